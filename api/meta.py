@@ -1,0 +1,74 @@
+"""apimachinery's metadata types, as far as reprieve reads them (meta/v1)."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["Condition", "LabelSelector", "LabelSelectorRequirement", "ListMeta", "ObjectMeta", "Struct"]
+
+
+class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
+    """Base of every wire type: camelCase keys, defaults left out, unknown fields ignored.
+
+    `gc=False`: wire objects form trees, never cycles, and a large mirror must not pay for collecting them.
+    """
+
+
+class OwnerReference(Struct):
+    """meta/v1 OwnerReference."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(Struct):
+    """meta/v1 ObjectMeta. Times are RFC 3339 strings as the API server wrote them."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class ListMeta(Struct):
+    """meta/v1 ListMeta."""
+
+    resource_version: str = ""
+    # `continue` is a keyword; the rename rule would give `continue_`.
+    continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
+
+
+class Condition(Struct):
+    """meta/v1 Condition, also wide enough for core/v1 PodCondition and NodeCondition."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    observed_generation: int = 0
+
+
+class LabelSelectorRequirement(Struct):
+    """meta/v1 LabelSelectorRequirement; `operator` is In, NotIn, Exists or DoesNotExist."""
+
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class LabelSelector(Struct):
+    """meta/v1 LabelSelector: both parts must hold; the empty selector matches everything."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[LabelSelectorRequirement] | None = None

@@ -1,0 +1,1 @@
+"""The kube-scheduler side: verbs, gangs, domains, plans, reservations, eviction."""
