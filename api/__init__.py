@@ -1,1 +1,4 @@
-"""Kubernetes and reprieve objects as typed structs; quantities; the CRD schemas made from them. Imports nothing of ours."""
+"""Kubernetes and reprieve objects as typed structs; quantities; the CRD schemas made from them.
+
+Imports nothing of the other rooms.
+"""

@@ -1,4 +1,7 @@
-"""PodGroup (`reprieve.dev/v1alpha1`): field for field the shape of `scheduling.k8s.io/v1beta1` PodGroup (KEP-5710, as shipped in 1.37)."""
+"""PodGroup (`reprieve.dev/v1alpha1`): a group of pods that is scheduled together.
+
+Field for field the shape of `scheduling.k8s.io/v1beta1` PodGroup (KEP-5710, as shipped in 1.37).
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ class PodGroupSchedulingConstraints(Struct):
 
 
 class PodGroupSpec(Struct):
-    """What the group is. `priority` is the authority over its pods' own (KEP-5710, "Pod Group priorities")."""
+    """What the group is. `priority` replaces its pods' own (KEP-5710, "Pod Group priorities")."""
 
     scheduling_policy: PodGroupSchedulingPolicy
     disruption_mode: DisruptionMode | None = None

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 import msgspec
 
-__all__ = ["Condition", "LabelSelector", "LabelSelectorRequirement", "ListMeta", "ObjectMeta", "Struct"]
+__all__ = [
+    "Condition",
+    "LabelSelector",
+    "LabelSelectorRequirement",
+    "List",
+    "ListMeta",
+    "ObjectMeta",
+    "OwnerReference",
+    "Struct",
+]
+
+T = TypeVar("T")
 
 
 class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
@@ -46,6 +59,13 @@ class ListMeta(Struct):
     # `continue` is a keyword; the rename rule would give `continue_`.
     continue_: str = msgspec.field(default="", name="continue")
     remaining_item_count: int | None = None
+
+
+class List(Struct, Generic[T]):
+    """The envelope of a list answer; `items` lack their own kind and apiVersion, as API servers send them."""
+
+    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+    items: list[T] = msgspec.field(default_factory=list)
 
 
 class Condition(Struct):

@@ -1,4 +1,4 @@
-"""PreemptionPlan (`reprieve.dev/v1alpha1`): one decision, whole: who goes, who stays, where the preemptor is placed, and why.
+"""PreemptionPlan (`reprieve.dev/v1alpha1`): one decision, whole: who goes, who stays, who is placed where, and why.
 
 The spec is the decision and never changes; the status is how far it has been carried out.
 """
@@ -6,6 +6,8 @@ The spec is the decision and never changes; the status is how far it has been ca
 from __future__ import annotations
 
 from typing import Literal
+
+from msgspec import field
 
 from api.groups import API_VERSION
 from api.meta import Condition, ObjectMeta, Struct
@@ -81,10 +83,10 @@ class Victim(PlanStruct):
 
 
 class Score(PlanStruct):
-    """What a domain costs, in the order in which domains are compared; smaller is better, but `earliestStart` is better later.
+    """What a domain costs, in the order in which domains are compared: smaller is better, a later start is better.
 
-    `prioritySum` adds 2**31 per unit to its priority. `earliestStart` (RFC 3339) is the earliest start among the
-    victims of the highest priority. `highestVictimPriority` and `earliestStart` are null where nobody goes.
+    `prioritySum` adds 2**31 per unit to its priority. `earliestStart` (RFC 3339) is the earliest start among
+    the victims of the highest priority. `highestVictimPriority` and `earliestStart` are null where nobody goes.
     """
 
     pod_disruption_budget_violations: int
@@ -113,19 +115,19 @@ class OtherDomains(PlanStruct):
 
 
 class PreemptionPlanSpec(PlanStruct):
-    """The decision; immutable. `priorityCutoff` is null where nobody goes, `domain` where nothing is placed."""
+    """The decision; immutable. `domain` is null where nothing is placed, `priorityCutoff` where nobody goes."""
 
     preemptor: Preemptor
     outcome: Outcome
     reason: str
     domain: Domain | None = None
     priority_cutoff: int | None = None
-    placements: list[Placement] = []
-    victims: list[Victim] = []
+    placements: list[Placement] = field(default_factory=list)
+    victims: list[Victim] = field(default_factory=list)
     pod_disruption_budget_violations: int = 0
-    domains: list[DomainResult] = []
-    other_domains: list[OtherDomains] = []
-    not_modelled: list[str] = []
+    domains: list[DomainResult] = field(default_factory=list)
+    other_domains: list[OtherDomains] = field(default_factory=list)
+    not_modelled: list[str] = field(default_factory=list)
 
 
 class PreemptionPlanStatus(Struct):

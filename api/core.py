@@ -1,0 +1,321 @@
+"""What reprieve reads of Node and Pod (core/v1), PodDisruptionBudget (policy/v1) and PriorityClass (scheduling/v1).
+
+Lists and maps that an API server leaves out are None, as are explicit nulls in hand-written manifests.
+Quantities stay as they came: `api.requests` counts them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from api.meta import Condition, LabelSelector, ObjectMeta, Struct
+
+__all__ = [
+    "Affinity",
+    "Container",
+    "ContainerPort",
+    "ContainerStatus",
+    "Node",
+    "NodeSelector",
+    "NodeSelectorRequirement",
+    "NodeSelectorTerm",
+    "NodeSpec",
+    "NodeStatus",
+    "Pod",
+    "PodAffinityTerm",
+    "PodDisruptionBudget",
+    "PodSpec",
+    "PodStatus",
+    "PriorityClass",
+    "Quantities",
+    "ResourceRequirements",
+    "Taint",
+    "Toleration",
+    "TopologySpreadConstraint",
+    "Volume",
+    "MIRROR_POD_ANNOTATION",
+]
+
+MIRROR_POD_ANNOTATION: Final = "kubernetes.io/config.mirror"
+"""The kubelet marks the API server's copy of a static pod with it."""
+
+Quantities = dict[str, str | int | float | None]
+"""Resource name to quantity; manifests may write numbers, and null is zero, as apimachinery decodes it."""
+
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+
+
+class Present(Struct):
+    """An object of which only the presence matters."""
+
+
+class Taint(Struct):
+    """core/v1 Taint; `effect` is NoSchedule, PreferNoSchedule or NoExecute."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+
+class NodeSpec(Struct):
+    """core/v1 NodeSpec."""
+
+    unschedulable: bool = False
+    taints: list[Taint] | None = None
+
+
+class NodeStatus(Struct):
+    """core/v1 NodeStatus."""
+
+    allocatable: Quantities | None = None
+
+
+class Node(Struct):
+    """core/v1 Node."""
+
+    metadata: ObjectMeta
+    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
+    status: NodeStatus = msgspec.field(default_factory=NodeStatus)
+
+
+class NodeSelectorRequirement(Struct):
+    """core/v1 NodeSelectorRequirement; `operator` is In, NotIn, Exists, DoesNotExist, Gt or Lt."""
+
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class NodeSelectorTerm(Struct):
+    """core/v1 NodeSelectorTerm: all requirements of both kinds; a term without any matches no node."""
+
+    match_expressions: list[NodeSelectorRequirement] | None = None
+    match_fields: list[NodeSelectorRequirement] | None = None
+
+
+class NodeSelector(Struct):
+    """core/v1 NodeSelector: the terms are ORed."""
+
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class NodeAffinity(Struct):
+    """core/v1 NodeAffinity, the required part."""
+
+    required: NodeSelector | None = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class PodAffinityTerm(Struct):
+    """core/v1 PodAffinityTerm; a null `labelSelector` matches no pod, a null `namespaceSelector` no namespace."""
+
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class PodAffinity(Struct):
+    """core/v1 PodAffinity and PodAntiAffinity, the required part."""
+
+    required: list[PodAffinityTerm] | None = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Struct):
+    """core/v1 Affinity."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(Struct):
+    """core/v1 Toleration: an empty key with Exists tolerates every taint, an empty effect every effect."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class ResourceClaimReference(Struct):
+    """core/v1 ResourceClaim, as a container names it."""
+
+    name: str
+    request: str = ""
+
+
+class ResourceRequirements(Struct):
+    """core/v1 ResourceRequirements."""
+
+    requests: Quantities | None = None
+    limits: Quantities | None = None
+    claims: list[ResourceClaimReference] | None = None
+
+
+class ContainerPort(Struct):
+    """core/v1 ContainerPort; only a port with a `hostPort` takes anything of the node."""
+
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = "TCP"
+
+
+class Container(Struct):
+    """core/v1 Container. An init container whose `restartPolicy` is Always is a sidecar (KEP-753)."""
+
+    name: str
+    resources: ResourceRequirements | None = None
+    restart_policy: str | None = None
+    ports: list[ContainerPort] | None = None
+
+
+class PersistentVolumeClaimVolumeSource(Struct):
+    """core/v1 PersistentVolumeClaimVolumeSource."""
+
+    claim_name: str
+    read_only: bool = False
+
+
+class Volume(Struct):
+    """core/v1 Volume: its name and, of the sources that scheduling looks at, which one is set."""
+
+    name: str
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    ephemeral: Present | None = None
+    csi: Present | None = None
+    gce_persistent_disk: Present | None = None
+    aws_elastic_block_store: Present | None = None
+    azure_disk: Present | None = None
+    cinder: Present | None = None
+    iscsi: Present | None = None
+    rbd: Present | None = None
+    portworx_volume: Present | None = None
+    vsphere_volume: Present | None = None
+
+
+class TopologySpreadConstraint(Struct):
+    """core/v1 TopologySpreadConstraint; only DoNotSchedule ones restrict placement."""
+
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: str
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
+
+
+class PodResourceClaim(Struct):
+    """core/v1 PodResourceClaim."""
+
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSchedulingGate(Struct):
+    """core/v1 PodSchedulingGate."""
+
+    name: str
+
+
+class PodSchedulingGroup(Struct):
+    """core/v1 PodSchedulingGroup: the native PodGroup (scheduling.k8s.io) that the pod belongs to."""
+
+    pod_group_name: str | None = None
+
+
+class PodSpec(Struct):
+    """core/v1 PodSpec."""
+
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    node_name: str = ""
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    scheduler_name: str = ""
+    scheduling_gates: list[PodSchedulingGate] | None = None
+    scheduling_group: PodSchedulingGroup | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    overhead: Quantities | None = None
+    resources: ResourceRequirements | None = None
+    volumes: list[Volume] | None = None
+    topology_spread_constraints: list[TopologySpreadConstraint] | None = None
+    resource_claims: list[PodResourceClaim] | None = None
+    termination_grace_period_seconds: int | None = None
+    host_network: bool = False
+
+
+class ContainerStatus(Struct):
+    """core/v1 ContainerStatus: what an in-place resize has reached (KEP-1287)."""
+
+    name: str
+    resources: ResourceRequirements | None = None
+    allocated_resources: Quantities | None = None
+
+
+class PodStatus(Struct):
+    """core/v1 PodStatus."""
+
+    phase: str = ""
+    start_time: str | None = None
+    conditions: list[Condition] | None = None
+    nominated_node_name: str = ""
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    resources: ResourceRequirements | None = None
+    allocated_resources: Quantities | None = None
+
+
+class Pod(Struct):
+    """core/v1 Pod."""
+
+    metadata: ObjectMeta
+    spec: PodSpec
+    status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+
+class PodDisruptionBudgetSpec(Struct):
+    """policy/v1 PodDisruptionBudgetSpec; a null selector matches no pod, an empty one the whole namespace."""
+
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudgetStatus(Struct):
+    """policy/v1 PodDisruptionBudgetStatus; `disruptedPods` are evicted and not yet gone, by name."""
+
+    disruptions_allowed: int = 0
+    disrupted_pods: dict[str, str | None] | None = None
+    observed_generation: int = 0
+
+
+class PodDisruptionBudget(Struct):
+    """policy/v1 PodDisruptionBudget."""
+
+    metadata: ObjectMeta
+    spec: PodDisruptionBudgetSpec = msgspec.field(default_factory=PodDisruptionBudgetSpec)
+    status: PodDisruptionBudgetStatus = msgspec.field(default_factory=PodDisruptionBudgetStatus)
+
+
+class PriorityClass(Struct):
+    """scheduling.k8s.io/v1 PriorityClass."""
+
+    metadata: ObjectMeta
+    value: Int32 = 0
+    global_default: bool = False
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
