@@ -1,4 +1,4 @@
-"""What reprieve reads of Node and Pod (core/v1), PodDisruptionBudget (policy/v1) and PriorityClass (scheduling/v1).
+"""What reprieve reads of nodes and pods (core/v1), disruption budgets (policy/v1) and priority classes.
 
 Lists and maps that an API server leaves out are None, as are explicit nulls in hand-written manifests.
 Quantities stay as they came: `api.requests` counts them.
@@ -111,7 +111,7 @@ class NodeAffinity(Struct):
 
 
 class PodAffinityTerm(Struct):
-    """core/v1 PodAffinityTerm; a null `labelSelector` matches no pod, a null `namespaceSelector` no namespace."""
+    """core/v1 PodAffinityTerm; a null `labelSelector` matches no pod, a null `namespaceSelector` none either."""
 
     topology_key: str
     label_selector: LabelSelector | None = None

@@ -1,4 +1,4 @@
-"""PreemptionPlan (`reprieve.dev/v1alpha1`): one decision, whole: who goes, who stays, who is placed where, and why.
+"""PreemptionPlan (`reprieve.dev/v1alpha1`): one decision, whole: who goes, who is placed where, and why.
 
 The spec is the decision and never changes; the status is how far it has been carried out.
 """
@@ -83,10 +83,10 @@ class Victim(PlanStruct):
 
 
 class Score(PlanStruct):
-    """What a domain costs, in the order in which domains are compared: smaller is better, a later start is better.
+    """What a domain costs, in the order in which domains are compared: smaller is better, later is better.
 
     `prioritySum` adds 2**31 per unit to its priority. `earliestStart` (RFC 3339) is the earliest start among
-    the victims of the highest priority. `highestVictimPriority` and `earliestStart` are null where nobody goes.
+    the victims of the highest priority. It and `highestVictimPriority` are null where nobody goes.
     """
 
     pod_disruption_budget_violations: int
@@ -115,7 +115,7 @@ class OtherDomains(PlanStruct):
 
 
 class PreemptionPlanSpec(PlanStruct):
-    """The decision; immutable. `domain` is null where nothing is placed, `priorityCutoff` where nobody goes."""
+    """The decision. `domain` is null where nothing is placed, `priorityCutoff` where nobody goes."""
 
     preemptor: Preemptor
     outcome: Outcome

@@ -1,0 +1,287 @@
+"""Resource quantities, equal to apimachinery's `resource.Quantity` on every input (v0.37.1).
+
+apimachinery keeps a quantity in one of two forms: *small* (an int64 and a power of ten) or *big* (a decimal
+of any size). Which of them a text gets depends on how it is written, and the two differ in how they round
+negative numbers and in what is left when a result leaves the range of int64; so both are here. Overflow
+follows Go on amd64.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+__all__ = ["ZERO", "Quantity", "QuantityError", "cpu_milli", "parse", "value"]
+
+NANO: Final = -9
+MILLI: Final = -3
+SMALL_DIGITS: Final = 18
+"""The small form holds what has at most this many digits."""
+MAX_INT64: Final = 2**63 - 1
+MIN_INT64: Final = -(2**63)
+ONE_STEP: Final = (1, 2, 3, 6, 9)
+"""Powers of ten by which the small form multiplies at once, keeping the low bits; at others it gives up."""
+FAR: Final = 4096
+"""Powers of ten are cut here: the low 64 bits are zero long before, and 10**2147483647 fills the memory."""
+CACHED_LENGTH: Final = 64
+"""Longer texts are not cached: nobody writes them in earnest, and they would fill the cache with rubbish."""
+
+SPLIT: Final = re.compile(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
+DECIMAL_SUFFIXES: Final = {
+    "": 0,
+    "n": -9,
+    "u": -6,
+    "m": -3,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+}
+BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
+SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What Go's strings.TrimSpace trims; str.strip() would trim more."""
+
+
+class QuantityError(ValueError):
+    """Not a quantity; the message holds the text."""
+
+
+class Quantity(NamedTuple):
+    """unscaled * 10**exponent; `big` tells apimachinery's two forms apart (see the module)."""
+
+    unscaled: int
+    exponent: int
+    big: bool = False
+
+    def scaled(self, scale: int) -> int:
+        """ScaledValue: in units of 10**scale, rounded up; an int64, after overflow as Go leaves it."""
+        if self.big:
+            return _scaled_big(self.unscaled, self.exponent - scale)
+        if self.exponent < scale:
+            return _away_from_zero(self.unscaled, scale - self.exponent)
+        places = _int32(self.exponent - scale)
+        scaled = _scaled_up(self.unscaled, places)
+        if scaled is None:
+            return _int64(self.unscaled * int(10**places)) if places in ONE_STEP else 0
+        return scaled
+
+    def add(self, other: Quantity) -> Quantity:
+        """The sum; it is big if either is, or if it leaves the range of the small form."""
+        if not self.big and not other.big:
+            total = _add_small(self, other)
+            if total is not None:
+                return total
+        left, right = self.as_big(), other.as_big()
+        exponent = min(left.exponent, right.exponent)
+        return Quantity(left._at(exponent) + right._at(exponent), exponent, big=True)
+
+    def exceeds(self, other: Quantity) -> bool:
+        """True if this is the greater one."""
+        if self.exponent == other.exponent:
+            return self.unscaled > other.unscaled
+        left, right = self.as_big(), other.as_big()
+        exponent = min(left.exponent, right.exponent)
+        return left._at(exponent) > right._at(exponent)
+
+    def as_big(self) -> Quantity:
+        """The same number in the big form."""
+        return self if self.big else Quantity(self.unscaled, min(self.exponent, FAR), big=True)
+
+    def _at(self, exponent: int) -> int:
+        return self.unscaled * int(10 ** (self.exponent - exponent))
+
+
+ZERO: Final = Quantity(0, 0)
+
+
+def parse(quantity: str | int | float | None) -> Quantity:
+    """The quantity that a manifest's value decodes to; null is zero, surrounding space is trimmed.
+
+    Raises QuantityError for text that apimachinery refuses, and for what JSON cannot hold.
+    """
+    if type(quantity) is not str:
+        return _parse(_text(quantity))
+    try:
+        return _parse_cached(quantity) if len(quantity) <= CACHED_LENGTH else _parse(quantity)
+    except QuantityError:
+        trimmed = quantity.strip(SPACE)
+        if trimmed == quantity:
+            raise
+        return _parse(trimmed)
+
+
+def cpu_milli(quantity: str | int | float | None) -> int:
+    """ParseQuantity and MilliValue: thousandths, rounded up. Raises QuantityError."""
+    if type(quantity) is str and len(quantity) <= CACHED_LENGTH:
+        return _cpu_milli(quantity)
+    return _parse(_text(quantity)).scaled(MILLI)
+
+
+def value(quantity: str | int | float | None) -> int:
+    """ParseQuantity and Value: whole units, rounded up. Raises QuantityError."""
+    if type(quantity) is str and len(quantity) <= CACHED_LENGTH:
+        return _value(quantity)
+    return _parse(_text(quantity)).scaled(0)
+
+
+@lru_cache(maxsize=1 << 14)
+def _cpu_milli(text: str) -> int:
+    return _parse(text).scaled(MILLI)
+
+
+@lru_cache(maxsize=1 << 14)
+def _value(text: str) -> int:
+    return _parse(text).scaled(0)
+
+
+def _text(quantity: str | int | float | None) -> str:
+    """A number as Go's JSON encoder writes it: plain up to 21 digits, an exponent beyond."""
+    if isinstance(quantity, str):
+        return quantity
+    if quantity is None:
+        return "0"
+    if isinstance(quantity, int) and not isinstance(quantity, bool) and MIN_INT64 <= quantity < 2**64:
+        return str(quantity)
+    if isinstance(quantity, bool) or not abs(quantity) <= 1.7976931348623157e308:
+        raise QuantityError(f"not a quantity: {quantity!r}")
+    number = float(quantity)
+    return format(Decimal(repr(number)), "f") if 1e-6 <= abs(number) < 1e21 or not number else repr(number)
+
+
+def _parse(text: str) -> Quantity:
+    """ParseQuantity."""
+    match = SPLIT.fullmatch(text) if text else None
+    if match is None:
+        raise QuantityError(f"not a quantity: {_excerpt(text)}")
+    sign, zeros, whole, fraction, suffix = match.groups(default="")
+    binary, exponent = _suffix(suffix, text)
+    small = _small(sign, whole or "0", fraction, binary, exponent)
+    if small is not None:
+        return small
+    if not zeros and not whole and not fraction:
+        raise QuantityError(f"not a quantity, it has no digits: {_excerpt(text)}")
+    return _big(sign, _digits(whole + fraction), len(fraction), binary, exponent)
+
+
+@lru_cache(maxsize=1 << 14)
+def _parse_cached(text: str) -> Quantity:
+    return _parse(text)
+
+
+def _suffix(suffix: str, text: str) -> tuple[bool, int]:
+    """(whether powers of two, exponent) of a suffix."""
+    if (exponent := DECIMAL_SUFFIXES.get(suffix)) is not None:
+        return False, exponent
+    if (exponent := BINARY_SUFFIXES.get(suffix)) is not None:
+        return True, exponent
+    match = EXPONENT.fullmatch(suffix)
+    parsed = _digits(match[1]) if match else MAX_INT64 + 1
+    if not MIN_INT64 <= parsed <= MAX_INT64:
+        raise QuantityError(f"not a quantity, unknown suffix: {_excerpt(text)}")
+    return False, _int32(parsed)
+
+
+def _small(sign: str, whole: str, fraction: str, binary: bool, exponent: int) -> Quantity | None:
+    """The small form, where apimachinery uses it."""
+    if binary:
+        # A guess at the decimal digits of the factor; apimachinery's own.
+        if fraction or 15 - len(whole) - exponent * 3 // 10 - 1 < 0:
+            return None
+        factor, exponent = 1 << exponent, 0
+    else:
+        if len(whole) + len(fraction) > SMALL_DIGITS:
+            return None
+        factor, exponent = 1, _int32(exponent - len(fraction))
+    unscaled = int(whole + fraction) * factor
+    if exponent < NANO or unscaled > MAX_INT64:
+        return None
+    return Quantity(-unscaled if sign == "-" else unscaled, exponent)
+
+
+def _big(sign: str, unscaled: int, places: int, binary: bool, exponent: int) -> Quantity:
+    """The big form: whole nano units, rounded away from zero; with a binary suffix at most the largest int64."""
+    if binary:
+        unscaled <<= exponent
+        scale = places
+    else:
+        scale = _int32(places + _int32(-exponent))
+    if unscaled == 0:
+        return Quantity(0, max(-FAR, min(FAR, -scale)), big=True)
+    shift = _int32(-NANO - scale)
+    nano = unscaled * int(10 ** min(shift, FAR)) if shift >= 0 else _away_from_zero(unscaled, -shift)
+    if binary and nano > MAX_INT64 * 10**9:
+        # The cap is a number without decimals, and the digits kept decide what an overflow leaves.
+        return Quantity(-MAX_INT64 if sign == "-" else MAX_INT64, 0, big=True)
+    return Quantity(-nano if sign == "-" else nano, NANO, big=True)
+
+
+def _digits(text: str) -> int:
+    """int() without its limit on the number of digits."""
+    return int(text or "0") if len(text) < 4000 else int(Decimal(text))
+
+
+def _excerpt(text: str) -> str:
+    return (
+        repr(text) if len(text) <= CACHED_LENGTH else f"{text[:CACHED_LENGTH]!r}... ({len(text)} characters)"
+    )
+
+
+def _int32(number: int) -> int:
+    """Go's conversion to int32."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def _int64(number: int) -> int:
+    """Go's conversion of a big.Int to int64: the low 64 bits."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _add_small(left: Quantity, right: Quantity) -> Quantity | None:
+    """int64Amount.Add; None where it overflows."""
+    if right.unscaled == 0:
+        return left
+    if left.unscaled == 0:
+        return right
+    exponent = min(left.exponent, right.exponent)
+    a = _scaled_up(left.unscaled, left.exponent - exponent)
+    b = _scaled_up(right.unscaled, right.exponent - exponent)
+    if a is None or b is None or not MIN_INT64 <= a + b <= MAX_INT64:
+        return None
+    return Quantity(a + b, exponent)
+
+
+def _scaled_up(unscaled: int, places: int) -> int | None:
+    """unscaled * 10**places, None outside int64; for negative `places` unchanged, as upstream's loop leaves it."""
+    if places <= 0 or unscaled == 0:
+        return unscaled
+    scaled = unscaled * int(10 ** min(places, 20))
+    return scaled if MIN_INT64 <= scaled <= MAX_INT64 else None
+
+
+def _away_from_zero(unscaled: int, places: int) -> int:
+    """unscaled / 10**places, rounded away from zero."""
+    divisor = int(10 ** min(places, max(FAR, unscaled.bit_length())))
+    magnitude = -(-abs(unscaled) // divisor)
+    return magnitude if unscaled >= 0 else -magnitude
+
+
+def _scaled_big(unscaled: int, places: int) -> int:
+    """scaledValue: unscaled * 10**places as an int64, rounded as each of upstream's three branches rounds."""
+    if places == 0:
+        return _int64(unscaled)
+    if places > 0:
+        return _int64(_int64(unscaled) * (int(10**places) if places < 19 else MIN_INT64))
+    divisor = int(10 ** min(-places, max(FAR, unscaled.bit_length())))
+    if unscaled < MAX_INT64 and -places < 19:
+        low = _int64(unscaled)
+        quotient, remainder = divmod(abs(low), divisor)
+        return (quotient if low >= 0 else -quotient) + bool(remainder)
+    quotient, remainder = divmod(unscaled, divisor)
+    return _int64(_int64(quotient) + bool(remainder))
