@@ -111,7 +111,7 @@ class NodeAffinity(Struct):
 
 
 class PodAffinityTerm(Struct):
-    """core/v1 PodAffinityTerm; a null `labelSelector` matches no pod, a null `namespaceSelector` none either."""
+    """core/v1 PodAffinityTerm; a null `labelSelector` matches no pod, a null `namespaceSelector` nothing."""
 
     topology_key: str
     label_selector: LabelSelector | None = None

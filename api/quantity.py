@@ -206,7 +206,7 @@ def _small(sign: str, whole: str, fraction: str, binary: bool, exponent: int) ->
 
 
 def _big(sign: str, unscaled: int, places: int, binary: bool, exponent: int) -> Quantity:
-    """The big form: whole nano units, rounded away from zero; with a binary suffix at most the largest int64."""
+    """The big form: whole nano units, rounded away from zero; with a binary suffix at most the top int64."""
     if binary:
         unscaled <<= exponent
         scale = places
@@ -258,7 +258,7 @@ def _add_small(left: Quantity, right: Quantity) -> Quantity | None:
 
 
 def _scaled_up(unscaled: int, places: int) -> int | None:
-    """unscaled * 10**places, None outside int64; for negative `places` unchanged, as upstream's loop leaves it."""
+    """unscaled * 10**places, None outside int64; unchanged for negative `places`, as in upstream's loop."""
     if places <= 0 or unscaled == 0:
         return unscaled
     scaled = unscaled * int(10 ** min(places, 20))
