@@ -1,0 +1,63 @@
+# reprieve: `make help` lists what there is. Every target installs what it needs, once.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(wildcard native/*.pyx native/*.pxd)
+
+.PHONY: help build demo test lint test-unit test-e2e bench crds lock binaries clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: requirements/dev.txt
+	@command -v $(PYTHON) >/dev/null || { echo "reprieve needs Python 3.11 or newer (PYTHON=...)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "reprieve needs Python 3.11 or newer, $(PYTHON) is older (PYTHON=...)" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(NATIVE)
+	@echo "compiling the kernels"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+build: $(VENV)/.built ## Make .venv with the command .venv/bin/reprieve, the kernels compiled
+
+demo: build ## Plan for an example cluster, then preempt on a real control plane (REPRIEVE_DEMO=offline: only the first)
+	@$(BIN)/python -m hack.demo
+
+binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and KWOK into the cache
+	@$(BIN)/python -m hack.controlplane.binaries
+
+lint: build ## Formatting, types, Cython and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/cython-lint native
+	$(BIN)/mypy
+	PYTHONPATH=. $(BIN)/lint-imports
+
+test-unit: build ## Everything that needs no control plane
+	$(BIN)/pytest -m "not e2e"
+
+test-e2e: build ## The tests on a control plane of their own, or on the cluster of KUBECONFIG=...
+	$(BIN)/pytest -m e2e
+
+test: lint binaries ## All checks and all tests
+	$(BIN)/pytest
+
+bench: build ## Measure: decisions, the mirror, and the gang preemption of kube-scheduler beside ours
+	@$(BIN)/python -m bench
+
+crds: build ## Write manifests/crds from the structs in api/
+	$(BIN)/python -m api.crds manifests/crds
+
+lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml requirements/dev.in -o requirements/dev.txt
+
+clean: ## Remove what was built here (the cache of control-plane binaries stays)
+	rm -rf $(VENV) build *.egg-info native/*.c native/*.so native/*.html
