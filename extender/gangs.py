@@ -1,0 +1,213 @@
+"""A gang's life: Gathering → Planned → Evicting → Ready → Bound, or Unschedulable or Blocked.
+
+Nothing here waits or writes: `planner` calls, acts, and comes back with what happened. Confirmation by the scheduler
+(KEP-5710, "Delayed preemption") will stand between Planned and Evicting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from api.groups import PodGroup
+from extender.backoff import Backoff
+from extender.plans import ActivePlan
+from extender.reservations import GroupKey, Ledger
+from extender.roster import MemberView, Roster
+from extender.wire import HOLD_MARK
+
+__all__ = ["Ending", "Gang", "Gangs", "assess"]
+
+GangPhase = Literal["Gathering", "Planned", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked"]
+
+TURNED_DOWN_SECONDS = 2.0
+"""How long after filter offered its node a member's new rejection counts: an older one may still be on its way to us."""
+
+
+@dataclass(slots=True)
+class Gang:
+    """A PodGroup with a gang policy, and where it is in its life."""
+
+    key: GroupKey
+    backoff: Backoff
+    phase: GangPhase = "Gathering"
+    plan: ActivePlan | None = None
+    reason: str = ""
+    """Why it is Unschedulable or Blocked."""
+    decided: int | None = None
+    """The mirror's version at the last decision; the same version gives the same decision."""
+
+    @property
+    def hold_text(self) -> str:
+        """What filter tells the scheduler; constant within a phase."""
+        name = "/".join(self.key)
+        match self.phase:
+            case "Planned" | "Evicting":
+                return f"{HOLD_MARK}room is being freed for pod group {name}"
+            case "Ready":
+                return f"{HOLD_MARK}the planned members of pod group {name} go first"
+            case "Unschedulable":
+                return f"{HOLD_MARK}pod group {name} fits nowhere, see its conditions"
+            case "Blocked":
+                return f"{HOLD_MARK}pod group {name} uses what reprieve cannot plan for, see its conditions"
+            case _:
+                return f"{HOLD_MARK}pod group {name} waits for its members"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a plan ended."""
+
+    phase: Literal["Bound", "Aborted", "Expired"]
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class Gangs:
+    """All gangs of the mirror."""
+
+    roster: Roster
+    new_backoff: Callable[[], Backoff]
+    _gangs: dict[GroupKey, Gang] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Gang]:
+        return iter(self._gangs.values())
+
+    def get(self, key: GroupKey) -> Gang | None:
+        """The gang, None if there is no such PodGroup or it has no gang policy."""
+        return self._gangs.get(key)
+
+    def gather(self, key: GroupKey) -> Gang:
+        """The gang, known from now on."""
+        return self._gangs.setdefault(key, Gang(key, self.new_backoff()))
+
+    def refresh(self) -> list[Gang]:
+        """Follow the mirror; returns the gangs whose PodGroup is gone, which are forgotten."""
+        live = {key for key, group in self.roster.groups() if group.spec.scheduling_policy.gang}
+        for key in live:
+            self.gather(key)
+        return [self._gangs.pop(key) for key in [key for key in self._gangs if key not in live]]
+
+    def to_plan(self, now: float) -> list[Gang]:
+        """Gangs whose next plan is due, in the order in which they may take room: priority, creation, name."""
+        due = [gang for gang in self._gangs.values() if self._is_due(gang, now)]
+        return sorted(due, key=lambda gang: self.roster.rank(gang.key))
+
+    def next_due(self, now: float) -> float | None:
+        """Seconds until a gang that is backing off may be planned again; None if none waits for the clock alone."""
+        waiting = [
+            gang.backoff.due
+            for gang in self._gangs.values()
+            if self._wants_plan(gang) and gang.backoff.due > now
+        ]
+        return min(waiting) - now if waiting else None
+
+    def _is_due(self, gang: Gang, now: float) -> bool:
+        return gang.backoff.due <= now and self._wants_plan(gang)
+
+    def _wants_plan(self, gang: Gang) -> bool:
+        if gang.plan is not None or gang.decided == self.roster.version:
+            return False
+        group = self.roster.group(gang.key)
+        if group is None or group.spec.scheduling_policy.gang is None:
+            return False
+        members = self.roster.members(gang.key)
+        bound = sum(member.node is not None for member in members)
+        minimum = group.spec.scheduling_policy.gang.min_count
+        return bound < minimum <= len(members)
+
+    def is_satisfied(self, gang: Gang) -> bool:
+        """Whether minCount members are bound, so that the others are single pods."""
+        group = self.roster.group(gang.key)
+        if group is None or group.spec.scheduling_policy.gang is None:
+            return False
+        return self.roster.bound_count(gang.key) >= group.spec.scheduling_policy.gang.min_count
+
+    def settle(self, gang: Gang) -> bool:
+        """Without a plan a gang is Bound or Gathering by how many members are; whether it became Bound."""
+        group = self.roster.group(gang.key)
+        if gang.plan is not None or group is None or group.spec.scheduling_policy.gang is None:
+            return False
+        before = gang.phase
+        if self.is_satisfied(gang):
+            gang.phase, gang.decided = "Bound", None
+            gang.backoff.reset()
+        elif len(self.roster.members(gang.key)) < group.spec.scheduling_policy.gang.min_count:
+            gang.phase, gang.decided = "Gathering", None
+            gang.backoff.reset()
+        elif before == "Bound":
+            gang.phase = "Gathering"
+        return gang.phase == "Bound" and before != "Bound"
+
+
+def assess(
+    plan: ActivePlan, group: PodGroup | None, roster: Roster, ledger: Ledger, now: float
+) -> Ending | None:
+    """Whether the plan has come to an end, by what the mirror shows now; None while it goes on."""
+    if (
+        group is None
+        or group.metadata.uid != plan.spec.preemptor.uid
+        or group.spec.scheduling_policy.gang is None
+    ):
+        return Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone")
+    members = {member.uid: member for member in roster.members(plan.group)}
+    gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
+    if gone:
+        return Ending(
+            "Aborted", "MemberGone", f"pod {gone[0]} is gone, terminating, gated or another pod now"
+        )
+    if all(members[uid].node is not None for uid in plan.members):
+        return Ending("Bound", "Bound", f"all {len(plan.members)} planned pods are bound")
+    if plan.changed:
+        return Ending("Aborted", "Changed", plan.changed)
+    if turned_down := plan.turned_down or _turned_down(plan, members, roster, now):
+        return Ending("Aborted", "TurnedDown", turned_down)
+    if now >= plan.deadline:
+        return Ending("Expired", "DeadlineExceeded", "the plan was not carried out in time")
+    if taken := room_taken(plan, members, roster, ledger):
+        return Ending("Aborted", "RoomTaken", taken)
+    return None
+
+
+def _turned_down(plan: ActivePlan, members: dict[str, MemberView], roster: Roster, now: float) -> str:
+    for uid, (when, before) in plan.offered.items():
+        member = members.get(uid)
+        if member is None or member.node is not None or now - when <= TURNED_DOWN_SECONDS:
+            continue
+        message = roster.unscheduled_message(uid)
+        if message not in ("", before) and HOLD_MARK not in message:
+            return f"the scheduler does not bind pod {member.name} to its node: {message}"
+    return ""
+
+
+def room_taken(plan: ActivePlan, members: dict[str, MemberView], roster: Roster, ledger: Ledger) -> str:
+    """Why the unbound members no longer fit where they are planned, victims counted as gone; empty if they do."""
+    needs: dict[tuple[str, str], int] = {}
+    for uid, planned in plan.members.items():
+        if members[uid].node is None:
+            for resource, amount in planned.requests.items():
+                needs[planned.node, resource] = needs.get((planned.node, resource), 0) + amount
+    for (node, resource), amount in sorted(needs.items()):
+        if not roster.has_node(node):
+            return f"node {node} is gone"
+        others = ledger.claimed(node, resource, but=plan.group)
+        room = roster.free(node, resource) + ledger.leaving(node, resource) - others
+        if amount > 0 and amount > room:
+            return f"node {node} has {max(room, 0)} {resource} left for pods that need {amount}"
+    return ""
+
+
+def is_free(plan: ActivePlan, roster: Roster, ledger: Ledger) -> bool:
+    """Whether the room is free now, terminating pods counted as still there."""
+    needs: dict[tuple[str, str], int] = {}
+    bound = {member.uid for member in roster.members(plan.group) if member.node is not None}
+    for uid, planned in plan.members.items():
+        for resource, amount in planned.requests.items() if uid not in bound else ():
+            needs[planned.node, resource] = needs.get((planned.node, resource), 0) + amount
+    return all(
+        amount <= 0
+        or amount <= roster.free_now(node, resource) - ledger.claimed(node, resource, but=plan.group)
+        for (node, resource), amount in needs.items()
+    )

@@ -1,0 +1,287 @@
+"""When to plan, on which snapshot, and what follows from a plan: the one loop that moves gangs through their lives."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+from cluster.mirror import Mirror
+
+from api.plans import PreemptionPlanSpec
+from cluster.failpoints import failpoint
+from extender.decision import DecisionError, decide_group
+from extender.events import Reporter
+from extender.evictor import Evictor
+from extender.gangs import Ending, Gang, GangPhase, Gangs, assess, is_free
+from extender.metrics import GANGS, PLANNING_SECONDS
+from extender.plans import ActivePlan, PlanNotStoredError, PlanStore
+from extender.release import Waker
+from extender.reservations import Claim, Ledger, Reservation
+from extender.roster import Roster
+from extender.verify import difference
+
+__all__ = ["Planner", "Planning"]
+
+log = structlog.get_logger(__name__)
+
+TICK_SECONDS: Final = 1.0
+"""How often plans being carried out are looked at when the mirror is quiet: for deadlines and missed wake-ups."""
+
+RETRY_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """What bounds planning: states a search may visit, seconds a plan may take from its commit to its end."""
+
+    search_budget: int
+    plan_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """Those who act for the planner."""
+
+    store: PlanStore
+    evictor: Evictor
+    waker: Waker
+    reporter: Reporter
+
+
+class Planner:
+    """One actor. Plans are committed one at a time; evictions run beside it and show in the mirror."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        roster: Roster,
+        gangs: Gangs,
+        ledger: Ledger,
+        hands: Hands,
+        executor: Executor,
+        planning: Planning,
+    ) -> None:
+        self._mirror, self._roster, self._gangs, self._ledger = mirror, roster, gangs, ledger
+        self._hands, self._executor, self._planning = hands, executor, planning
+        self._evictions: dict[str, asyncio.Task[None]] = {}
+        self._nudge = asyncio.Event()
+        self.resumed = False
+        self.now: Callable[[], float] = time.monotonic
+
+    def nudge(self) -> None:
+        """Look again now."""
+        self._nudge.set()
+
+    async def run(self) -> None:
+        """Resume what a former process left, then follow the mirror for ever."""
+        self._mirror.on_change(self.nudge)
+        await self._mirror.wait_synced()
+        await self._resume()
+        self.resumed = True
+        while True:
+            try:
+                more = await self._step()
+            except Exception:
+                log.exception("the planner stumbled and goes on")
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            if not more:
+                await self._wait()
+
+    async def _wait(self) -> None:
+        timeout = TICK_SECONDS if len(self._ledger) else self._gangs.next_due(self.now())
+        try:
+            async with asyncio.timeout(timeout):
+                await self._nudge.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._nudge.clear()
+
+    async def _step(self) -> bool:
+        """Everything that is due, and one new plan; whether another one is due at once."""
+        for gang in self._gangs.refresh():
+            if gang.plan is not None:
+                await self._end(gang, gang.plan, Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone"))
+        for gang in list(self._gangs):
+            if gang.plan is not None:
+                await self._advance(gang, gang.plan)
+            elif self._gangs.settle(gang):
+                await self._hands.reporter.scheduled(gang.key)
+                await self._hands.waker.wake(gang.key, "Bound", "the pod group runs")
+        for key in self._roster.take_new_basic_groups():
+            await self._hands.waker.wake(key, "Basic", "the pod group is not a gang")
+        await self._hands.waker.retry()
+        self._count()
+        due = self._gangs.to_plan(self.now())
+        if due:
+            await self._plan(due[0])
+        return bool(due)
+
+    def _count(self) -> None:
+        phases = Counter(gang.phase for gang in self._gangs)
+        for phase in GangPhase.__args__:
+            GANGS.labels(phase).set(phases[phase])
+
+    # ---- deciding
+
+    async def _plan(self, gang: Gang) -> None:
+        await failpoint("planner.delay")
+        version = self._roster.version
+        snapshot = self._ledger.subtract(self._mirror.tables.snapshot(), self._roster.pod_row, but=gang.key)
+        namespace, name = gang.key
+        loop = asyncio.get_running_loop()
+        with PLANNING_SECONDS.time():
+            decided: PreemptionPlanSpec | DecisionError = await loop.run_in_executor(
+                self._executor, _decide, snapshot, namespace, name, self._planning.search_budget
+            )
+        gang.decided = version
+        if isinstance(decided, DecisionError):
+            await self._cannot(gang, "Unschedulable", str(decided))
+        elif decided.outcome in ("Unschedulable", "SearchBudgetExhausted"):
+            await self._record(gang, decided, "Unschedulable")
+        elif decided.outcome == "Preempts" and decided.not_modelled:
+            await self._record(gang, decided, "Blocked")
+        else:
+            await self._commit(gang, decided)
+
+    async def _record(self, gang: Gang, spec: PreemptionPlanSpec, phase: GangPhase) -> None:
+        """A decision by which nobody goes: written for whoever asks, and tried again when something has changed."""
+        reason = spec.reason if phase == "Unschedulable" else f"not modelled: {', '.join(spec.not_modelled)}"
+        try:
+            await self._hands.store.record(spec, "Blocked" if phase == "Blocked" else "Unschedulable", reason)
+        except PlanNotStoredError as error:
+            log.warning("a decision could not be written", group=gang.key, error=str(error))
+        await self._cannot(gang, phase, reason)
+
+    async def _cannot(self, gang: Gang, phase: GangPhase, reason: str) -> None:
+        changed = (gang.phase, gang.reason) != (phase, reason)
+        gang.phase, gang.reason = phase, reason
+        gang.backoff.failed(self.now())
+        if changed:
+            await self._hands.reporter.cannot_schedule(gang)
+
+    async def _commit(self, gang: Gang, spec: PreemptionPlanSpec) -> None:
+        """Reserve first, so that nobody takes the room meanwhile; write; only then act."""
+        plan = self._roster.activate(spec, self.now() + self._planning.plan_seconds)
+        self._hold(plan)
+        gang.plan, gang.phase, gang.reason = plan, "Planned", ""
+        try:
+            plan.name = await self._hands.store.record(spec, "Planned", spec.reason)
+        except PlanNotStoredError as error:
+            gang.plan, gang.phase, gang.decided = None, "Gathering", None
+            gang.backoff.failed(self.now())
+            self._ledger.release(gang.key)
+            log.warning("a plan that cannot be written is not acted on", group=gang.key, error=str(error))
+            return
+        await failpoint("plan.committed")
+        await self._advance(gang, plan)
+
+    def _hold(self, plan: ActivePlan) -> None:
+        bound = {member.uid for member in self._roster.members(plan.group) if member.node is not None}
+        claims = {uid: Claim(m.node, m.requests) for uid, m in plan.members.items() if uid not in bound}
+        victims = {uid: claim for uid in plan.victims if (claim := self._roster.staying(uid)) is not None}
+        self._ledger.hold(Reservation(plan.group, plan.spec.preemptor.priority, claims, victims))
+
+    # ---- carrying out
+
+    async def _advance(self, gang: Gang, plan: ActivePlan) -> None:
+        ending = assess(plan, self._roster.group(gang.key), self._roster, self._ledger, self.now())
+        if ending is None and plan.phase == "Planned" and (changed := difference(plan, self._roster)):
+            ending = Ending("Aborted", "Changed", changed)
+        if ending is not None:
+            await self._end(gang, plan, ending)
+        elif plan.phase == "Planned" and plan.spec.victims:
+            # Confirmation by the scheduler comes in here: until then the mirror's word alone is enough.
+            await self._enter(gang, plan, "Evicting")
+        elif plan.phase == "Ready":
+            await self._hands.waker.remind(plan, self.now())
+        elif (plan.phase == "Planned" or plan.evicted) and is_free(plan, self._roster, self._ledger):
+            await self._enter(gang, plan, "Ready")
+        if gang.plan is plan and plan.phase == "Evicting" and not plan.evicted:
+            self._start_evicting(gang, plan)
+
+    async def _enter(self, gang: Gang, plan: ActivePlan, phase: GangPhase) -> None:
+        """The next phase, written before anything is done in it."""
+        assert phase in ("Evicting", "Ready")  # noqa: S101 - narrows the type
+        await self._hands.store.advance(plan, phase)
+        gang.phase = plan.phase = phase
+        if phase == "Ready":
+            await failpoint("plan.ready")
+            await self._hands.waker.nominate(plan, self.now())
+        else:
+            self._hands.reporter.preempting(plan)
+
+    def _start_evicting(self, gang: Gang, plan: ActivePlan) -> None:
+        if plan.name not in self._evictions:
+            task = asyncio.create_task(self._evict(gang, plan), name=f"evict {plan.name}")
+            self._evictions[plan.name] = task
+
+    async def _evict(self, gang: Gang, plan: ActivePlan) -> None:
+        def going_on() -> bool:
+            """Asked before every pod; before the first, the plan must still be what a new look would give."""
+            if gang.plan is not plan:
+                return False
+            if not plan.begun:
+                plan.changed = difference(plan, self._roster)
+                plan.begun = not plan.changed
+            return plan.begun
+
+        try:
+            plan.evicted = await self._hands.evictor.evict(plan, going_on)
+        except Exception:
+            log.exception("an eviction failed and will be tried again", plan=plan.name)
+            await asyncio.sleep(RETRY_SECONDS)
+        finally:
+            self._evictions.pop(plan.name, None)
+            self.nudge()
+
+    async def _end(self, gang: Gang, plan: ActivePlan, ending: Ending) -> None:
+        """Release, write how it ended, and wake whoever was held because of it."""
+        self._ledger.release(gang.key)
+        gang.plan, gang.decided = None, None
+        gang.phase = "Bound" if ending.phase == "Bound" else "Gathering"
+        if ending.phase == "Bound":
+            gang.backoff.reset()
+        else:
+            gang.backoff.failed(self.now())
+        if ending.reason == "TurnedDown":
+            gang.decided = self._roster.version
+        try:
+            await self._hands.store.end(plan, ending.phase, ending.reason, ending.message)
+        except PlanNotStoredError as error:
+            log.warning("how a plan ended could not be written", plan=plan.name, error=str(error))
+        await self._hands.reporter.ended(plan, ending)
+        await self._hands.waker.wake(gang.key, ending.reason, ending.message)
+
+    # ---- after a restart
+
+    async def _resume(self) -> None:
+        """Go on from the plans that a former process was carrying out."""
+        now = self.now()
+        for stored in await self._hands.store.load():
+            preemptor = stored.spec.preemptor
+            gang = self._gangs.gather((preemptor.namespace, preemptor.name))
+            plan = self._roster.activate(
+                stored.spec, now + self._planning.plan_seconds - stored.age, made=stored.created
+            )
+            plan.name = stored.name
+            # Ready is entered again: whether every member was woken is not written down.
+            plan.phase = "Planned" if stored.phase == "Planned" else "Evicting"
+            plan.begun, plan.evicted = stored.phase != "Planned", stored.phase == "Ready"
+            gang.plan, gang.phase = plan, plan.phase
+            self._hold(plan)
+            log.info("resuming", plan=plan.name, phase=stored.phase)
+
+
+def _decide(snapshot: object, namespace: str, name: str, budget: int) -> PreemptionPlanSpec | DecisionError:
+    try:
+        return decide_group(snapshot, namespace, name, budget=budget)
+    except DecisionError as error:
+        return error

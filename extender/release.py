@@ -1,0 +1,141 @@
+"""Waking: whatever our filter holds back comes back to the scheduler when the reason has gone.
+
+The scheduler retries a pod that an extender turned down only on events, and a gang's progress is none; one condition
+written to the pod's status is. A nominated node name is written once, on Ready: while filter holds a pod the scheduler
+clears it, which wakes the pod, and so on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple
+
+import structlog
+from cluster.client import ApiError
+from cluster.writer import Writer
+
+from api.core import Pod
+from api.meta import Condition
+from cluster.clock import rfc3339_now
+from extender.metrics import WAKES
+from extender.plans import ActivePlan
+from extender.reservations import GroupKey
+from extender.roster import Roster, group_of
+from extender.wire import HOLD_MARK
+
+__all__ = ["HELD", "Waker", "held_condition"]
+
+log = structlog.get_logger(__name__)
+
+HELD: Final = "reprieve.dev/Held"
+"""Type of the pod condition: True while a gang's member cannot be placed (and why), False once it may go on."""
+
+REMIND_SECONDS: Final = 5.0
+"""How long a Ready plan's members may stay unbound before they are woken again; doubles each time."""
+
+AT_ONCE: Final = 16
+
+
+def held_condition(status: Literal["True", "False"], reason: str, message: str) -> Condition:
+    """What a pod's status says of us."""
+    return Condition(
+        type=HELD, status=status, reason=reason, message=message[:1024], last_transition_time=rfc3339_now()
+    )
+
+
+class Wake(NamedTuple):
+    """One condition to write, and the node to nominate with it."""
+
+    uid: str
+    namespace: str
+    name: str
+    reason: str
+    message: str
+    node: str | None = None
+
+
+class Waker:
+    """Remembers whom filter turned down, by gang (None: pods of no gang, turned down for a reservation)."""
+
+    def __init__(self, writer: Writer, roster: Roster) -> None:
+        self._writer = writer
+        self._roster = roster
+        self._held: dict[GroupKey | None, dict[str, tuple[str, str]]] = {}
+        self._missed: list[Wake] = []
+        self._serial = 0
+
+    def hold(self, group: GroupKey | None, pod: Pod) -> None:
+        """Filter turned the pod down."""
+        self._held.setdefault(group, {})[pod.metadata.uid] = (pod.metadata.namespace, pod.metadata.name)
+
+    def recall(self, pod: Pod) -> None:
+        """After a restart only the pod's status tells that a former process turned it down."""
+        messages = [
+            c.message for c in pod.status.conditions or [] if c.type == "PodScheduled" and c.status == "False"
+        ]
+        if any(HOLD_MARK in message for message in messages):
+            self.hold(group_of(pod), pod)
+
+    def forget(self, uid: str) -> None:
+        """The pod is bound or gone."""
+        for pods in self._held.values():
+            pods.pop(uid, None)
+
+    async def wake(self, group: GroupKey, reason: str, message: str) -> None:
+        """What held the gang's pods has ended; pods of no gang that wait for room may find some as well."""
+        pods = {**self._held.pop(group, {}), **self._held.pop(None, {})}
+        await self._write(Wake(uid, *where, reason, message) for uid, where in pods.items())
+
+    async def nominate(self, plan: ActivePlan, now: float) -> None:
+        """The plan is Ready: every member that is not bound comes back, and finds its node first."""
+        plan.next_wake, plan.wakes = now + REMIND_SECONDS, 0
+        await self._write(self._members(plan, nominate=True))
+
+    async def remind(self, plan: ActivePlan, now: float) -> None:
+        """Wake members of a Ready plan that are still not bound; without a nomination, which is written once."""
+        if now < plan.next_wake:
+            return
+        plan.wakes += 1
+        plan.next_wake = now + REMIND_SECONDS * 2**plan.wakes
+        await self._write(self._members(plan, nominate=False))
+
+    async def retry(self) -> None:
+        """Write again what the API server would not take."""
+        missed, self._missed = self._missed, []
+        await self._write(missed)
+
+    def _members(self, plan: ActivePlan, *, nominate: bool) -> list[Wake]:
+        bound = {member.uid for member in self._roster.members(plan.group) if member.node is not None}
+        text = f"its room is free (plan {plan.name})"
+        return [
+            Wake(uid, plan.namespace, member.name, "Ready", text, member.node if nominate else None)
+            for uid, member in plan.members.items()
+            if uid not in bound
+        ]
+
+    async def _write(self, wakes: Iterable[Wake]) -> None:
+        """Write every pod its condition; a serial makes each one a change, for only a change wakes."""
+        self._serial += 1
+        slots = asyncio.Semaphore(AT_ONCE)
+
+        async def one(wake: Wake) -> None:
+            condition = held_condition("False", wake.reason, f"{wake.message} [{self._serial}]")
+            async with slots:
+                try:
+                    await self._writer.patch_pod_status(
+                        wake.namespace,
+                        wake.name,
+                        wake.uid,
+                        conditions=[condition],
+                        nominated_node_name=wake.node,
+                    )
+                except ApiError as error:
+                    self._missed.append(wake)
+                    log.warning(
+                        "a pod could not be woken", namespace=wake.namespace, pod=wake.name, error=str(error)
+                    )
+                else:
+                    WAKES.labels(wake.reason).inc()
+
+        await asyncio.gather(*(one(wake) for wake in wakes))

@@ -1,0 +1,160 @@
+"""The answers to the scheduler's filter and preempt calls: lookups in what is known, no I/O and no planning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from api.core import Pod
+from api.requests import pod_requests
+from extender.reservations import Ledger
+from extender.wire import (
+    HOLD_MARK,
+    ExtenderArgs,
+    ExtenderPreemptionArgs,
+    MetaVictims,
+    filter_all,
+    filter_only,
+    names_decoder,
+    preemption_result,
+)
+
+__all__ = ["Hold", "Offer", "PodView", "Verbs", "World"]
+
+RESERVED = HOLD_MARK + "room is reserved for a pod group"
+NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """No node for this pod now; the text is constant within a phase, for it lands in the pod's status."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """This node and no other."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodView:
+    """A bound pod as the preempt verb must judge it: may the scheduler evict it alone?"""
+
+    node: str
+    priority: int
+    """Its group's, if it has one."""
+    unit_is_group: bool
+    """It is part of a group in `all` mode, which goes whole or not at all."""
+
+
+class World(Protocol):
+    """What the verbs may ask, and whom they tell."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the mirror may be trusted."""
+
+    def verdict(self, pod: Pod) -> Hold | Offer | None:
+        """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
+
+    def offered(self, pod: Pod, *, among: bool) -> None:
+        """The pod's room is ready; `among`: the scheduler had its node to offer, and may use it now."""
+
+    def held(self, pod: Pod) -> None:
+        """Filter turned the pod down because of a gang's plan or a reservation: it must be woken when that ends."""
+
+    def priority(self, pod: Pod) -> int:
+        """The pod's priority: its group's, if it has one."""
+
+    def free(self, node: str, resource: str) -> int:
+        """Allocatable less what pods hold that are not terminating."""
+
+    def bound(self, uid: str) -> PodView | None:
+        """The bound pod of this UID, None if there is none."""
+
+    def preempt_called(self, pod: Pod) -> None:
+        """The scheduler wants to preempt for a pod of a gang."""
+
+    def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
+        """Every node that the scheduler offered was struck out (reason per node)."""
+
+
+class Verbs:
+    """filter and preempt, from request to answer."""
+
+    def __init__(self, world: World, ledger: Ledger) -> None:
+        self._world = world
+        self._ledger = ledger
+
+    def filter(self, args: ExtenderArgs) -> bytes:
+        """Which of the offered nodes the pod may use (kube-scheduler calls this after its own filters)."""
+        verdict = self._world.verdict(args.pod)
+        if verdict is None:
+            return self._filter_ordinary(args)
+        names = names_decoder.decode(args.node_names) or []
+        if isinstance(verdict, Hold):
+            self._world.held(args.pod)
+            return filter_only([], dict.fromkeys(names, verdict.text))
+        kept = [name for name in names if name == verdict.node]
+        self._world.offered(args.pod, among=bool(kept))
+        return filter_only(kept, {name: NOT_PLANNED for name in names if name != verdict.node})
+
+    def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
+        if not self._ledger:
+            return filter_all(args.node_names)
+        names = names_decoder.decode(args.node_names) or []
+        pod, requests = args.pod, {**pod_requests(args.pod), "pods": 1}
+        uid, priority = pod.metadata.uid, self._world.priority(pod)
+        self._ledger.grants.expire()
+        reserved = set(self._ledger.nodes).intersection(names)
+        barred = {
+            name for name in reserved if self._ledger.bars(name, uid, requests, priority, self._world.free)
+        }
+        if granted := reserved - barred:
+            self._ledger.grants.note(uid, granted, requests)
+        if not barred:
+            return filter_all(args.node_names)
+        self._world.held(pod)
+        return filter_only(
+            [name for name in names if name not in barred], dict.fromkeys(sorted(barred), RESERVED)
+        )
+
+    def preempt(self, args: ExtenderPreemptionArgs) -> bytes:
+        """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
+        offered = args.node_name_to_meta_victims or {}
+        if not self._world.ready:
+            return preemption_result({})
+        if self._world.verdict(args.pod) is not None:
+            self._world.preempt_called(args.pod)
+            return preemption_result({})
+        priority = self._world.priority(args.pod)
+        struck = {
+            node: reason
+            for node, victims in offered.items()
+            if (reason := self._strikes(node, victims, priority))
+        }
+        if offered and len(struck) == len(offered):
+            self._world.nothing_to_evict(args.pod, struck)
+        return preemption_result({node: victims for node, victims in offered.items() if node not in struck})
+
+    def _strikes(self, node: str, victims: MetaVictims, priority: int) -> str | None:
+        """Why the scheduler must not evict on this node for a pod of this priority; None if it may."""
+        if self._ledger.holders(node, at_least=priority):
+            return "room there is reserved"
+        if not victims.pods:
+            return "no victim is named"
+        for victim in victims.pods:
+            pod = self._world.bound(victim.uid)
+            if pod is None or pod.node != node:
+                return "a victim is not known there"
+            if self._ledger.awaits(victim.uid, at_least=priority):
+                return "a victim leaves for a pod group"
+            if pod.unit_is_group:
+                return "a victim's group goes whole or not at all"
+            if pod.priority >= priority:
+                return "a victim's group has no lower priority"
+        return None

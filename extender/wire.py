@@ -1,0 +1,94 @@
+"""The scheduler's extender types (k8s.io/kube-scheduler/extender/v1) in the nodeCacheCapable form.
+
+The Go types carry no JSON tags, so keys are the Go field names. `null` for a node or a pod in a preempt answer would
+panic the scheduler: the types here cannot say it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import orjson
+
+from api.core import Pod
+
+__all__ = [
+    "HOLD_MARK",
+    "ExtenderArgs",
+    "ExtenderPreemptionArgs",
+    "MetaPod",
+    "MetaVictims",
+    "filter_all",
+    "filter_only",
+    "preemption_result",
+]
+
+
+HOLD_MARK: Final = "reprieve: "
+"""Begins every rejection of ours, and so stands in the PodScheduled message of a pod that we hold."""
+
+
+class Wire(msgspec.Struct, rename="pascal", gc=False):
+    """Base: Go's field names; unknown fields ignored."""
+
+
+class ExtenderArgs(Wire):
+    """A filter request. `node_names` stays raw: most answers give it back untouched."""
+
+    pod: Pod
+    node_names: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class MetaPod(Wire):
+    """A victim, by UID."""
+
+    uid: str = msgspec.field(name="UID")
+
+
+class MetaVictims(Wire):
+    """The victims that the scheduler's dry run found on one node, most important first."""
+
+    pods: list[MetaPod] | None = None
+    num_pdb_violations: int = msgspec.field(default=0, name="NumPDBViolations")
+
+
+class ExtenderPreemptionArgs(Wire):
+    """A preempt request."""
+
+    pod: Pod
+    node_name_to_meta_victims: dict[str, MetaVictims] | None = None
+
+
+filter_decoder = msgspec.json.Decoder(ExtenderArgs)
+preemption_decoder = msgspec.json.Decoder(ExtenderPreemptionArgs)
+names_decoder = msgspec.json.Decoder(list[str] | None)
+
+
+def filter_all(raw_names: msgspec.Raw) -> bytes:
+    """The filter answer that keeps every offered node, whose names are passed on as they came."""
+    return b"".join(
+        (
+            b'{"Nodes":null,"NodeNames":',
+            bytes(raw_names),
+            b',"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}',
+        )
+    )
+
+
+def filter_only(kept: list[str], rejected: dict[str, str]) -> bytes:
+    """The filter answer that keeps `kept`; preemption on the `rejected` (name to reason) would not help."""
+    return orjson.dumps(
+        {
+            "Nodes": None,
+            "NodeNames": kept,
+            "FailedNodes": {},
+            "FailedAndUnresolvableNodes": rejected,
+            "Error": "",
+        }
+    )
+
+
+def preemption_result(nodes: dict[str, MetaVictims]) -> bytes:
+    """The preempt answer: evict on one of these nodes; with none of them, evict nothing."""
+    return msgspec.json.encode({"NodeNameToMetaVictims": nodes})

@@ -1,0 +1,185 @@
+"""The verbs' answers, byte for byte what the scheduler decodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from api.core import Pod
+from extender.reservations import Claim, Ledger, Reservation
+from extender.verbs import NOT_PLANNED, RESERVED, Hold, Offer, PodView, Verbs
+from extender.wire import filter_decoder, preemption_decoder
+
+GANG = ("team", "gang")
+
+
+@dataclass
+class StillWorld:
+    """A world that stands still, and notes what it is told."""
+
+    answer: Hold | Offer | None = None
+    rooms: dict[tuple[str, str], int] = field(default_factory=dict)
+    pods: dict[str, PodView] = field(default_factory=dict)
+    ready: bool = True
+    told: list[str] = field(default_factory=list)
+
+    def verdict(self, pod: Pod) -> Hold | Offer | None:
+        return self.answer
+
+    def offered(self, pod: Pod, *, among: bool) -> None:
+        self.told.append(f"offered {pod.metadata.name} {among}")
+
+    def held(self, pod: Pod) -> None:
+        self.told.append(f"held {pod.metadata.name}")
+
+    def priority(self, pod: Pod) -> int:
+        return pod.spec.priority or 0
+
+    def free(self, node: str, resource: str) -> int:
+        return self.rooms.get((node, resource), 0)
+
+    def bound(self, uid: str) -> PodView | None:
+        return self.pods.get(uid)
+
+    def preempt_called(self, pod: Pod) -> None:
+        self.told.append(f"preempt {pod.metadata.name}")
+
+    def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
+        self.told.append(f"nothing {' '.join(sorted(reasons))}")
+
+
+def pod(priority: int = 0, cpu: str = "1") -> dict[str, object]:
+    return {
+        "metadata": {"name": "p", "namespace": "team", "uid": "uid-p"},
+        "spec": {
+            "priority": priority,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}],
+        },
+    }
+
+
+def filtered(
+    world: StillWorld, ledger: Ledger, *names: str, priority: int = 0, cpu: str = "1"
+) -> dict[str, object]:
+    body = orjson.dumps({"Pod": pod(priority, cpu), "Nodes": None, "NodeNames": list(names)})
+    answer: dict[str, object] = orjson.loads(Verbs(world, ledger).filter(filter_decoder.decode(body)))
+    return answer
+
+
+def preempted(
+    world: StillWorld, ledger: Ledger, offered: dict[str, list[str]], priority: int = 100
+) -> dict[str, object]:
+    victims = {
+        node: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": 1}
+        for node, uids in offered.items()
+    }
+    body = orjson.dumps({"Pod": pod(priority), "NodeNameToVictims": None, "NodeNameToMetaVictims": victims})
+    answer: dict[str, object] = orjson.loads(Verbs(world, ledger).preempt(preemption_decoder.decode(body)))
+    nodes = answer["NodeNameToMetaVictims"]
+    assert isinstance(nodes, dict)
+    return nodes
+
+
+def reserved(priority: int = 50, cpu: int = 1000, victims: dict[str, Claim] | None = None) -> Ledger:
+    ledger = Ledger(lambda: 0.0)
+    ledger.hold(Reservation(GANG, priority, {"m": Claim("n1", {"cpu": cpu, "pods": 1})}, victims or {}))
+    return ledger
+
+
+def test_filter_without_reservations_gives_back_what_came() -> None:
+    answer = filtered(StillWorld(), Ledger(lambda: 0.0), "n1", "n2")
+    assert answer == {
+        "Nodes": None,
+        "NodeNames": ["n1", "n2"],
+        "FailedNodes": {},
+        "FailedAndUnresolvableNodes": {},
+        "Error": "",
+    }
+
+
+def test_filter_holds_a_gang_on_every_node() -> None:
+    world = StillWorld(Hold("reprieve: wait"))
+    answer = filtered(world, Ledger(lambda: 0.0), "n1", "n2")
+    assert answer["NodeNames"] == []
+    assert answer["FailedAndUnresolvableNodes"] == {"n1": "reprieve: wait", "n2": "reprieve: wait"}
+    assert answer["FailedNodes"] == {}, "preemption would not help"
+    assert world.told == ["held p"]
+
+
+def test_filter_offers_the_planned_node_alone() -> None:
+    answer = filtered(StillWorld(Offer("n2")), Ledger(lambda: 0.0), "n1", "n2")
+    assert answer["NodeNames"] == ["n2"]
+    assert answer["FailedAndUnresolvableNodes"] == {"n1": NOT_PLANNED}
+
+
+def test_filter_never_adds_a_node_that_was_not_offered() -> None:
+    world = StillWorld(Offer("n3"))
+    assert filtered(world, Ledger(lambda: 0.0), "n1")["NodeNames"] == []
+    assert world.told == ["offered p False"]
+
+
+def test_filter_keeps_ordinary_pods_out_of_reserved_room_and_nowhere_else() -> None:
+    world = StillWorld(rooms={("n1", "cpu"): 1500, ("n1", "pods"): 9, ("n2", "cpu"): 1500, ("n2", "pods"): 9})
+    answer = filtered(world, reserved(), "n1", "n2")
+    assert answer["NodeNames"] == ["n2"]
+    assert answer["FailedAndUnresolvableNodes"] == {"n1": RESERVED}
+    assert world.told == ["held p"]
+    assert filtered(world, reserved(), "n1", "n2", cpu="500m")["NodeNames"] == ["n1", "n2"]
+    assert filtered(world, reserved(), "n1", "n2", priority=51)["NodeNames"] == ["n1", "n2"]
+
+
+def test_two_pods_in_a_row_do_not_take_the_reserved_room_between_them() -> None:
+    world, ledger = StillWorld(rooms={("n1", "cpu"): 2000, ("n1", "pods"): 9}), reserved()
+    assert filtered(world, ledger, "n1")["NodeNames"] == ["n1"]
+    other = orjson.dumps({"Pod": {**pod(), "metadata": {"name": "q", "uid": "uid-q"}}, "NodeNames": ["n1"]})
+    answer = orjson.loads(Verbs(world, ledger).filter(filter_decoder.decode(other)))
+    assert answer["NodeNames"] == [], "the first is on its way to the same room"
+
+
+def test_preempt_for_a_gang_evicts_nothing() -> None:
+    world = StillWorld(Hold("reprieve: wait"), pods={"v": PodView("n1", 0, False)})
+    assert preempted(world, Ledger(lambda: 0.0), {"n1": ["v"]}) == {}
+    assert world.told == ["preempt p"]
+
+
+def test_preempt_evicts_nothing_while_the_mirror_cannot_be_trusted() -> None:
+    world = StillWorld(pods={"v": PodView("n1", 0, False)}, ready=False)
+    assert preempted(world, Ledger(lambda: 0.0), {"n1": ["v"]}) == {}
+
+
+def test_preempt_gives_back_what_was_offered() -> None:
+    world = StillWorld(pods={"v": PodView("n1", 0, False), "w": PodView("n1", 0, False)})
+    assert preempted(world, Ledger(lambda: 0.0), {"n1": ["v", "w"]}) == {
+        "n1": {"Pods": [{"UID": "v"}, {"UID": "w"}], "NumPDBViolations": 1}
+    }
+
+
+def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
+    pods = {
+        "free": PodView("n2", 0, False),
+        "elsewhere": PodView("n9", 0, False),
+        "all": PodView("n4", 0, True),
+        "equal": PodView("n5", 100, False),
+        "leaving": PodView("n6", 0, False),
+    }
+    offered = {
+        "n2": ["free"],
+        "n3": ["elsewhere"],
+        "n4": ["all"],
+        "n5": ["equal"],
+        "n6": ["leaving"],
+        "n7": ["unknown"],
+        "n8": [],
+    }
+    ledger = reserved(priority=100, victims={"leaving": Claim("n6", {"cpu": 1})})
+    assert list(preempted(StillWorld(pods=pods), ledger, offered)) == ["n2"]
+
+
+def test_preempt_respects_reservations_of_its_priority_and_above_only() -> None:
+    pods = {"v": PodView("n1", 0, False)}
+    world = StillWorld(pods=pods)
+    assert preempted(world, reserved(priority=100), {"n1": ["v"]}) == {}
+    assert world.told == ["nothing n1"]
+    assert list(preempted(StillWorld(pods=pods), reserved(priority=99), {"n1": ["v"]})) == ["n1"]
