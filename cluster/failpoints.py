@@ -1,0 +1,66 @@
+"""Named places in the code where tests let time pass or the process die.
+
+Off, a failpoint is one dictionary miss. They are set by `REPRIEVE_FAILPOINTS`, e.g.
+`mirror.delay=3s,evict.between=kill`, or by `configure`; a name without an effect here does nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["ENVIRONMENT", "configure", "delay", "failpoint", "parse"]
+
+ENVIRONMENT: Final = "REPRIEVE_FAILPOINTS"
+KILL: Final = "kill"
+DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s)")
+
+_active: dict[str, float | None] = {}
+"""Seconds to wait by name; None kills the process."""
+
+
+def parse(text: str) -> dict[str, str]:
+    """`name=action` pairs, separated by commas. Raises ValueError for a pair without an action."""
+    pairs = [pair.strip().partition("=") for pair in text.split(",") if pair.strip()]
+    for name, equals, action in pairs:
+        if not equals or not name or not action:
+            raise ValueError(f"{ENVIRONMENT}: expected name=action, not {name}{equals}{action}")
+    return {name.strip(): action.strip() for name, _, action in pairs}
+
+
+def configure(actions: Mapping[str, str]) -> None:
+    """Replace every failpoint. An action is `kill` or a duration (`3s`, `200ms`); ValueError for another."""
+    parsed = {name: _action(name, action) for name, action in actions.items()}
+    _active.clear()
+    _active.update(parsed)
+
+
+def delay(name: str) -> float:
+    """How long the failpoint waits, in seconds; 0 when it is off. For code that must wait in its own way."""
+    return _active.get(name, 0.0) or 0.0
+
+
+async def failpoint(name: str) -> None:
+    """Do what was configured for this place: nothing, wait, or die as by SIGKILL."""
+    if name not in _active:
+        return
+    seconds = _active[name]
+    if seconds is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    await asyncio.sleep(seconds or 0.0)
+
+
+def _action(name: str, action: str) -> float | None:
+    if action == KILL:
+        return None
+    match = DURATION.fullmatch(action)
+    if match is None:
+        raise ValueError(f"failpoint {name}: {action!r} is neither kill nor a duration such as 3s or 200ms")
+    return float(match[1]) * (0.001 if match[2] == "ms" else 1.0)
+
+
+configure(parse(os.environ.get(ENVIRONMENT, "")))
