@@ -1,0 +1,202 @@
+"""YAML as Kubernetes reads it: the JSON types and nothing else.
+
+Built from libyaml's events, not with PyYAML's constructors: those turn times into dates and `12:30` into a
+number, let a later key replace an earlier one, and end the process by a stack overflow on deep nesting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Protocol, TypeAlias
+
+import yaml
+
+__all__ = ["Json", "YamlError", "documents"]
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+MAX_DEPTH: Final = 200
+MAX_ALIASED: Final = 100_000
+"""Nodes that aliases may repeat in one document: a few lines of aliases of aliases would fill any memory."""
+
+STRING_TAG: Final = "tag:yaml.org,2002:str"
+MERGE_KEY: Final = "<<"
+
+NUMBER_START: Final = frozenset("+-.0123456789")
+CONSTANTS: Final[dict[str, bool | None]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **{text: True for word in ("true", "yes", "on") for text in (word, word.title(), word.upper())},
+    **{text: False for word in ("false", "no", "off") for text in (word, word.title(), word.upper())},
+}
+INTEGERS: Final = (
+    (re.compile(r"[-+]?(0|[1-9][0-9_]*)"), 10),
+    (re.compile(r"[-+]?0x[0-9a-fA-F_]+"), 16),
+    (re.compile(r"[-+]?0b[01_]+"), 2),
+    (re.compile(r"[-+]?0o?[0-7_]+"), 8),
+)
+FLOAT: Final = re.compile(
+    r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+)
+
+
+class Mark(Protocol):
+    """A place in the text, counted from zero."""
+
+    line: int
+    column: int
+
+
+class YamlError(ValueError):
+    """Not YAML, or YAML that is no JSON document; the message names line and column."""
+
+
+def documents(text: str) -> Iterator[Json]:
+    """Every document of the text, empty ones as None. Raises YamlError once it comes to the fault."""
+    try:
+        builder = _Builder()
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            builder.take(event)
+            if isinstance(event, yaml.DocumentEndEvent):
+                yield builder.root
+                builder = _Builder()
+    except yaml.MarkedYAMLError as error:
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        raise YamlError(_at(error.problem_mark or error.context_mark, what)) from None
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
+        raise YamlError(str(error)) from None
+
+
+class _Builder:
+    """One document, put together from events; the stack is our own, so that depth is a number and no fate."""
+
+    def __init__(self) -> None:
+        self.root: Json = None
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, Json] = {}
+        self._aliased = 0
+
+    def take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self._put(_scalar(event), event)
+        elif isinstance(event, yaml.AliasEvent):
+            self._put(self._alias(event), event)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            if len(self._stack) == MAX_DEPTH:
+                raise YamlError(_at(event.start_mark, f"nested deeper than {MAX_DEPTH} levels"))
+            self._stack.append(
+                _Mapping(event) if isinstance(event, yaml.MappingStartEvent) else _Sequence(event)
+            )
+        elif isinstance(event, yaml.CollectionEndEvent):
+            done = self._stack.pop()
+            self._put(done.value, done.start)
+
+    def _put(self, value: Json, event: yaml.NodeEvent) -> None:
+        if event.anchor and not isinstance(event, yaml.AliasEvent):
+            self._anchors[event.anchor] = value
+        if self._stack:
+            self._stack[-1].add(value, event)
+        else:
+            self.root = value
+
+    def _alias(self, event: yaml.AliasEvent) -> Json:
+        if event.anchor not in self._anchors:
+            raise YamlError(_at(event.start_mark, f"alias *{event.anchor} names nothing before it"))
+        value = self._anchors[event.anchor]
+        self._aliased += _size(value, MAX_ALIASED)
+        if self._aliased > MAX_ALIASED:
+            raise YamlError(_at(event.start_mark, "aliases repeat too much"))
+        return value
+
+
+class _Sequence:
+    """A list that is not at its end."""
+
+    def __init__(self, start: yaml.NodeEvent) -> None:
+        self.start = start
+        self.value: list[Json] = []
+
+    def add(self, value: Json, _: yaml.NodeEvent) -> None:
+        self.value.append(value)
+
+
+class _Mapping:
+    """A mapping that is not at its end."""
+
+    def __init__(self, start: yaml.NodeEvent) -> None:
+        self.start = start
+        self._own: dict[str, Json] = {}
+        self._merged: dict[str, Json] = {}
+        self._key: str | None = None
+
+    @property
+    def value(self) -> Json:
+        return {**self._merged, **self._own} if self._merged else self._own
+
+    def add(self, value: Json, event: yaml.NodeEvent) -> None:
+        if self._key is None:
+            self._key = self._as_key(value, event)
+            return
+        key, self._key = self._key, None
+        if key == MERGE_KEY:
+            self._merge(value, event)
+        else:
+            self._own[key] = value
+
+    def _as_key(self, value: Json, event: yaml.NodeEvent) -> str:
+        # `1: x` and `true: x` are the keys "1" and "true" in JSON; what was written is what was meant.
+        key = event.value if isinstance(event, yaml.ScalarEvent) else value
+        if not isinstance(key, str):
+            raise YamlError(_at(event.start_mark, "a key must be a string"))
+        if key in self._own:
+            raise YamlError(_at(event.start_mark, f"key {key!r} is there twice"))
+        return key
+
+    def _merge(self, value: Json, event: yaml.NodeEvent) -> None:
+        for mapping in value if isinstance(value, list) else [value]:
+            if not isinstance(mapping, dict):
+                raise YamlError(_at(event.start_mark, "only mappings can be merged with <<"))
+            self._merged = {**mapping, **self._merged}
+
+
+_Open: TypeAlias = _Sequence | _Mapping
+
+
+def _scalar(event: yaml.ScalarEvent) -> Json:
+    text: str = event.value
+    plain = event.implicit[0] and event.tag is None
+    if not plain or event.tag == STRING_TAG:
+        return text
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    return _number(text) if text[0] in NUMBER_START else text
+
+
+def _number(text: str) -> int | float | str:
+    """The number that the text is, or the text; integers too long for Python's conversion are text, too."""
+    try:
+        for pattern, base in INTEGERS:
+            if pattern.fullmatch(text):
+                return int(text.replace("_", ""), base)
+        if FLOAT.fullmatch(text):
+            return float(text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan"))
+    except ValueError:
+        pass
+    return text
+
+
+def _size(value: Json, enough: int) -> int:
+    """Nodes in the value, counted no further than `enough` and one."""
+    count, pending = 0, [value]
+    while pending and count <= enough:
+        node = pending.pop()
+        count += 1
+        if isinstance(node, dict):
+            pending.extend(node.values())
+        elif isinstance(node, list):
+            pending.extend(node)
+    return count
+
+
+def _at(mark: Mark | None, what: str) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}: {what}" if mark else what
