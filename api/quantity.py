@@ -43,10 +43,8 @@ DECIMAL_SUFFIXES: Final = {
 }
 BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
-SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-"""What Go's strings.TrimSpace trims; str.strip() would trim more."""
+SPACE: Final = " \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What apimachinery trims of a JSON string, before it decodes escapes: tabs and newlines stay."""
 
 
 class QuantityError(ValueError):

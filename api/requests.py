@@ -7,12 +7,12 @@ in-place resizes (KEP-1287), overhead.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
 from api.core import Container, ContainerStatus, Node, Pod, Quantities
+from api.names import is_qualified_name
 from api.quantity import MILLI, Quantity, QuantityError, parse
 
 __all__ = ["PODS", "allocatable", "pod_requests"]
@@ -23,8 +23,6 @@ PODS: Final = "pods"
 HUGE_PAGES: Final = "hugepages-"
 POD_LEVEL: Final = frozenset({"cpu", "memory"})
 """What may be set for a pod as a whole, besides huge pages."""
-SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-NAME_PART: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 
 Amounts = dict[str, Quantity]
 ContainerAmounts = Callable[[Container, ContainerStatus | None, bool], Quantities | None]
@@ -209,13 +207,4 @@ def _is_counted(name: str) -> bool:
 
 def _is_extended(name: str) -> bool:
     """A qualified name outside kubernetes.io, also with the `requests.` that quotas put before it."""
-    prefix, slash, rest = name.partition("/")
-    prefix = f"requests.{prefix}"
-    return (
-        bool(slash)
-        and not name.startswith("requests.")
-        and len(prefix) <= 253
-        and SUBDOMAIN.fullmatch(prefix) is not None
-        and len(rest) <= 63
-        and NAME_PART.fullmatch(rest) is not None
-    )
+    return "/" in name and not name.startswith("requests.") and is_qualified_name(f"requests.{name}")

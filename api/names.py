@@ -1,0 +1,29 @@
+"""The syntax of label keys, label values and resource names (apimachinery's util/validation)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+__all__ = ["is_label_value", "is_qualified_name"]
+
+SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+MAX_SUBDOMAIN: Final = 253
+MAX_NAME: Final = 63
+
+
+@lru_cache(maxsize=1 << 12)
+def is_qualified_name(text: str) -> bool:
+    """A name of at most 63 characters, optionally after a DNS subdomain and a slash."""
+    prefix, slash, name = text.rpartition("/")
+    if slash and (len(prefix) > MAX_SUBDOMAIN or SUBDOMAIN.fullmatch(prefix) is None):
+        return False
+    return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None
+
+
+@lru_cache(maxsize=1 << 12)
+def is_label_value(text: str) -> bool:
+    """Empty, or like the name part of a qualified name."""
+    return not text or (len(text) <= MAX_NAME and NAME.fullmatch(text) is not None)
