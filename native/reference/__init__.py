@@ -1,1 +1,4 @@
-"""The kernels' plain twin, line by line after KEP-5710; imports nothing compiled. Tests compare; production never runs it."""
+"""The kernels' plain twin, step by step after KEP-5710; imports nothing compiled.
+
+Tests compare the two; production never runs this one.
+"""
