@@ -1,1 +1,1 @@
-"""One process's live mirror of a cluster: watches, columnar tables, snapshots, leases and conditioned writes."""
+"""One process's live mirror of a cluster: watches, columnar tables, snapshots and conditioned writes."""

@@ -1,7 +1,8 @@
 """What the search sees: a copy of the mirror's columns at one moment.
 
-A snapshot is immutable by agreement: whoever needs other numbers (reservations, pods assumed gone) copies the column
-first. Rows of a table keep their index for as long as the object lives; a freed row is dead (`*_live` false) until reused.
+A snapshot is immutable by agreement: whoever needs other numbers (reservations, pods assumed gone) copies the
+column first. Rows of a table keep their index for as long as the object lives; a freed row is dead (`*_live`
+false) until reused.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ GATED = 4
 
 @dataclass(frozen=True, slots=True)
 class BudgetRow:
-    """A PodDisruptionBudget: `allowed` is status.disruptionsAllowed, `disrupted` the names in status.disruptedPods."""
+    """A PodDisruptionBudget: status.disruptionsAllowed, and the names in status.disruptedPods."""
 
     namespace: str
     name: str
@@ -45,14 +46,16 @@ class BudgetRow:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Columns of nodes [N], pods [P], groups [G], classes [C], label sets [L] and budgets [B], resources as columns [R].
+    """Columns of nodes [N], pods [P], groups [G], classes [C], label sets [L], budgets [B]; R resources.
 
-    Units: cpu in milli, everything else in whole units (KEP-5710 has none; kube-scheduler's Resource does). The resource
-    named `pods` counts pods. Pods that Succeeded or Failed are not in the tables. Times are whole seconds since the epoch.
+    Units: cpu in milli, everything else in whole units (kube-scheduler's Resource; KEP-5710 has none). The
+    resource named `pods` counts pods. Pods that Succeeded or Failed are not in the tables. Times are whole
+    seconds since the epoch.
     """
 
     version: int
-    """Grows with every change of the mirror that could change a decision."""
+    """Grows with every change of the mirror that could change a decision; a pod that is neither bound nor a
+    group's changes none but its own."""
 
     resources: tuple[str, ...]
 
@@ -75,7 +78,7 @@ class Snapshot:
     """Row of the node, -1 while unbound. A pod can be bound to a node that is not (yet, any longer) live."""
     pod_class: Int32s
     pod_group: Int32s
-    """Row of the PodGroup that the pod's label names, -1 without the label. The group may be dead: no such object."""
+    """Row of the PodGroup that the pod's label names, -1 without one. It may be dead: no such object."""
     pod_labels: Int32s
     """Row of the pod's (namespace, labels)."""
     pod_priority: Int64s
