@@ -1,4 +1,4 @@
-// Builds etcd from its modules; see ../build.py.
+// Builds etcd from its modules; see hack/controlplane/binaries.py.
 module reprieve.dev/hack/binaries/etcd
 
 go 1.26.0

@@ -1,4 +1,4 @@
-// Builds the control plane from its modules; see ../build.py.
+// Builds the control plane from its modules; see hack/controlplane/binaries.py.
 module reprieve.dev/hack/binaries/kubernetes
 
 go 1.26.0

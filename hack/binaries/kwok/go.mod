@@ -1,4 +1,4 @@
-// Builds KWOK from its modules; see ../build.py.
+// Builds KWOK from its modules; see hack/controlplane/binaries.py.
 module reprieve.dev/hack/binaries/kwok
 
 go 1.26.0

@@ -1,0 +1,70 @@
+"""`python -m hack.controlplane`, or `hack/cluster`: a plane that stays up until it is taken down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hack.controlplane.binaries import BinariesError
+from hack.controlplane.components import Options
+from hack.controlplane.objects import node
+from hack.controlplane.plane import ControlPlane, take_down
+from hack.controlplane.processes import ProcessFailedError, wait_until
+
+NODES_SECONDS = 120.0
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Start and end control planes on this machine's loopback interface."""
+
+
+@main.command()
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), required=True, help="Its folder."
+)
+@click.option("--nodes", default=0, show_default=True, help="Simulated nodes of 4 CPU, node-0 and so on.")
+@click.option("--without-reprieve", is_flag=True, help="Only the stock scheduler, without extender.")
+def up(directory: Path, nodes: int, without_reprieve: bool) -> None:
+    """Start a control plane; print its kubeconfig's path when everything is ready."""
+    if (directory / "processes.json").exists():
+        raise click.ClickException(
+            f"{directory} has a control plane already (hack/cluster down --dir {directory})"
+        )
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    plane = ControlPlane(directory, Options(reprieve=not without_reprieve, detached=True))
+    try:
+        plane.up()
+        add_nodes(plane, nodes)
+    except (BinariesError, ProcessFailedError) as error:
+        plane.down()
+        raise click.ClickException(str(error)) from None
+    click.echo(plane.kubeconfig)
+
+
+@main.command()
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), required=True, help="Its folder."
+)
+def down(directory: Path) -> None:
+    """End the control plane of a folder; its logs stay."""
+    try:
+        ended = take_down(directory)
+    except FileNotFoundError:
+        raise click.ClickException(f"no control plane runs in {directory}") from None
+    click.echo(f"ended {', '.join(ended) or 'nothing, it had ended before'}", err=True)
+
+
+def add_nodes(plane: ControlPlane, count: int) -> None:
+    """Create simulated nodes and wait until the scheduler may use them."""
+    plane.client.create_all([node(f"node-{number}") for number in range(count)])
+    wait_until(lambda: _usable(plane) >= count, NODES_SECONDS, lambda: "the nodes do not become ready")
+
+
+def _usable(plane: ControlPlane) -> int:
+    return sum(not found["spec"].get("taints") for found in plane.client.list("v1", "Node"))
+
+
+if __name__ == "__main__":
+    main(prog_name="hack/cluster")

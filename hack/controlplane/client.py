@@ -1,0 +1,308 @@
+"""A small client for tests and demos: blocking, one connection per thread, plain JSON objects.
+
+The product has its own (`cluster/`); a test that used it would not see its faults.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import socket
+import ssl
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, Self
+from urllib.parse import quote, urlencode, urlsplit
+
+import yaml
+
+__all__ = ["ApiError", "Client", "Json", "path_of"]
+
+Json = dict[str, Any]
+
+TIMEOUT_SECONDS: Final = 30.0
+APPLY: Final = "application/apply-patch+yaml"
+MERGE: Final = "application/merge-patch+json"
+FIELD_MANAGER: Final = "reprieve-hack"
+
+RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
+    ("v1", "Namespace"): ("namespaces", False),
+    ("v1", "Node"): ("nodes", False),
+    ("v1", "Pod"): ("pods", True),
+    ("v1", "ConfigMap"): ("configmaps", True),
+    ("v1", "Secret"): ("secrets", True),
+    ("v1", "Service"): ("services", True),
+    ("v1", "ServiceAccount"): ("serviceaccounts", True),
+    ("apps/v1", "Deployment"): ("deployments", True),
+    ("policy/v1", "PodDisruptionBudget"): ("poddisruptionbudgets", True),
+    ("networking.k8s.io/v1", "NetworkPolicy"): ("networkpolicies", True),
+    ("scheduling.k8s.io/v1", "PriorityClass"): ("priorityclasses", False),
+    ("scheduling.k8s.io/v1beta1", "PodGroup"): ("podgroups", True),
+    ("scheduling.k8s.io/v1beta1", "Workload"): ("workloads", True),
+    ("events.k8s.io/v1", "Event"): ("events", True),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): ("customresourcedefinitions", False),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"): ("clusterroles", False),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): ("clusterrolebindings", False),
+    ("rbac.authorization.k8s.io/v1", "Role"): ("roles", True),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"): ("rolebindings", True),
+    ("reprieve.dev/v1alpha1", "PodGroup"): ("podgroups", True),
+    ("reprieve.dev/v1alpha1", "PreemptionPlan"): ("preemptionplans", True),
+}
+"""(apiVersion, kind) to (plural, whether namespaced)."""
+
+
+class ApiError(Exception):
+    """The API server refused; `status` is the HTTP code."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+class Client:
+    """Requests to one API server."""
+
+    def __init__(self, base: str, context: ssl.SSLContext | None = None, token: str | None = None) -> None:
+        """`base` is an http(s) URL, or `unix:PATH` for a proxy's socket."""
+        self._base = base
+        self._prefix = "" if base.startswith("unix:") else urlsplit(base).path.rstrip("/")
+        self._context = context
+        self._token = token
+        self._local = threading.local()
+        self._connections: list[http.client.HTTPConnection] = []
+        self.warnings: list[str] = []
+        """What the API server warned of, in order (deprecations, pod security)."""
+
+    @classmethod
+    def of_kubeconfig(cls, path: Path) -> Self:
+        """For kubeconfigs with client certificates or a token; others need `kubectl proxy`. Raises ValueError."""
+        config = yaml.safe_load(path.read_text())
+        context = _named(config["contexts"], config["current-context"])["context"]
+        cluster = _named(config["clusters"], context["cluster"])["cluster"]
+        user = _named(config["users"], context["user"])["user"]
+        token = user.get("token")
+        if token is None and "client-certificate-data" not in user and "client-certificate" not in user:
+            raise ValueError(f"{path}: this kind of credentials needs kubectl proxy")
+        return cls(cluster["server"], _tls(cluster, user), token)
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        while self._connections:
+            self._connections.pop().close()
+
+    def request(
+        self, method: str, path: str, body: Json | None = None, content_type: str = "application/json"
+    ) -> Json:
+        """One call, the answer decoded. Raises ApiError."""
+        text = self.text(method, path, None if body is None else json.dumps(body), content_type)
+        answer: Json = json.loads(text)
+        return answer
+
+    def text(
+        self, method: str, path: str, body: str | None = None, content_type: str = "application/json"
+    ) -> str:
+        """One call, the answer as it is. Raises ApiError."""
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        response, content = self._exchange(method, path, body, headers)
+        self.warnings.extend(response.headers.get_all("Warning") or [])
+        if response.status >= 300:
+            raise ApiError(response.status, _message(content))
+        return content
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Json:
+        """One object. Raises ApiError 404."""
+        return self.request("GET", path_of(api_version, kind, namespace, name))
+
+    def find(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Json | None:
+        """One object, or None."""
+        try:
+            return self.get(api_version, kind, name, namespace)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def list(
+        self,
+        api_version: str,
+        kind: str,
+        namespace: str | None = None,
+        *,
+        labels: str = "",
+        fields: str = "",
+    ) -> list[Json]:
+        """All objects of a kind, in one namespace or everywhere, by selectors."""
+        query = urlencode({"labelSelector": labels, "fieldSelector": fields})
+        items: list[Json] = self.request("GET", f"{path_of(api_version, kind, namespace)}?{query}")["items"]
+        return items
+
+    def create(self, body: Json) -> Json:
+        """POST. Raises ApiError."""
+        meta = body["metadata"]
+        return self.request("POST", path_of(body["apiVersion"], body["kind"], meta.get("namespace")), body)
+
+    def create_all(self, bodies: Iterable[Json], parallel: int = 8) -> None:
+        """Create many, in no particular order."""
+        with ThreadPoolExecutor(parallel) as pool:
+            for _ in pool.map(self.create, bodies):
+                pass
+
+    def apply(self, body: Json) -> Json:
+        """Server-side apply, by force. Raises ApiError."""
+        meta = body["metadata"]
+        path = path_of(body["apiVersion"], body["kind"], meta.get("namespace"), meta["name"])
+        return self.request("PATCH", f"{path}?fieldManager={FIELD_MANAGER}&force=true", body, APPLY)
+
+    def patch(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        body: Json,
+        namespace: str | None = None,
+        subresource: str = "",
+    ) -> Json:
+        """Merge patch, of a subresource such as `status` if named. Raises ApiError."""
+        path = path_of(api_version, kind, namespace, name)
+        return self.request("PATCH", f"{path}/{subresource}".rstrip("/"), body, MERGE)
+
+    def delete(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str | None = None,
+        grace_seconds: int | None = None,
+    ) -> None:
+        """Delete; an object that is gone is fine. Raises ApiError."""
+        options: Json = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        try:
+            self.request("DELETE", path_of(api_version, kind, namespace, name), options)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    def ready(self) -> bool:
+        """Whether the API server answers that it is ready."""
+        try:
+            self.text("GET", "/readyz")
+        except (ApiError, OSError, http.client.HTTPException):
+            return False
+        return True
+
+    def watch(
+        self, api_version: str, kind: str, namespace: str | None = None, seconds: int = 60
+    ) -> Iterator[Json]:
+        """Events from now on, until the API server ends the watch after the given time. Raises ApiError."""
+        connection = self._connect(seconds + TIMEOUT_SECONDS)
+        path = path_of(api_version, kind, namespace)
+        version = self.request("GET", f"{path}?limit=1")["metadata"]["resourceVersion"]
+        query = urlencode({"watch": "1", "resourceVersion": version, "timeoutSeconds": seconds})
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        try:
+            connection.request("GET", f"{self._prefix}{path}?{query}", headers=headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                raise ApiError(response.status, _message(response.read().decode()))
+            for line in response:
+                yield json.loads(line)
+        finally:
+            connection.close()
+
+    def _exchange(
+        self, method: str, path: str, body: str | None, headers: Mapping[str, str]
+    ) -> tuple[http.client.HTTPResponse, str]:
+        """Send and receive; once more when a kept connection turns out to be closed."""
+        kept = getattr(self._local, "connection", None)
+        connection = kept or self._keep(self._connect(TIMEOUT_SECONDS))
+        try:
+            connection.request(method, self._prefix + path, body and body.encode(), headers=dict(headers))
+            response = connection.getresponse()
+            return response, response.read().decode()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            self._local.connection = None
+            if kept is None or not isinstance(error, ConnectionError | http.client.BadStatusLine):
+                raise
+            return self._exchange(method, path, body, headers)
+
+    def _keep(self, connection: http.client.HTTPConnection) -> http.client.HTTPConnection:
+        self._local.connection = connection
+        self._connections.append(connection)
+        return connection
+
+    def _connect(self, timeout: float) -> http.client.HTTPConnection:
+        scheme, _, path = self._base.partition(":")
+        if scheme == "unix":
+            return _UnixConnection(path, timeout)
+        url = urlsplit(self._base)
+        if url.hostname is None:
+            raise ValueError(f"{self._base} is not a URL")
+        if scheme == "https":
+            return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=self._context)
+        return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a socket in the file system."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def path_of(api_version: str, kind: str, namespace: str | None = None, name: str | None = None) -> str:
+    """The URL path of an object, or of a collection. Raises KeyError for a kind that is not in RESOURCES."""
+    plural, namespaced = RESOURCES[api_version, kind]
+    parts = ["/apis" if "/" in api_version else "/api", api_version]
+    if namespaced and namespace is not None:
+        parts += ["namespaces", quote(namespace)]
+    parts.append(plural)
+    if name is not None:
+        parts.append(quote(name))
+    return "/".join(parts)
+
+
+def _named(entries: Iterable[Json], name: str) -> Json:
+    return next(entry for entry in entries if entry["name"] == name)
+
+
+def _message(content: str) -> str:
+    try:
+        return str(json.loads(content)["message"])
+    except (ValueError, KeyError, TypeError):
+        return content[:500]
+
+
+def _tls(cluster: Json, user: Json) -> ssl.SSLContext:
+    context = ssl.create_default_context(
+        cafile=cluster.get("certificate-authority"), cadata=_decoded(cluster, "certificate-authority-data")
+    )
+    if cluster.get("insecure-skip-tls-verify"):
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if "client-certificate" in user:
+        context.load_cert_chain(user["client-certificate"], user["client-key"])
+    elif certificate := _decoded(user, "client-certificate-data"):
+        with tempfile.NamedTemporaryFile("w") as file:  # the ssl module reads certificates from files only
+            file.write(f"{certificate}\n{_decoded(user, 'client-key-data')}")
+            file.flush()
+            context.load_cert_chain(file.name)
+    return context
+
+
+def _decoded(entry: Json, key: str) -> str | None:
+    return base64.b64decode(entry[key]).decode() if key in entry else None

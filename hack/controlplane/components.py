@@ -1,0 +1,238 @@
+"""The command line of every component, and the files it reads: who it is, where it listens, what it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from hack.controlplane.pki import Authority, Pair, write_kubeconfig, write_signing_key
+from hack.controlplane.ports import Ports
+
+__all__ = ["REPRIEVE_USER", "Layout", "Options"]
+
+HOST: Final = "127.0.0.1"
+SERVICE_ACCOUNT: Final = "system:serviceaccount:reprieve-system:reprieve"
+REPRIEVE_USER: Final = SERVICE_ACCOUNT
+KWOK_USER: Final = "kwok"
+HERE: Final = Path(__file__).resolve().parent
+
+IDENTITIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "admin": ("admin", ("system:masters",)),
+    "kube-scheduler": ("system:kube-scheduler", ()),
+    "kube-controller-manager": ("system:kube-controller-manager", ()),
+    "kwok": (KWOK_USER, ()),
+    "reprieve": (SERVICE_ACCOUNT, ("system:serviceaccounts", "system:serviceaccounts:reprieve-system")),
+}
+"""Kubeconfig to (user, groups). Reprieve is its service account, so the shipped bindings apply to it as they are."""
+
+CONTROLLERS: Final = (
+    "deployment-controller",
+    "disruption-controller",
+    "garbage-collector-controller",
+    "job-controller",
+    "namespace-controller",
+    "node-lifecycle-controller",
+    "pod-garbage-collector-controller",
+    "podgroup-protection-controller",
+    "replicaset-controller",
+    "root-ca-certificate-publisher-controller",
+    "serviceaccount-controller",
+    "taint-eviction-controller",
+)
+"""What a test can notice; without the others the control plane is up sooner."""
+
+FOREVER: Final = "24h"
+"""Longer than any test."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a plane is to be like."""
+
+    reprieve: bool = False
+    """Run `reprieve serve`, and name it in the scheduler's configuration."""
+    start_reprieve: bool = True
+    """With `reprieve`: start it during `up`."""
+    reprieve_settings: Mapping[str, object] | None = None
+    """Merged into reprieve's Configuration, section by section."""
+    reprieve_environment: Mapping[str, str] | None = None
+    """For the process of reprieve, failpoints say."""
+    scheduler_settings: Mapping[str, object] | None = None
+    """Merged into the KubeSchedulerConfiguration at its top level."""
+    flush: str = FOREVER
+    """When the scheduler tries every parked pod again (its default is 5m): a test must not wait for that."""
+    feature_gates: Mapping[str, bool] | None = None
+    """For the API server, the scheduler and the controller manager."""
+    runtime_config: Mapping[str, bool] | None = None
+    """API versions to serve or not, such as scheduling.k8s.io/v1beta1."""
+    detached: bool = False
+    """The processes outlive this one."""
+
+
+class Layout:
+    """The folder of a plane: certificates, kubeconfigs, logs and data, and the ports its servers listen on."""
+
+    def __init__(self, directory: Path, options: Options, ports: Ports) -> None:
+        self.directory = directory.resolve()
+        self.options = options
+        self.logs = self._folder("logs")
+        self.pki = self._folder("pki")
+        self.audit_log = self.logs / "audit.jsonl"
+        self.kubeconfig = self.directory / "kubeconfig"
+        names = ("etcd", "etcd-peer", "kube-apiserver", "kube-scheduler", "kube-controller-manager")
+        self.port = {name: ports.take() for name in (*names, "reprieve", "reprieve-ops")}
+        self.server = f"https://{HOST}:{self.port['kube-apiserver']}"
+
+    def write(self) -> None:
+        """Certificates, kubeconfigs and the audit policy."""
+        authority = Authority(self.pki, "reprieve local control plane")
+        self.authority = authority
+        names = ["localhost", HOST, "kubernetes.default.svc", "10.96.0.1"]
+        self.serving = authority.server("kube-apiserver", names)
+        write_signing_key(self.pki / "service-accounts.key")
+        for name, (user, groups) in IDENTITIES.items():
+            pair = authority.client(name, user, groups)
+            write_kubeconfig(self.kubeconfig_of(name), self.server, authority.pair.certificate, pair)
+        (self.directory / "audit-policy.yaml").write_text(yaml.safe_dump(_audit_policy()))
+        self._folder("etcd")
+
+    def kubeconfig_of(self, identity: str) -> Path:
+        """The kubeconfig of a component; `admin` is the one that is printed."""
+        return self.kubeconfig if identity == "admin" else self.directory / f"{identity}.kubeconfig"
+
+    def extender_certificates(self) -> tuple[Path, Pair, Pair]:
+        """An authority of its own, as the manifests have it: (its certificate, the server's pair, the scheduler's)."""
+        authority = Authority(self.directory / "extender-pki", "reprieve extender")
+        server = authority.server("reprieve", ["localhost", HOST])
+        return authority.pair.certificate, server, authority.client("kube-scheduler", "kube-scheduler")
+
+    def arguments(self) -> dict[str, list[str]]:
+        """The command line of each component, without the program."""
+        return {
+            "etcd": self._etcd(),
+            "kube-apiserver": self._kube_apiserver(),
+            "kube-controller-manager": self._kube_controller_manager(),
+            "kube-scheduler": self._kube_scheduler(),
+            "kwok": self._kwok(),
+        }
+
+    def _etcd(self) -> list[str]:
+        """Durable enough for a test: nothing is flushed to disk."""
+        client = f"http://{HOST}:{self.port['etcd']}"
+        peer = f"http://{HOST}:{self.port['etcd-peer']}"
+        return [
+            "--name=local",
+            f"--data-dir={self.directory / 'etcd'}",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=local={peer}",
+            "--unsafe-no-fsync",
+            "--quota-backend-bytes=4294967296",
+            "--watch-progress-notify-interval=5s",
+            "--log-level=warn",
+            # One member has nobody to lose an election to.
+            "--heartbeat-interval=10",
+            "--election-timeout=100",
+        ]
+
+    def _kube_apiserver(self) -> list[str]:
+        """RBAC, an audit log of the identities that we answer for, everybody by client certificate."""
+        return [
+            f"--bind-address={HOST}",
+            f"--advertise-address={HOST}",
+            f"--secure-port={self.port['kube-apiserver']}",
+            f"--etcd-servers=http://{HOST}:{self.port['etcd']}",
+            f"--tls-cert-file={self.serving.certificate}",
+            f"--tls-private-key-file={self.serving.key}",
+            f"--client-ca-file={self.authority.pair.certificate}",
+            "--authorization-mode=RBAC",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={self.pki / 'service-accounts.key'}",
+            f"--service-account-signing-key-file={self.pki / 'service-accounts.key'}",
+            "--service-cluster-ip-range=10.96.0.0/16",
+            "--endpoint-reconciler-type=none",
+            f"--audit-policy-file={self.directory / 'audit-policy.yaml'}",
+            f"--audit-log-path={self.audit_log}",
+            "--audit-log-maxsize=0",
+            "--delete-collection-workers=8",
+            "--shutdown-watch-termination-grace-period=0s",
+            f"--cert-dir={self.pki}",
+            *self._gates(),
+            *_pairs("--runtime-config", self.options.runtime_config),
+        ]
+
+    def _kube_controller_manager(self) -> list[str]:
+        """The controllers that a test can notice, each with its own service account."""
+        kubeconfig = self.kubeconfig_of("kube-controller-manager")
+        return [
+            *self._secure_port("kube-controller-manager"),
+            f"--kubeconfig={kubeconfig}",
+            "--leader-elect=false",
+            "--use-service-account-credentials=true",
+            f"--service-account-private-key-file={self.pki / 'service-accounts.key'}",
+            f"--root-ca-file={self.authority.pair.certificate}",
+            f"--controllers={','.join(CONTROLLERS)}",
+            "--kube-api-qps=1000",
+            "--kube-api-burst=1000",
+            # Simulated nodes send no heartbeats.
+            f"--node-monitor-grace-period={FOREVER}",
+            f"--node-startup-grace-period={FOREVER}",
+            *self._gates(),
+        ]
+
+    def _kube_scheduler(self) -> list[str]:
+        """Configured by the file that `manifests.scheduler_configuration` made."""
+        return [
+            *self._secure_port("kube-scheduler"),
+            f"--config={self.directory / 'kube-scheduler.yaml'}",
+            f"--pod-max-in-unschedulable-pods-duration={self.options.flush}",
+            *self._gates(),
+        ]
+
+    def _kwok(self) -> list[str]:
+        """All nodes are simulated."""
+        return [
+            f"--kubeconfig={self.kubeconfig_of('kwok')}",
+            f"--config={HERE / 'stages.yaml'}",
+            "--manage-all-nodes",
+        ]
+
+    def _secure_port(self, name: str) -> list[str]:
+        kubeconfig = self.kubeconfig_of(name)
+        return [
+            f"--bind-address={HOST}",
+            f"--secure-port={self.port[name]}",
+            f"--tls-cert-file={self.serving.certificate}",
+            f"--tls-private-key-file={self.serving.key}",
+            f"--authentication-kubeconfig={kubeconfig}",
+            f"--authorization-kubeconfig={kubeconfig}",
+        ]
+
+    def _gates(self) -> list[str]:
+        return _pairs("--feature-gates", self.options.feature_gates)
+
+    def _folder(self, name: str) -> Path:
+        folder = self.directory / name
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
+
+
+def _pairs(flag: str, values: Mapping[str, bool] | None) -> list[str]:
+    text = ",".join(f"{name}={str(value).lower()}" for name, value in (values or {}).items())
+    return [f"{flag}={text}"] if text else []
+
+
+def _audit_policy() -> dict[str, object]:
+    """Who did what, for the identities whose rights are ours to prove."""
+    return {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": [{"level": "Metadata", "users": [REPRIEVE_USER, KWOK_USER]}, {"level": "None"}],
+    }

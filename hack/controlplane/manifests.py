@@ -1,0 +1,112 @@
+"""The shipped manifests on the local plane: the same files, with addresses and paths of this machine put in."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from hack.controlplane.client import Client, Json
+from hack.controlplane.components import HERE, HOST, Layout
+from hack.controlplane.processes import wait_until
+
+__all__ = ["BASE", "apply_cluster_objects", "render", "write_configurations"]
+
+BASE: Final = HERE.parent.parent / "manifests" / "base"
+CRD: Final = "CustomResourceDefinition"
+APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", "ClusterRole", "ClusterRoleBinding"})
+"""What reprieve needs in the cluster when it runs outside of it."""
+ESTABLISHED_SECONDS: Final = 10.0
+
+
+def render(kubectl: Path, folder: Path = BASE) -> list[Json]:
+    """The objects that `kubectl kustomize` makes of a folder, in its order."""
+    result = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise RuntimeError(f"kubectl kustomize {folder}:\n{result.stderr}")
+    return [document for document in yaml.load_all(result.stdout, _LOADER) if document]
+
+
+def apply_cluster_objects(client: Client, objects: list[Json]) -> None:
+    """Namespace, CRDs, identity and rights of reprieve, and those of KWOK; returns when the CRDs are served."""
+    kwok = [document for document in yaml.load_all((HERE / "rbac.yaml").read_text(), _LOADER) if document]
+    crds = [body for body in objects if body["kind"] == CRD]
+    for body in [*kwok, *objects]:
+        if body["kind"] in APPLIED or body in kwok:
+            client.apply(body)
+    for body in crds:
+        name = body["metadata"]["name"]
+        wait_until(partial(_established, client, name), ESTABLISHED_SECONDS, f"{name} is not served".__str__)
+
+
+def write_configurations(layout: Layout) -> None:
+    """The scheduler's and reprieve's configuration files."""
+    authority, server, scheduler = layout.extender_certificates()
+    options = layout.options
+    configuration = _load(BASE / "kube-scheduler.yaml")
+    extenders = configuration.pop("extenders")
+    configuration["clientConnection"] = {
+        "kubeconfig": str(layout.kubeconfig_of("kube-scheduler")),
+        "qps": 5000,
+        "burst": 5000,
+    }
+    configuration["leaderElection"] = {"leaderElect": False}
+    if options.reprieve:
+        for extender in extenders:
+            extender["urlPrefix"] = f"https://{HOST}:{layout.port['reprieve']}/v1"
+            extender["tlsConfig"] = {
+                "caFile": str(authority),
+                "certFile": str(scheduler.certificate),
+                "keyFile": str(scheduler.key),
+            }
+        configuration["extenders"] = extenders
+    configuration |= options.scheduler_settings or {}
+    _dump(layout.directory / "kube-scheduler.yaml", configuration)
+
+    ours = _load(BASE / "configuration.yaml")
+    local: Json = {
+        "kubeconfig": str(layout.kubeconfig_of("reprieve")),
+        "extender": {
+            "bindAddress": HOST,
+            "port": layout.port["reprieve"],
+            "tls": {
+                "certFile": str(server.certificate),
+                "keyFile": str(server.key),
+                "clientCAFile": str(authority),
+            },
+        },
+        "ops": {"bindAddress": HOST, "port": layout.port["reprieve-ops"]},
+    }
+    _dump(layout.directory / "reprieve.yaml", _merged(_merged(ours, local), options.reprieve_settings or {}))
+
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _load(path: Path) -> Json:
+    content: Json = yaml.safe_load(path.read_text())
+    return content
+
+
+def _dump(path: Path, content: Mapping[str, object]) -> None:
+    path.write_text(yaml.safe_dump(dict(content), sort_keys=False))
+
+
+def _merged(base: Mapping[str, object], changes: Mapping[str, object]) -> Json:
+    result = copy.deepcopy(dict(base))
+    for name, value in changes.items():
+        old = result.get(name)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        result[name] = _merged(old, value) if both else copy.deepcopy(value)  # type: ignore[arg-type]  # both are mappings
+    return result
+
+
+def _established(client: Client, name: str) -> bool:
+    found = client.get("apiextensions.k8s.io/v1", CRD, name)
+    conditions = found.get("status", {}).get("conditions", [])
+    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)

@@ -1,0 +1,185 @@
+"""One control plane: up in about two seconds, any number at once, gone with `down`."""
+
+from __future__ import annotations
+
+import http
+import http.client
+import shutil
+import ssl
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from hack.controlplane.binaries import binaries
+from hack.controlplane.client import Client
+from hack.controlplane.components import HOST, Layout, Options
+from hack.controlplane.manifests import apply_cluster_objects, render, write_configurations
+from hack.controlplane.ports import Ports
+from hack.controlplane.processes import Process, stop_recorded, wait_until, write_records
+
+__all__ = ["ControlPlane", "Options", "take_down"]
+
+START_SECONDS: Final = 60.0
+RECORDS: Final = "processes.json"
+
+
+class ControlPlane:
+    """A plane in a folder of its own. As a context manager it is up inside and down afterwards."""
+
+    def __init__(self, directory: Path, options: Options | None = None) -> None:
+        """Nothing starts yet. The folder is made if it does not exist."""
+        self.options = options or Options()
+        self._ports = Ports()
+        self.layout = Layout(directory, self.options, self._ports)
+        self.processes: dict[str, Process] = {}
+        self._client: Client | None = None
+
+    @property
+    def directory(self) -> Path:
+        """Where certificates, data and logs are."""
+        return self.layout.directory
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's."""
+        return self.layout.kubeconfig
+
+    @property
+    def audit_log(self) -> Path:
+        """JSON lines, one per request of reprieve and of KWOK."""
+        return self.layout.audit_log
+
+    @property
+    def client(self) -> Client:
+        """The administrator's client."""
+        if self._client is None:
+            self._client = Client.of_kubeconfig(self.kubeconfig)
+        return self._client
+
+    @property
+    def reprieve(self) -> Process:
+        """The process of `reprieve serve`: kill, pause and restart it."""
+        return self.processes["reprieve"]
+
+    @property
+    def ops_url(self) -> str:
+        """Where reprieve has /livez, /readyz and /metrics."""
+        return f"http://{HOST}:{self.layout.port['reprieve-ops']}"
+
+    def up(self) -> Self:
+        """Start everything; returns when it is ready. Raises ProcessFailedError or BinariesError, with all down."""
+        try:
+            self._up()
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def down(self) -> None:
+        """End what runs, last started first. The folder stays."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+        for process in reversed(self.processes.values()):
+            process.stop()
+        (self.directory / RECORDS).unlink(missing_ok=True)
+        self._ports.release()
+
+    def discard(self) -> None:
+        """Down, and the folder with its logs removed."""
+        self.down()
+        shutil.rmtree(self.directory)
+
+    def start_reprieve(self, *, wait: bool = True) -> None:
+        """Start `reprieve serve` (again); with `wait`, return when it is ready."""
+        self.reprieve.start()
+        self._record()
+        if wait:
+            self.wait_reprieve()
+
+    def wait_reprieve(self) -> None:
+        """Until reprieve says that it is ready."""
+        self.reprieve.wait_healthy(lambda: _answers(f"{self.ops_url}/readyz"), START_SECONDS)
+
+    def __enter__(self) -> Self:
+        return self.up()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.down()
+
+    def _up(self) -> None:
+        paths = binaries()
+        self.layout.write()
+        write_configurations(self.layout)
+        self._describe(paths)
+        self._start("etcd")
+        # A refused connection would cost the API server a second of back-off.
+        self.processes["etcd"].wait_healthy(self._etcd_is_healthy, START_SECONDS)
+        self._start("kube-apiserver")
+        objects = render(paths["kubectl"])
+        self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
+        self._start("kube-controller-manager", "kube-scheduler")
+        apply_cluster_objects(self.client, objects)
+        self._start("kwok")
+        starts_reprieve = self.options.reprieve and self.options.start_reprieve
+        if starts_reprieve:
+            self.start_reprieve(wait=False)
+        for name in ("kube-controller-manager", "kube-scheduler"):
+            self.processes[name].wait_healthy(partial(self._serves, name), START_SECONDS)
+        if starts_reprieve:
+            self.wait_reprieve()
+        wait_until(self._has_default_account, START_SECONDS, "there is no default service account".__str__)
+
+    def _describe(self, paths: Mapping[str, Path]) -> None:
+        """What there is to start, and how."""
+        layout = self.layout
+        for name, arguments in layout.arguments().items():
+            self._add(name, [str(paths[name]), *arguments])
+        reprieve = str(Path(sys.executable).with_name("reprieve"))
+        self._add("reprieve", [reprieve, "serve", "--config", str(layout.directory / "reprieve.yaml")])
+        self.processes["reprieve"].environment = self.options.reprieve_environment or {}
+
+    def _add(self, name: str, command: list[str]) -> None:
+        log = self.layout.logs / f"{name}.log"
+        self.processes[name] = Process(name, command, log, detached=self.options.detached)
+
+    def _start(self, *names: str) -> None:
+        for name in names:
+            self.processes[name].start()
+        self._record()
+
+    def _record(self) -> None:
+        write_records(self.directory / RECORDS, list(self.processes.values()))
+
+    def _serves(self, name: str) -> bool:
+        """Whether the component's own server is healthy; its certificate is the plane's."""
+        return _answers(
+            f"https://{HOST}:{self.layout.port[name]}/healthz", self.layout.authority.pair.certificate
+        )
+
+    def _etcd_is_healthy(self) -> bool:
+        return _answers(f"http://{HOST}:{self.layout.port['etcd']}/health")
+
+    def _has_default_account(self) -> bool:
+        return self.client.find("v1", "ServiceAccount", "default", "default") is not None
+
+
+def take_down(directory: Path) -> list[str]:
+    """End the plane of a folder, whoever started it; returns what ran. Raises FileNotFoundError."""
+    return stop_recorded(directory / RECORDS)
+
+
+def _answers(url: str, authority: Path | None = None) -> bool:
+    context = ssl.create_default_context(cafile=authority) if authority else None
+    try:
+        with urllib.request.urlopen(url, timeout=1, context=context) as answer:  # noqa: S310  # loopback, and our own URL
+            return bool(answer.status == http.HTTPStatus.OK)
+    except (OSError, urllib.error.URLError, http.client.HTTPException):
+        return False
