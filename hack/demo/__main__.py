@@ -1,0 +1,118 @@
+"""Run the demo. REPRIEVE_DEMO=offline stops after the plan for a file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rich.columns import Columns
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.rule import Rule
+from rich.text import Text
+
+from hack.controlplane.plane import ControlPlane, Options
+from hack.demo.stage import Side, View
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+REPRIEVE = Path(sys.executable).with_name("reprieve")
+LIMIT_SECONDS = 60.0
+QUIET_SECONDS = 8.0
+
+
+def main() -> int:
+    """Both parts; the exit code says whether what was shown is what was promised."""
+    console = Console()
+    offline(console)
+    if os.environ.get("REPRIEVE_DEMO") == "offline":
+        return 0
+    return 0 if live(console) else 1
+
+
+def offline(console: Console) -> None:
+    """The same engine, on a file: no control plane needed."""
+    file = EXAMPLES / "training-cluster.yaml"
+    console.print(Rule("[bold]1[/]  Ask first: a plan for a cluster in a file"))
+    command = ["reprieve", "plan", "-f", f"examples/{file.name}", "--for", "research/llama-train"]
+    console.print(Text("$ " + " ".join(command), style="bold"))
+    console.file.flush()
+    subprocess.run([REPRIEVE, *command[1:]], cwd=EXAMPLES.parent, check=True)
+
+
+def live(console: Console) -> bool:
+    """A gang that fits, with reprieve; then one that does not, beside the scheduler alone."""
+    with tempfile.TemporaryDirectory(prefix="reprieve-demo-") as folder:
+        console.print(Rule("[bold]2[/]  Live: a gang of three, three full nodes"))
+        console.print("An unmodified kube-scheduler 1.37, its API server, etcd, and nodes played by KWOK.\n")
+        with ControlPlane(Path(folder) / "fits", Options(reprieve=True)) as plane:
+            fits = _fitting(console, Side("with reprieve", plane))
+        console.print(Rule("[bold]3[/]  Live: a gang of four there, with and without reprieve"))
+        return fits and _hopeless(console, Path(folder))
+
+
+def _fitting(console: Console, side: Side) -> bool:
+    side.fill()
+    _show(console, [side], lambda views: views[0].count("batch") == 3)
+    side.start_gang(3)
+    start = time.monotonic()
+    views = _show(console, [side], lambda views: views[0].count("train") == 3)
+    seconds = time.monotonic() - start
+    ok = views[0].count("train") == 3
+    console.print(
+        f"The gang is bound whole, {seconds:.1f} s after its last member came; "
+        f"evicted, at once and no one in vain: {', '.join(sorted(side.evicted))}.\n"
+        if ok
+        else "[red]The gang was not bound.[/]\n"
+    )
+    return ok and len(side.evicted) == 3
+
+
+def _hopeless(console: Console, folder: Path) -> bool:
+    alone = ControlPlane(folder / "alone", Options())
+    ours = ControlPlane(folder / "ours", Options(reprieve=True))
+    with alone, ours:
+        sides = [Side("kube-scheduler alone", alone), Side("with reprieve", ours)]
+        _both(sides, Side.fill)
+        _show(console, sides, lambda views: all(view.count("batch") == 3 for view in views))
+        _both(sides, lambda side: side.start_gang(4))
+        end = time.monotonic() + QUIET_SECONDS
+        views = _show(console, sides, lambda views: views[0].count("train") == 3 and time.monotonic() > end)
+        console.print(
+            f"Alone, the scheduler has evicted {len(sides[0].evicted)} pods, "
+            f"and the gang is in pieces: {views[0].count('train')} of 4 run, and wait for the fourth."
+        )
+        console.print(f"With reprieve {len(sides[1].evicted)} pods were evicted. Its PodGroup says why:")
+        console.print(Text(f"  {sides[1].why()}", style="bold"))
+        return not sides[1].evicted and bool(sides[0].evicted)
+
+
+def _both(sides: list[Side], act: Callable[[Side], None]) -> None:
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(act, sides))
+
+
+def _show(console: Console, sides: list[Side], done: Callable[[list[View]], bool]) -> list[View]:
+    """Follow the sides until `done`, or for a minute; a terminal sees it move, a pipe sees how it ended."""
+    views = [side.look() for side in sides]
+
+    def drawn() -> RenderableType:
+        return Columns([side.draw(view) for side, view in zip(sides, views, strict=True)])
+
+    with Live(drawn(), console=console, auto_refresh=False, transient=False) as screen:
+        end = time.monotonic() + LIMIT_SECONDS
+        while not done(views) and time.monotonic() < end:
+            time.sleep(0.1)
+            views = [side.look() for side in sides]
+            screen.update(drawn(), refresh=console.is_terminal)
+        screen.update(drawn(), refresh=True)
+    return views
+
+
+if __name__ == "__main__":
+    sys.exit(main())
