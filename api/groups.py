@@ -30,60 +30,72 @@ POD_GROUP_LABEL: Final = "reprieve.dev/pod-group"
 
 
 class Empty(Struct):
-    """A union member without fields (`{}`)."""
+    """Written `{}`: that it is there is all it says."""
 
 
 class GangSchedulingPolicy(Struct):
-    """All or nothing: `minCount` members are placed together or none is."""
+    """All or nothing: `minCount` members are placed together, or none is."""
 
     min_count: Annotated[int, Meta(ge=1, le=2**31 - 1)]
+    """Members that the gang cannot do without. Others are placed where there is room, and nobody goes for them."""
 
 
 class PodGroupSchedulingPolicy(Struct):
-    """Exactly one of `basic` and `gang`."""
+    """How the members are scheduled; exactly one of `basic` and `gang`."""
 
     basic: Empty | None = None
+    """Pod by pod, as if there were no group."""
     gang: GangSchedulingPolicy | None = None
 
 
 class DisruptionMode(Struct):
-    """At most one of `single` (the default: pods go one by one) and `all` (the group goes whole)."""
+    """How the group may be preempted; at most one of `single`, which is the default, and `all`."""
 
     single: Empty | None = None
+    """Pod by pod."""
     all: Empty | None = None
+    """All pods of the group together, or none."""
 
 
 class TopologyConstraint(Struct):
-    """All members in one domain: one value of the node label `key`."""
+    """All members run in one domain."""
 
     key: Annotated[str, Meta(min_length=1, max_length=317)]
+    """The node label whose value names the domain."""
 
 
 class PodGroupSchedulingConstraints(Struct):
-    """Where the group's pods may be, relative to one another."""
+    """Where the members may run, relative to one another."""
 
     topology: Annotated[list[TopologyConstraint], Meta(max_length=1)] | None = None
 
 
 class PodGroupSpec(Struct):
-    """What the group is. `priority` replaces its pods' own (KEP-5710, "Pod Group priorities")."""
+    """What the group is. Only minCount can be changed later."""
 
     scheduling_policy: PodGroupSchedulingPolicy
     disruption_mode: DisruptionMode | None = None
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
     priority_class_name: str | None = None
+    """The PriorityClass that gives the group its priority, unless `priority` does."""
     priority: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | None = None
+    """Replaces the priority of the group's pods, whether they preempt or are preempted."""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
+    """Never: nobody goes for this group. By default the PriorityClass's policy."""
 
 
 class PodGroupStatus(Struct):
-    """Conditions as upstream's: PodGroupInitiallyScheduled and DisruptionTarget."""
+    """How far the group has come."""
 
     conditions: list[Condition] | None = None
+    """PodGroupInitiallyScheduled: whether the group has been placed, and why not. DisruptionTarget: it is preempted."""
 
 
 class PodGroup(Struct):
-    """A group of pods that is scheduled, and may be disrupted, as one."""
+    """A group of pods that is scheduled, and may be preempted, as one.
+
+    A pod joins by the label reprieve.dev/pod-group, which names a PodGroup of its namespace.
+    """
 
     metadata: ObjectMeta
     spec: PodGroupSpec
