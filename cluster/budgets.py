@@ -49,6 +49,11 @@ class BudgetTable:
         """Budgets that exist."""
         return len(self._by_name)
 
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """(namespace, name) of the budgets that exist."""
+        return list(self._by_name)
+
     def upsert(self, budget: PodDisruptionBudget, *, listed: bool = False) -> bool:
         """Add or change a budget; whether anything changed that decisions depend on."""
         meta, status = budget.metadata, budget.status

@@ -19,7 +19,7 @@ from cluster.columns import Column, Columns, Register, Rows
 from cluster.groups import GroupTable
 from cluster.nodes import NodeTable
 from cluster.resources import Resources
-from cluster.snapshot import GATED, MIRROR, TERMINATING
+from cluster.snapshot import GATED, MIRROR, NEVER, TERMINATING
 from cluster.versions import Version
 
 __all__ = ["Change", "ClassTable", "MemberStatus", "PodTable"]
@@ -32,6 +32,8 @@ NO_LABELS: Final[dict[str, str]] = {}
 class Change(IntEnum):
     """What an event changed."""
 
+    STALE = -1
+    """The event shows an older state than the one held, and was ignored."""
     NOTHING = 0
     STATUS = 1
     """What the scheduler says of a group's member."""
@@ -145,7 +147,7 @@ class PodTable:
         version = Version.of(meta)
         row = self._by_name.get((meta.namespace, meta.name))
         if row is not None and not listed and version.is_stale(self._version(row)):
-            return Change.NOTHING
+            return Change.STALE
         facts = self._hold(pod)
         replaced = Change.NOTHING
         if row is not None and self.uids[row] != meta.uid:
@@ -280,6 +282,8 @@ def _flags(pod: Pod) -> int:
         flags |= MIRROR
     if pod.spec.scheduling_gates:
         flags |= GATED
+    if pod.spec.preemption_policy == "Never":
+        flags |= NEVER
     return flags
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from api.groups import PodGroup
     from cluster.classes import NodeShape, PodClass
 
-__all__ = ["GATED", "MIRROR", "TERMINATING", "BudgetRow", "Snapshot"]
+__all__ = ["GATED", "MIRROR", "NEVER", "TERMINATING", "BudgetRow", "Snapshot"]
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -32,6 +32,8 @@ MIRROR = 2
 """A static pod's mirror: nobody can evict it."""
 GATED = 4
 """The pod has scheduling gates."""
+NEVER = 8
+"""The pod's own preemptionPolicy is Never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,7 @@ class PodView:
 
     @property
     def flags(self) -> int:
-        """`cluster.snapshot`'s TERMINATING, MIRROR and GATED."""
+        """`cluster.snapshot`'s TERMINATING, MIRROR, GATED and NEVER."""
         return self._tables.pods.flags.array.item(self.row)
 
     @property
