@@ -177,7 +177,7 @@ class Reflector(Generic[T]):
         wait = self._retry.failed(error if isinstance(error, ApiError) else None)
         if relist:
             self.resource_version = ""
-        log.warning("watch interrupted", kind=self.kind, cause=cause, error=str(error), wait=round(wait, 2))
+        log.warning("list or watch interrupted", kind=self.kind, cause=cause, error=str(error), wait=round(wait, 2))
         await asyncio.sleep(wait)
 
     # ---- list
