@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from api.meta import Condition, ObjectMeta, Struct
 
@@ -91,14 +91,15 @@ class PodGroupStatus(Struct):
     """PodGroupInitiallyScheduled: whether the group has been placed, and why not. DisruptionTarget: it is preempted."""
 
 
-class PodGroup(Struct):
+class PodGroup(Struct, kw_only=True):
     """A group of pods that is scheduled, and may be preempted, as one.
 
     A pod joins by the label reprieve.dev/pod-group, which names a PodGroup of its namespace.
     """
 
+    # Factories: a plain default would be left out, and the API server needs both.
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["PodGroup"] = field(default_factory=lambda: "PodGroup")
     metadata: ObjectMeta
     spec: PodGroupSpec
     status: PodGroupStatus | None = None
-    api_version: str = API_VERSION
-    kind: Literal["PodGroup"] = "PodGroup"

@@ -166,11 +166,12 @@ class PreemptionPlanStatus(Struct):
     conditions: list[Condition] | None = None
 
 
-class PreemptionPlan(Struct):
+class PreemptionPlan(Struct, kw_only=True):
     """One preemption decision, written before the first eviction."""
 
+    # Factories: a plain default would be left out, and the API server needs both.
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["PreemptionPlan"] = field(default_factory=lambda: "PreemptionPlan")
     metadata: ObjectMeta
     spec: PreemptionPlanSpec
     status: PreemptionPlanStatus | None = None
-    api_version: str = API_VERSION
-    kind: Literal["PreemptionPlan"] = "PreemptionPlan"

@@ -40,7 +40,7 @@ def large_plan(kind: Literal["PodGroup", "Pod"], units: int, pods_each: int) -> 
         victims.append(Victim(kind, "data", *own, 10, False, pods))
     placements = [Placement(f"train-{index}-{suffix(5)}", draw.choice(nodes)) for index in range(units)]
     spec = PreemptionPlanSpec(PREEMPTOR, "Preempts", "room", placements=placements, victims=victims)
-    return PreemptionPlan(ObjectMeta(name="plan", namespace="ml"), spec)
+    return PreemptionPlan(metadata=ObjectMeta(name="plan", namespace="ml"), spec=spec)
 
 
 @pytest.mark.parametrize(("kind", "units", "pods_each"), [("PodGroup", 1500, 10), ("Pod", 15_000, 1)])
