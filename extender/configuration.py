@@ -13,6 +13,7 @@ from msgspec import Meta, field
 from api.groups import API_VERSION
 from api.validation import FieldError, convert, join
 from api.yaml import Json, YamlError, documents
+from extender.decision import BUDGET
 
 __all__ = [
     "Configuration",
@@ -70,13 +71,13 @@ class OpsConfiguration(Section):
 class PlanningConfiguration(Section):
     """What bounds planning.
 
-    searchBudget: states the packing search may visit per domain before it answers SearchBudgetExhausted.
+    searchBudget: steps that one exact packing may take before its domain is given up (SearchBudgetExhausted).
     planDeadlineSeconds: a plan and its reservation end so long after it was committed.
     backoff*Seconds: between two plans for a gang that does not fit.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
     """
 
-    search_budget: Count = 1_000_000
+    search_budget: Count = BUDGET
     plan_deadline_seconds: Seconds = 300
     backoff_initial_seconds: Seconds = 1
     backoff_max_seconds: Seconds = 60

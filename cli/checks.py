@@ -1,0 +1,121 @@
+"""What an API server would have refused: hand-written objects have met none.
+
+Each check raises FieldError with the path of the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+from api.core import (
+    Container,
+    ContainerStatus,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    Quantities,
+    ResourceRequirements,
+)
+from api.groups import PodGroup
+from api.quantity import QuantityError, parse
+from api.selectors import check_selector
+from api.validation import FieldError, join
+from cluster.clock import parse_rfc3339
+
+__all__ = ["check_budget", "check_group", "check_node", "check_pod"]
+
+
+def check_node(node: Node) -> None:
+    """Quantities and times."""
+    _check_quantities([("status.allocatable", node.status.allocatable)])
+    _check_time("metadata.creationTimestamp", node.metadata.creation_timestamp)
+
+
+def check_pod(pod: Pod) -> None:
+    """Quantities, times, and that there are containers."""
+    if not pod.spec.containers:
+        raise FieldError("spec.containers", "is missing")
+    _check_quantities(_quantities(pod))
+    _check_time("metadata.creationTimestamp", pod.metadata.creation_timestamp)
+    _check_time("metadata.deletionTimestamp", pod.metadata.deletion_timestamp)
+    _check_time("status.startTime", pod.status.start_time)
+
+
+def check_budget(budget: PodDisruptionBudget) -> None:
+    """The selector."""
+    if budget.spec.selector is not None:
+        try:
+            check_selector(budget.spec.selector, "spec.selector")
+        except ValueError as error:
+            path, _, problem = str(error).partition(": ")
+            raise FieldError(path, problem) from None
+
+
+def check_group(group: PodGroup) -> None:
+    """The unions."""
+    policy, mode = group.spec.scheduling_policy, group.spec.disruption_mode
+    if (policy.basic is None) == (policy.gang is None):
+        raise FieldError("spec.schedulingPolicy", "must have exactly one of basic and gang")
+    if mode is not None and mode.single is not None and mode.all is not None:
+        raise FieldError("spec.disruptionMode", "must not have both single and all")
+
+
+def _quantities(pod: Pod) -> Iterator[tuple[str, Quantities | None]]:
+    spec, status = pod.spec, pod.status
+    yield "spec.overhead", spec.overhead
+    yield from _of_resources("spec.resources", spec.resources)
+    yield from _each("spec.containers", spec.containers, _of_container)
+    yield from _each("spec.initContainers", spec.init_containers, _of_container)
+    yield from _each("status.containerStatuses", status.container_statuses, _of_status)
+    yield from _each("status.initContainerStatuses", status.init_container_statuses, _of_status)
+    yield from _of_resources("status.resources", status.resources)
+    yield "status.allocatedResources", status.allocated_resources
+
+
+def _each(
+    path: str,
+    items: list[Container] | list[ContainerStatus] | None,
+    quantities: Callable[..., Iterator[tuple[str, Quantities | None]]],
+) -> Iterator[tuple[str, Quantities | None]]:
+    for index, item in enumerate(items or ()):
+        yield from quantities(f"{path}[{index}]", item)
+
+
+def _of_container(path: str, container: Container) -> Iterator[tuple[str, Quantities | None]]:
+    yield from _of_resources(f"{path}.resources", container.resources)
+
+
+def _of_status(path: str, status: ContainerStatus) -> Iterator[tuple[str, Quantities | None]]:
+    yield from _of_resources(f"{path}.resources", status.resources)
+    yield f"{path}.allocatedResources", status.allocated_resources
+
+
+def _of_resources(
+    path: str, resources: ResourceRequirements | None
+) -> Iterator[tuple[str, Quantities | None]]:
+    if resources is not None:
+        yield f"{path}.requests", resources.requests
+        yield f"{path}.limits", resources.limits
+
+
+def _check_quantities(
+    fields: Iterator[tuple[str, Quantities | None]] | list[tuple[str, Quantities | None]],
+) -> None:
+    for path, quantities in fields:
+        for name, quantity in (quantities or {}).items():
+            try:
+                parse(quantity)
+            except QuantityError:
+                problem = f"{json.dumps(quantity, ensure_ascii=False)} is not a quantity"
+                raise FieldError(join(path, name), problem) from None
+
+
+def _check_time(path: str, text: str | None) -> None:
+    if text is not None:
+        try:
+            parse_rfc3339(text)
+        except (ValueError, OverflowError):
+            raise FieldError(
+                path, f"{json.dumps(text, ensure_ascii=False)} is not an RFC 3339 time"
+            ) from None

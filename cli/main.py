@@ -1,0 +1,57 @@
+"""The command `reprieve`. Subcommands are imported when they are called: `plan` needs no HTTP client."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+__all__ = ["main", "reprieve"]
+
+COMMANDS: Final = {
+    "plan": (
+        "cli.plan",
+        "Say who would be preempted for a PodGroup or a pod, from files, without a cluster.",
+    ),
+    "serve": ("cli.serve", "Run the scheduler extender of a cluster."),
+}
+"""Module and one line of help by name; the module calls its command as itself."""
+
+EPILOG: Final = """\b
+Shell completion:
+  bash  eval "$(_REPRIEVE_COMPLETE=bash_source reprieve)"
+  zsh   eval "$(_REPRIEVE_COMPLETE=zsh_source reprieve)"
+  fish  _REPRIEVE_COMPLETE=fish_source reprieve | source
+"""
+
+
+class LazyGroup(click.Group):
+    """Lists its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of COMMANDS."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in --help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.command(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="reprieve", message="%(prog)s %(version)s")
+def reprieve() -> None:
+    """Workload-aware preemption for stock Kubernetes."""
+
+
+def main() -> None:
+    """The entry point of the package."""
+    reprieve(prog_name="reprieve")

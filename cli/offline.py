@@ -1,0 +1,45 @@
+"""Plans from objects that were read: the live planner's engine, without a cluster."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from api.groups import API_VERSION
+from api.plans import PreemptionPlanSpec
+from cli.objects import InputError, Objects
+from cluster.snapshot import Snapshot
+from extender.decision import DecisionError, decide_group, decide_pod
+from extender.plans import plan_name
+
+__all__ = ["decide", "plain"]
+
+STORED_ONLY: Final = ("compressedVictims", "compressedPlacements", "victimUnits", "victimPods")
+"""Fields that only stored plans have: they stand for the long lists, which are whole here."""
+
+
+def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[PreemptionPlanSpec, Snapshot]:
+    """The plan for `NAMESPACE/NAME`, and what it was made from. Raises InputError."""
+    namespace, slash, name = preemptor.partition("/")
+    if not (namespace and slash and name) or "/" in name:
+        raise InputError(f"for: expected NAMESPACE/NAME, not {preemptor!r}")
+    snapshot = objects.snapshot()
+    try:
+        return (decide_pod if pod else decide_group)(snapshot, namespace, name), snapshot
+    except DecisionError as error:
+        place = objects.place(error.subject)
+        raise InputError(f"{place}: {error.field}: {error.problem}" if place else str(error)) from None
+
+
+def plain(spec: PreemptionPlanSpec) -> dict[str, Any]:
+    """The PreemptionPlan object as plain data, every field of the decision written out."""
+    fields: dict[str, Any] = msgspec.to_builtins(spec)
+    for name in STORED_ONLY:
+        fields.pop(name, None)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PreemptionPlan",
+        "metadata": {"name": plan_name(spec), "namespace": spec.preemptor.namespace},
+        "spec": fields,
+    }
