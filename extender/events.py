@@ -6,12 +6,12 @@ import asyncio
 from typing import Final, Literal
 
 import structlog
-from cluster.client import ApiError
 from cluster.writer import Reference, Writer
 
 from api.core import Pod
 from api.meta import Condition
 from api.plans import Victim, VictimPod
+from cluster.client import ApiError
 from cluster.clock import rfc3339_now
 from extender.gangs import Ending, Gang
 from extender.plans import ActivePlan
@@ -48,10 +48,10 @@ class Reporter:
     def preempted(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> None:
         """One pod goes; the event is on the pod, and names the preemptor and the plan."""
         preemptor = plan.spec.preemptor
-        whole = (
-            f", with all of PodGroup {victim.namespace}/{victim.name}" if victim.kind == "PodGroup" else ""
-        )
-        note = f"Preempted by {preemptor.kind} {preemptor.namespace}/{preemptor.name} on node {pod.node}{whole} (plan {plan.name})"
+        note = f"Preempted by {preemptor.kind} {preemptor.namespace}/{preemptor.name} on node {pod.node}"
+        if victim.kind == "PodGroup":
+            note += f", with all of PodGroup {victim.namespace}/{victim.name}"
+        note += f" (plan {plan.name})"
         regarding = Reference("v1", "Pod", pod.namespace, pod.name, pod.uid)
         related = Reference(
             preemptor.api_version, preemptor.kind, preemptor.namespace, preemptor.name, preemptor.uid

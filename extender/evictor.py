@@ -62,7 +62,8 @@ class Evictor:
         if not self._roster.is_evictable(pod.uid):
             return
         preemptor = plan.spec.preemptor
-        said = f"{preemptor.kind} {preemptor.namespace}/{preemptor.name} (priority {preemptor.priority}) preempts this pod"
+        whom = f"{preemptor.kind} {preemptor.namespace}/{preemptor.name}"
+        said = f"{whom} (priority {preemptor.priority}) preempts this pod"
         if victim.kind == "PodGroup":
             said += f" with all of PodGroup {victim.namespace}/{victim.name}"
         marked = await self._writer.mark_disruption_target(pod.namespace, pod.name, pod.uid, said)

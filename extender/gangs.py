@@ -22,7 +22,7 @@ __all__ = ["Ending", "Gang", "Gangs", "assess"]
 GangPhase = Literal["Gathering", "Planned", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked"]
 
 TURNED_DOWN_SECONDS = 2.0
-"""How long after filter offered its node a member's new rejection counts: an older one may still be on its way to us."""
+"""How long after filter offered its node a member's new rejection counts: an older one may be on its way to us."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 import structlog
 from cluster.mirror import Mirror
@@ -82,10 +82,11 @@ class Planner:
         """Resume what a former process left, then follow the mirror for ever."""
         self._mirror.on_change(self.nudge)
         await self._mirror.wait_synced()
-        await self._resume()
-        self.resumed = True
         while True:
             try:
+                if not self.resumed:
+                    await self._resume()
+                    self.resumed = True
                 more = await self._step()
             except Exception:
                 log.exception("the planner stumbled and goes on")
@@ -126,7 +127,7 @@ class Planner:
 
     def _count(self) -> None:
         phases = Counter(gang.phase for gang in self._gangs)
-        for phase in GangPhase.__args__:
+        for phase in get_args(GangPhase):
             GANGS.labels(phase).set(phases[phase])
 
     # ---- deciding

@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 import structlog
 from api.compression import compress, expand
-from cluster.client import ApiError
 from cluster.writer import Writer
 
 from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
+from cluster.client import ApiError
 from cluster.clock import parse_rfc3339, rfc3339_now
 from extender.metrics import PLANS
 

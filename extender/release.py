@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
 import structlog
-from cluster.client import ApiError
 from cluster.writer import Writer
 
 from api.core import Pod
 from api.meta import Condition
+from cluster.client import ApiError
 from cluster.clock import rfc3339_now
 from extender.metrics import WAKES
 from extender.plans import ActivePlan

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import structlog
-from cluster.client import ApiClient
 from cluster.mirror import Mirror
 from cluster.writer import Writer
 
 from api.core import Pod
+from cluster.client import ApiClient
 from cluster.failpoints import failpoint
 from extender.backoff import Backoff
 from extender.configuration import Configuration
@@ -95,14 +95,17 @@ class Service:
 
 
 @asynccontextmanager
-async def _background(coroutine: object, name: str, stop: asyncio.Event) -> AsyncIterator[None]:
+async def _background(
+    coroutine: Coroutine[None, None, None], name: str, stop: asyncio.Event
+) -> AsyncIterator[None]:
     """Run beside; its end, by whatever cause, stops the process."""
-    task = asyncio.ensure_future(coroutine)  # type: ignore[arg-type]
-    task.set_name(name)
+    task = asyncio.create_task(coroutine, name=name)
     task.add_done_callback(lambda _: stop.set())
     try:
         yield
     finally:
+        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a part of the service failed", part=name, error=repr(error))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

@@ -1,0 +1,104 @@
+"""reprieve killed, slow, stopped or hanging: nobody is evicted twice or in vain, and nobody is left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.conftest import PlaneFactory, SandboxFactory
+from tests.e2e.support import Sandbox, wait_for
+
+
+def full_nodes(sandbox: Sandbox, count: int) -> None:
+    for number, node in enumerate(sandbox.nodes(count, cpu="1")):
+        sandbox.filler(f"low-{number}", node, 1)
+
+
+@pytest.mark.parametrize("place", ["evict.before_first", "evict.between", "plan.committed", "plan.ready"])
+def test_killed_at_any_place_the_next_process_goes_on(
+    planes: PlaneFactory, sandboxes: SandboxFactory, place: str
+) -> None:
+    """Done 7: after the restart every victim is evicted once, and the gang is bound."""
+    plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": f"{place}=kill"})
+    sandbox = sandboxes(plane)
+    full_nodes(sandbox, 3)
+    members = sandbox.gang("hero", 3, priority=100)
+    plane.reprieve.wait(30)
+    written = sandbox.plans("hero")
+    assert len(written) == 1, "the plan is written before anything is done"
+    plane.reprieve.environment = {}
+    plane.start_reprieve()
+    sandbox.wait_bound(*members)
+    assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1, "low-2-0": 1}
+    assert [plan["metadata"]["name"] for plan in sandbox.plans("hero")] == [written[0]["metadata"]["name"]]
+
+
+def test_a_member_deleted_between_plan_and_eviction(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
+    """Done 7: nobody is evicted for a gang that is no longer whole."""
+    plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": "evict.before_first=kill"})
+    sandbox = sandboxes(plane)
+    full_nodes(sandbox, 2)
+    members = sandbox.gang("hero", 2, priority=100)
+    plane.reprieve.wait(30)
+    sandbox.delete_pod(members[0])
+    sandbox.wait_gone(members[0])
+    plane.reprieve.environment = {}
+    plane.start_reprieve()
+    sandbox.wait_plan("hero", "Aborted")
+    sandbox.watch_quietly(3)
+
+
+def test_a_member_deleted_while_the_evictor_waits(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
+    """Done 7, without a crash: the last look before the first eviction sees it."""
+    plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": "evict.before_first=3s"})
+    sandbox = sandboxes(plane)
+    full_nodes(sandbox, 2)
+    members = sandbox.gang("hero", 2, priority=100)
+    sandbox.wait_plan("hero", "Evicting")
+    sandbox.delete_pod(members[1])
+    sandbox.wait_plan("hero", "Aborted")
+    sandbox.watch_quietly(4)
+
+
+@pytest.mark.parametrize("delay", ["mirror.delay=3s", "planner.delay=3s"])
+def test_a_late_mirror_and_a_late_planner(
+    planes: PlaneFactory, sandboxes: SandboxFactory, delay: str
+) -> None:
+    """Done 9: every wake-up comes late, and still comes."""
+    plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": delay})
+    sandbox = sandboxes(plane)
+    full_nodes(sandbox, 2)
+    members = sandbox.gang("hero", 2, priority=100)
+    sandbox.wait_bound(*members, seconds=60)
+    assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
+
+
+@pytest.mark.parametrize("how", ["stopped", "hanging"])
+def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
+    planes: PlaneFactory, sandboxes: SandboxFactory, how: str
+) -> None:
+    """Done 11."""
+    plane = planes(reprieve=True)
+    sandbox = sandboxes(plane)
+    full_nodes(sandbox, 1)
+    if how == "stopped":
+        plane.reprieve.stop()
+    else:
+        plane.reprieve.pause()
+    sandbox.node("free", cpu="1")
+    sandbox.pod("ordinary", priority=10)
+    sandbox.wait_bound("ordinary")
+    sandbox.pod("urgent", priority=100)
+    wait_for(
+        lambda: (
+            "PodScheduled"
+            in {c["type"] for c in (sandbox.get_pod("urgent") or {})["status"].get("conditions", [])}
+        ),
+        what="urgent was not tried",
+    )
+    sandbox.watch_quietly(10, "urgent")
+    if how == "hanging":
+        plane.reprieve.resume()
+    else:
+        plane.start_reprieve()
+    sandbox.delete_pod("low-0-0")
+    sandbox.wait_bound("urgent")
