@@ -11,7 +11,7 @@ from api.plans import PreemptionPlanSpec
 from cli.objects import InputError, Objects
 from cluster.snapshot import Snapshot
 from extender.decision import DecisionError, decide_group, decide_pod
-from extender.plans import plan_name
+from extender.naming import plan_name
 
 __all__ = ["decide", "plain"]
 

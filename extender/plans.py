@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanS
 from cluster.client import ApiError
 from cluster.clock import parse_rfc3339, rfc3339_now
 from extender.metrics import PLANS
+from extender.naming import plan_name
 
 __all__ = ["ACTIVE", "ActivePlan", "Member", "PlanNotStoredError", "PlanStore", "StoredPlan"]
 
@@ -93,12 +93,6 @@ class StoredPlan:
 
 class PlanNotStoredError(Exception):
     """The API server would not take a plan or its progress: it must not be acted on."""
-
-
-def plan_name(spec: PreemptionPlanSpec) -> str:
-    """One name per decision: the same decision for the same preemptor has the same name, another one another."""
-    digest = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:10]
-    return f"{spec.preemptor.name[:242]}-{digest}"
 
 
 class PlanStore:
