@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-import msgspec
 import structlog
-from api.compression import compress, expand
-from cluster.writer import Writer
 
+from api.compression import compress, expand
 from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from cluster.client import ApiError
 from cluster.clock import parse_rfc3339, rfc3339_now
+from cluster.writer import Writer
 from extender.metrics import PLANS
 from extender.naming import plan_name
 
