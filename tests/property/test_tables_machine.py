@@ -1,0 +1,245 @@
+"""Whatever happens in whatever order, the tables hold what a fresh load of the survivors would."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from cluster.snapshot import TERMINATING, Snapshot
+from cluster.tables import Tables
+from tests.unit.cluster.builders import budget, group, node, pod, priority_class
+
+NAMESPACES = st.sampled_from(["blue", "red"])
+NAMES = st.sampled_from(["a", "b", "c"])
+NODES = st.sampled_from(["", "n1", "n2", "n3"])
+REQUESTS = st.sampled_from(
+    [{"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, {"x.io/gpu": "2"}, {"y.io/z": "1"}]
+)
+LABELS = st.sampled_from([{}, {"app": "web"}, {"app": "web", "tier": "back"}, {"app": "db"}])
+SELECTORS = st.sampled_from(
+    [
+        None,
+        {},
+        {"matchLabels": {"app": "web"}},
+        {"matchLabels": {"app": "web", "tier": "back"}},
+        {"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]},
+        {"matchLabels": {"app": "no value!"}},
+    ]
+)
+
+Amounts = dict[str, int]
+Key = tuple[str, str, str]
+"""Kind, namespace, name."""
+
+
+def amounts(snapshot: Snapshot, row: Any) -> Amounts:
+    """A row of a matrix by name, without zeros."""
+    return {name: amount for name, amount in zip(snapshot.resources, row.tolist(), strict=True) if amount}
+
+
+def contents(snapshot: Snapshot) -> dict[str, Any]:
+    """What a snapshot says, rows and columns aside."""
+    nodes = {}
+    for row, name in enumerate(snapshot.node_names):
+        shape = snapshot.node_shapes[row]
+        assert bool(snapshot.node_live[row]) == (shape is not None)
+        matrices = (snapshot.allocatable, snapshot.used, snapshot.leaving)
+        held = tuple(amounts(snapshot, matrix[row]) for matrix in matrices)
+        if shape is not None or any(held):
+            nodes[name] = (shape, *held)
+    pods = {}
+    for row in snapshot.pod_live.nonzero()[0]:
+        node_row, group_row = snapshot.pod_node[row], snapshot.pod_group[row]
+        labels_row = snapshot.pod_labels[row]
+        selecting = [snapshot.budgets[budget_row] for budget_row in snapshot.label_budgets[labels_row]]
+        pods[snapshot.pod_namespaces[row], snapshot.pod_names[row]] = (
+            snapshot.pod_uids[row],
+            snapshot.node_names[node_row] if node_row >= 0 else None,
+            snapshot.classes[snapshot.pod_class[row]],
+            amounts(snapshot, snapshot.class_requests[snapshot.pod_class[row]]),
+            snapshot.group_keys[group_row] if group_row >= 0 else None,
+            snapshot.groups[group_row] if group_row >= 0 else None,
+            snapshot.label_sets[labels_row],
+            sorted(found.name for found in selecting if found is not None),
+            snapshot.pod_priority[row],
+            snapshot.pod_start[row],
+            snapshot.pod_created[row],
+            snapshot.pod_flags[row],
+        )
+    return {
+        "nodes": nodes,
+        "pods": pods,
+        "groups": [key for key, held in zip(snapshot.group_keys, snapshot.groups, strict=True) if held],
+        "budgets": {held for held in snapshot.budgets if held is not None},
+        "classes": {held for held in snapshot.classes if held is not None},
+        "labels": sorted(
+            (held[0], sorted(held[1].items())) for held in snapshot.label_sets if held is not None
+        ),
+        "priority classes": dict(snapshot.priority_classes),
+    }
+
+
+class TablesMachine(RuleBasedStateMachine):
+    """One API server's objects, and the tables that hear of their changes, some of them twice or late."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables = Tables()
+        self.objects: dict[Key, Any] = {}
+        self.history: list[tuple[str, Any]] = []
+        self.clock = 0
+        self.uids = 0
+
+    # ---- what may happen to an object
+
+    def put(self, kind: str, make: Callable[..., Any], namespace: str, name: str, **fields: Any) -> None:
+        """Create or update; the UID stays until a deletion."""
+        before = self.objects.get((kind, namespace, name))
+        self.clock += 1
+        if before is None:
+            self.uids += 1
+        uid = before.metadata.uid if before is not None else f"uid-{self.uids}"
+        in_namespace = {"namespace": namespace} if namespace else {}
+        item = make(name, uid=uid, version=self.clock, **in_namespace, **fields)
+        self.objects[kind, namespace, name] = item
+        self.history.append((kind, item))
+        self.deliver(kind, item)
+
+    def deliver(self, kind: str, item: Any, tables: Tables | None = None) -> None:
+        """The event of this state."""
+        upsert: Callable[[Any], Any] = getattr(tables or self.tables, f"upsert_{kind}")
+        # What a table keeps must not change when the sender's object does.
+        upsert(msgspec.json.decode(msgspec.json.encode(item), type=type(item)))
+
+    @rule(
+        namespace=NAMESPACES,
+        name=NAMES,
+        on=NODES,
+        requests=REQUESTS,
+        labels=LABELS,
+        group=st.sampled_from([None, "g", "h"]),
+        priority=st.sampled_from([None, 0, 5]),
+        phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded"]),
+        deleting=st.booleans(),
+    )
+    def put_pod(self, namespace: str, name: str, on: str, **fields: Any) -> None:
+        self.put("pod", pod, namespace, name, node=on, **fields)
+
+    @rule(
+        name=st.sampled_from(["n1", "n2"]), cpu=st.sampled_from(["4", "8"]), zone=st.sampled_from(["a", "b"])
+    )
+    def put_node(self, name: str, cpu: str, zone: str) -> None:
+        self.put("node", node, "", name, cpu=cpu, labels={"zone": zone})
+
+    @rule(namespace=NAMESPACES, name=st.sampled_from(["g", "h"]), minimum=st.integers(1, 2))
+    def put_group(self, namespace: str, name: str, minimum: int) -> None:
+        self.put("group", group, namespace, name, minimum=minimum)
+
+    @rule(namespace=NAMESPACES, name=NAMES, selector=SELECTORS, allowed=st.integers(0, 1))
+    def put_budget(self, namespace: str, name: str, selector: Any, allowed: int) -> None:
+        self.put("budget", budget, namespace, name, selector=selector, allowed=allowed)
+
+    @rule(name=NAMES, value=st.integers(0, 2))
+    def put_priority_class(self, name: str, value: int) -> None:
+        self.put("priority_class", priority_class, "", name, value=value)
+
+    @precondition(lambda self: self.objects)
+    @rule(data=st.data(), with_uid=st.booleans())
+    def delete(self, data: st.DataObject, with_uid: bool) -> None:
+        key = data.draw(st.sampled_from(sorted(self.objects)))
+        item = self.objects.pop(key)
+        # Nothing that was said of it before counts any longer: watches never go back past a deletion.
+        self.history = [(kind, old) for kind, old in self.history if old.metadata.uid != item.metadata.uid]
+        self.tell_deletion(key, item.metadata.uid if with_uid else None)
+
+    def tell_deletion(self, key: Key, uid: str | None) -> None:
+        kind, namespace, name = key
+        delete: Callable[..., Any] = getattr(self.tables, f"delete_{kind}")
+        delete(*([namespace] if namespace else []), name, uid)
+
+    # ---- what may go wrong on the way
+
+    @precondition(lambda self: self.history)
+    @rule(data=st.data())
+    def repeat_an_old_event(self, data: st.DataObject) -> None:
+        self.deliver(*data.draw(st.sampled_from(self.history)))
+
+    @precondition(lambda self: self.objects)
+    @rule(data=st.data())
+    def delete_a_former_object(self, data: st.DataObject) -> None:
+        self.tell_deletion(data.draw(st.sampled_from(sorted(self.objects))), "uid-of-a-former-one")
+
+    @rule(namespace=NAMESPACES, name=NAMES)
+    def fail_to_read_a_pod(self, namespace: str, name: str) -> None:
+        self.clock += 1
+        broken = pod(name, namespace=namespace, node="n9", requests={"cpu": "x"}, version=self.clock)
+        try:
+            self.tables.upsert_pod(broken)
+        except ValueError:
+            return
+        raise AssertionError("a quantity that is none was taken")
+
+    # ---- what must hold
+
+    @invariant()
+    def equals_a_fresh_load(self) -> None:
+        fresh = Tables()
+        for (kind, _, _), item in self.objects.items():
+            self.deliver(kind, item, fresh)
+        assert contents(self.tables.snapshot()) == contents(fresh.snapshot())
+
+    @invariant()
+    def room_is_conserved(self) -> None:
+        snapshot = self.tables.snapshot()
+        used: dict[int, int] = defaultdict(int)
+        leaving: dict[int, int] = defaultdict(int)
+        for row in snapshot.pod_live.nonzero()[0]:
+            asked = int(snapshot.class_requests[snapshot.pod_class[row]].sum())
+            used[int(snapshot.pod_node[row])] += asked
+            if snapshot.pod_flags[row] & TERMINATING:
+                leaving[int(snapshot.pod_node[row])] += asked
+        for row in range(len(snapshot.node_names)):
+            assert snapshot.used[row].sum() == used[row]
+            assert snapshot.leaving[row].sum() == leaving[row]
+
+    @invariant()
+    def members_and_pods_of_nodes_are_known(self) -> None:
+        tables = self.tables
+        for row in tables.snapshot().pod_live.nonzero()[0]:
+            view = tables.view(int(row))
+            assert tables.pod(view.uid) == tables.pod_by_name(view.namespace, view.name) == row
+            if view.group is not None:
+                assert row in tables.members(view.group)
+            if view.node is not None:
+                assert row in tables.pods_on(view.node)
+        bound = sum(len(pods) for pods in tables.nodes.pods)
+        assert bound == sum(
+            tables.view(int(row)).node is not None for row in tables.snapshot().pod_live.nonzero()[0]
+        )
+
+    def teardown(self) -> None:
+        for key in list(self.objects):
+            self.tell_deletion(key, None)
+        tables = self.tables
+        assert not tables.snapshot().used.any()
+        assert not tables.snapshot().leaving.any()
+        registers = (
+            tables.nodes.names, tables.classes.classes, tables.groups.keys, tables.label_sets.keys,
+            tables.pods, tables.nodes, tables.groups, tables.budgets,
+        )  # fmt: skip
+        assert [len(register) for register in registers] == [0] * len(registers)
+        assert not tables.pods.status
+        assert not any(tables.nodes.pods)
+        assert not any(tables.groups.members)
+
+
+TestTables = TablesMachine.TestCase
+TestTables.settings = settings(
+    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)
