@@ -82,7 +82,7 @@ class PlanningConfiguration(Section):
     backoff_initial_seconds: Seconds = 1
     backoff_max_seconds: Seconds = 60
     kept_plans_per_preemptor: Count = 3
-    max_watch_age_seconds: Seconds = 60
+    max_watch_age_seconds: Seconds = 150
 
 
 class Configuration(Section):

@@ -12,6 +12,7 @@ from typing import Final, get_args
 
 import structlog
 from cluster.mirror import Mirror
+from cluster.snapshot import Snapshot
 
 from api.plans import PreemptionPlanSpec
 from cluster.failpoints import failpoint
@@ -281,8 +282,8 @@ class Planner:
             log.info("resuming", plan=plan.name, phase=stored.phase)
 
 
-def _decide(snapshot: object, namespace: str, name: str, budget: int) -> PreemptionPlanSpec | DecisionError:
+def _decide(snapshot: Snapshot, namespace: str, name: str, budget: int) -> PreemptionPlanSpec | DecisionError:
     try:
-        return decide_group(snapshot, namespace, name, budget=budget)
+        return decide_group(snapshot, namespace, name, budget=budget, strict=False)
     except DecisionError as error:
         return error

@@ -107,15 +107,19 @@ class Ledger:
         for uid in (*held.claims, *held.victims) if held else ():
             self._drop(uid)
 
-    def settle(self, pod: str) -> None:
-        """The mirror shows that the pod is bound, leaving or gone: what was said of it here is now said there."""
+    def bound(self, pod: str) -> None:
+        """The mirror shows the pod on a node: its claim and its grant are what it uses there by now."""
         self.grants.settle(pod)
-        self._drop(pod)
-
-    def _drop(self, pod: str) -> None:
         if (node := self._claim_node.pop(pod, None)) is not None:
             del self._nodes[node].claims[pod]
             self._tidy(node)
+
+    def left(self, pod: str) -> None:
+        """The mirror shows that the pod is terminating or gone: the room it held as a victim is seen there by now."""
+        self._drop(pod)
+
+    def _drop(self, pod: str) -> None:
+        self.bound(pod)
         if (node := self._victim_node.pop(pod, None)) is not None:
             del self._nodes[node].victims[pod]
             self._tidy(node)

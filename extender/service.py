@@ -87,8 +87,11 @@ class Service:
 
     def _pod_changed(self, uid: str, pod: Pod | None) -> None:
         """Keep the reservations and the list of held pods in step with the mirror."""
-        if pod is None or pod.spec.node_name or pod.metadata.deletion_timestamp:
-            self._ledger.settle(uid)
+        if pod is None or pod.metadata.deletion_timestamp:
+            self._ledger.left(uid)
+            self._waker.forget(uid)
+        elif pod.spec.node_name:
+            self._ledger.bound(uid)
             self._waker.forget(uid)
         else:
             self._waker.recall(pod)

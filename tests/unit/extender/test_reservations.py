@@ -58,7 +58,7 @@ def test_a_pod_on_its_way_counts_until_it_is_settled() -> None:
     ledger.grants.note("first", ["n1"], {"cpu": 500, "pods": 1})
     assert bars(ledger, 500, room=1500)
     assert not bars(ledger, 500, room=1500, pod="first"), "a pod is not in its own way"
-    ledger.settle("first")
+    ledger.bound("first")
     assert not bars(ledger, 500, room=1500)
 
 
@@ -76,8 +76,16 @@ def test_room_that_victims_still_hold_counts_as_room() -> None:
     held = Reservation(GANG, 100, {"m": Claim("n1", {"cpu": 1000})}, {"v": Claim("n1", {"cpu": 1500})})
     ledger = ledger_with(held)
     assert not bars(ledger, 500, room=0), "1500 leave, 1000 are claimed"
-    ledger.settle("v")
+    ledger.left("v")
     assert bars(ledger, 500, room=0), "the mirror says by now what the victim's leaving frees"
+
+
+def test_a_victim_that_is_only_touched_still_holds_its_room() -> None:
+    """Its condition is written before it is deleted: the mirror shows it on its node once more."""
+    held = Reservation(GANG, 100, {"m": Claim("n1", {"cpu": 1000})}, {"v": Claim("n1", {"cpu": 1500})})
+    ledger = ledger_with(held)
+    ledger.bound("v")
+    assert ledger.leaving("n1", "cpu") == 1500
 
 
 def test_release_ends_everything_a_group_held() -> None:
@@ -114,7 +122,7 @@ def test_claims_are_conserved(steps: list[tuple[str, tuple[str, str], str, int]]
                 ledger.release(group)
                 model.pop(group, None)
             case _:
-                ledger.settle(f"{group[1]}-{node}")
+                ledger.bound(f"{group[1]}-{node}")
                 model.get(group, {}).pop(node, None)
         for name in ("n1", "n2"):
             assert ledger.claimed(name, "cpu") == sum(claims.get(name, 0) for claims in model.values())
