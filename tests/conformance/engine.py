@@ -11,7 +11,7 @@ from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from cluster.snapshot import Snapshot
 from cluster.tables import Tables
-from extender.decision import decide_group
+from extender.decision import BUDGET, EFFORT, decide_group
 from tests.conformance.raw import Object
 
 
@@ -35,8 +35,11 @@ def snapshot_of(objects: Iterable[Object]) -> Snapshot:
     return tables.snapshot()
 
 
-def plan_for(objects: Iterable[Object], preemptor: str, **bounds: int) -> dict[str, Any]:
+def plan_for(
+    objects: Iterable[Object], preemptor: str, budget: int = BUDGET, effort: int = EFFORT
+) -> dict[str, Any]:
     """The decision for `namespace/name`, as it is written."""
     namespace, _, name = preemptor.partition("/")
-    spec: dict[str, Any] = msgspec.to_builtins(decide_group(snapshot_of(objects), namespace, name, **bounds))
+    decided = decide_group(snapshot_of(objects), namespace, name, budget=budget, effort=effort)
+    spec: dict[str, Any] = msgspec.to_builtins(decided)
     return spec

@@ -1,0 +1,158 @@
+"""Small clusters that hypothesis makes up, as plain objects, for the gang d/hero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+Object = dict[str, Any]
+
+PRIORITIES = (0, 10, 100, 500)
+HERO_PRIORITIES = (10, 100, 1000, 1000, 1000)
+
+
+@st.composite
+def clusters(draw: st.DrawFn, budgets: bool = True, pods: int = 10) -> list[Object]:
+    """Nodes in up to two racks, up to `pods` pods of other groups and of none, and the gang."""
+    racks = draw(st.integers(1, 2))
+    nodes = [draw(_node(index, racks)) for index in range(draw(st.integers(1, 4)))]
+    names = [node["metadata"]["name"] for node in nodes]
+    groups = [draw(_group(f"g{index}")) for index in range(draw(st.integers(0, 3)))]
+    running = [draw(_pod(f"v{index}", names, groups)) for index in range(draw(st.integers(0, pods)))]
+    objects = [*nodes, *groups, *running, *draw(_hero(names))]
+    if budgets:
+        objects += [draw(_budget(app)) for app in sorted(draw(st.sets(st.sampled_from("abc"))))]
+    return objects
+
+
+@st.composite
+def _node(draw: st.DrawFn, index: int, racks: int) -> Object:
+    labels = {"kubernetes.io/hostname": f"n{index}", "disk": draw(st.sampled_from(("ssd", "hdd")))}
+    if draw(st.integers(0, 9)):
+        labels["rack"] = f"r{index % racks}"
+    spec: Object = {}
+    if not draw(st.integers(0, 7)):
+        spec["taints"] = [{"key": "dedicated", "value": "x", "effect": draw(st.sampled_from(EFFECTS))}]
+    if not draw(st.integers(0, 11)):
+        spec["unschedulable"] = True
+    cpu, gpu = draw(st.sampled_from((2, 4, 8))), draw(st.sampled_from((None, 0, 2)))
+    allocatable = {"cpu": str(cpu), "memory": f"{4 * cpu}Gi", "pods": draw(st.sampled_from(("110", "4")))}
+    if gpu is not None:
+        allocatable["example.com/gpu"] = str(gpu)
+    meta = {"name": f"n{index}", "uid": f"uid-n{index}", "labels": labels}
+    return {"kind": "Node", "metadata": meta, "spec": spec, "status": {"allocatable": allocatable}}
+
+
+EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
+
+
+@st.composite
+def _group(draw: st.DrawFn, name: str) -> Object:
+    return {
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "d", "uid": f"uid-{name}"},
+        "spec": {
+            "schedulingPolicy": {"gang": {"minCount": 1}},
+            "disruptionMode": {draw(st.sampled_from(("all", "all", "single"))): {}},
+            "priority": draw(st.sampled_from(PRIORITIES)),
+        },
+    }
+
+
+def _requests(cpu: str, memory: int, gpu: int) -> Object:
+    requests = {"cpu": cpu, "memory": f"{memory}Gi"}
+    if gpu:
+        requests["example.com/gpu"] = str(gpu)
+    return {"name": "c", "resources": {"requests": requests}}
+
+
+@st.composite
+def _pod(draw: st.DrawFn, name: str, nodes: list[str], groups: list[Object]) -> Object:
+    container = _requests(
+        draw(st.sampled_from(("0", "500m", "1", "1500m", "2", "3"))),
+        draw(st.sampled_from((0, 1, 2, 6))),
+        draw(st.sampled_from((0, 0, 0, 1))),
+    )
+    labels = {"app": draw(st.sampled_from("abc"))}
+    group = draw(st.sampled_from([None, *groups]))
+    if group is not None:
+        labels["reprieve.dev/pod-group"] = group["metadata"]["name"]
+    meta = {"name": name, "namespace": "d", "uid": f"uid-{name}", "labels": labels}
+    fate = draw(st.integers(0, 19))
+    if fate == 0:
+        meta["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    if fate == 1:
+        meta["annotations"] = {"kubernetes.io/config.mirror": "m"}
+    phase = "Succeeded" if fate == 2 else "Running"
+    spec = {
+        "nodeName": draw(st.sampled_from(nodes)),
+        "priority": draw(st.sampled_from((*PRIORITIES, 2000))),
+        "containers": [container],
+    }
+    start = f"2026-01-01T{draw(st.integers(0, 23)):02}:00:00Z"
+    return {"kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": phase, "startTime": start}}
+
+
+@st.composite
+def _hero(draw: st.DrawFn, nodes: list[str]) -> list[Object]:
+    members = draw(st.integers(1, 5))
+    spec: Object = {
+        "schedulingPolicy": {"gang": {"minCount": draw(st.integers(1, members))}},
+        "priority": draw(st.sampled_from(HERO_PRIORITIES)),
+    }
+    if draw(st.booleans()):
+        spec["schedulingConstraints"] = {"topology": [{"key": "rack"}]}
+    if not draw(st.integers(0, 19)):
+        spec["preemptionPolicy"] = "Never"
+    group = {
+        "kind": "PodGroup",
+        "metadata": {"name": "hero", "namespace": "d", "uid": "uid-hero"},
+        "spec": spec,
+    }
+    shapes = [draw(_shape()) for _ in range(draw(st.integers(1, 3)))]
+    return [group, *(draw(_member(index, shapes, nodes)) for index in range(members))]
+
+
+@st.composite
+def _shape(draw: st.DrawFn) -> Object:
+    container = _requests(
+        draw(st.sampled_from(("500m", "1", "2", "3"))),
+        draw(st.sampled_from((0, 1, 4))),
+        draw(st.sampled_from((0, 0, 0, 1))),
+    )
+    spec: Object = {"containers": [container]}
+    if not draw(st.integers(0, 3)):
+        spec["nodeSelector"] = {"disk": draw(st.sampled_from(("ssd", "hdd")))}
+    if draw(st.booleans()):
+        spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
+    return spec
+
+
+@st.composite
+def _member(draw: st.DrawFn, index: int, shapes: list[Object], nodes: list[str]) -> Object:
+    meta: Object = {
+        "name": f"h{index}",
+        "namespace": "d",
+        "uid": f"uid-h{index}",
+        "creationTimestamp": f"2026-01-01T00:00:0{draw(st.integers(0, 2))}Z",
+        "labels": {"reprieve.dev/pod-group": "hero"},
+    }
+    spec = {"priority": 0, **draw(st.sampled_from(shapes))}
+    if not draw(st.integers(0, 9)):
+        spec["nodeName"] = draw(st.sampled_from(nodes))
+    if not draw(st.integers(0, 19)):
+        meta["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    if not draw(st.integers(0, 19)) and "nodeName" not in spec:
+        spec["schedulingGates"] = [{"name": "example.com/wait"}]
+    return {"kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
+
+
+@st.composite
+def _budget(draw: st.DrawFn, app: str) -> Object:
+    status: Object = {"disruptionsAllowed": draw(st.integers(0, 2))}
+    if draw(st.booleans()):
+        status["disruptedPods"] = {f"v{draw(st.integers(0, 9))}": "2026-01-02T00:00:00Z"}
+    meta = {"name": f"pdb-{app}", "namespace": "d", "uid": f"uid-pdb-{app}"}
+    spec = {"selector": {"matchLabels": {"app": app}}}
+    return {"kind": "PodDisruptionBudget", "metadata": meta, "spec": spec, "status": status}
