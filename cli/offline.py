@@ -28,8 +28,12 @@ def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[Pree
     try:
         return (decide_pod if pod else decide_group)(snapshot, namespace, name), snapshot
     except DecisionError as error:
-        place = objects.place(error.subject)
-        raise InputError(f"{place}: {error.field}: {error.problem}" if place else str(error)) from None
+        if place := objects.place(error.subject):
+            raise InputError(f"{place}: {error.field}: {error.problem}") from None
+        hint = (
+            " (there is a Pod of that name: --pod)" if not pod and objects.place(f"Pod {preemptor}") else ""
+        )
+        raise InputError(f"{error}{hint}") from None
 
 
 def plain(spec: PreemptionPlanSpec) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import yaml
 from api.plans import Outcome
 from cli.objects import STDIN, InputError, Objects, read_text
 from cli.offline import decide, plain
-from cli.render import console, render
+from cli.render import render, show
 from cli.stream import run
 
 __all__ = ["plan"]
@@ -85,7 +85,7 @@ def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, output: str) -> int
     spec, snapshot = decide(objects, preemptor, pod=pod)
     if output == "text":
         _note_ignored(objects)
-        console().print(render(spec, snapshot))
+        show(render(spec, snapshot))
     else:
         click.echo(_formatted(plain(spec), output), nl=False)
     return 0 if spec.outcome in PLACED else NOT_PLACED

@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from api.plans import DomainResult, Outcome, PreemptionPlanSpec, Victim
-from cli.survivors import budget_text, budgets_of, survivors
+from api.plans import Outcome, PreemptionPlanSpec, Score, Victim
+from cli.survivors import budget_text, budgets_of, survivors, waiting
 from cluster.snapshot import Snapshot
 
-__all__ = ["console", "render"]
+__all__ = ["render", "show"]
 
 COLOURS: Final[dict[Outcome, str]] = {
     "Fits": "bold green",
@@ -27,6 +27,10 @@ COLOURS: Final[dict[Outcome, str]] = {
 PIPE_WIDTH: Final = 100_000
 """Lines of a pipe or a file are as long as they are; tables take no more than they need."""
 
+SCORE: Final = (
+    "compared by budgets broken, highest victim priority, sum of priorities (each + 2^31), units, pods, start"
+)
+
 MAX_VICTIMS: Final = 30
 MAX_SURVIVORS: Final = 5
 MAX_NODES: Final = 20
@@ -34,10 +38,16 @@ MAX_DOMAINS: Final = 15
 MAX_NAMES: Final = 3
 
 
-def console() -> Console:
-    """Standard output: coloured on a terminal, unless NO_COLOR is set, and never wrapped off it."""
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    return Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+def show(plan: RenderableType) -> None:
+    """Print to standard output: coloured on a terminal, unless NO_COLOR is set, and never wrapped off it."""
+    if sys.stdout.isatty():
+        Console(highlight=False, markup=False, emoji=False).print(plan)
+        return
+    out = Console(width=PIPE_WIDTH, highlight=False, markup=False, emoji=False, no_color=True)
+    with out.capture() as capture:
+        out.print(plan)
+    # Tables fill their cells with spaces, which nobody wants in a file.
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
 def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
@@ -47,7 +57,7 @@ def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
         parts += [_title("Who goes"), _victims(spec, snapshot)]
         parts += _stay(spec, snapshot)
     if spec.placements:
-        parts += [_title("Placements"), _placements(spec)]
+        parts += [_title("Placements"), _placements(spec, waiting(snapshot, spec))]
     if spec.domains:
         parts += [_title("Domains"), _domains(spec)]
     if spec.not_modelled:
@@ -61,19 +71,18 @@ def _head(spec: PreemptionPlanSpec) -> RenderableType:
     head.append(spec.outcome, COLOURS[spec.outcome])
     head.append(f"  {preemptor.kind} {preemptor.namespace}/{preemptor.name}", "bold")
     head.append(f", priority {preemptor.priority}")
-    return Group(head, Padding(Text(_sentence(spec)), (0, 0, 0, 2)))
+    return Group(head, _line(_sentence(spec)))
 
 
 def _sentence(spec: PreemptionPlanSpec) -> str:
-    where = _place(spec)
     if spec.outcome == "Preempts":
         pods = sum(len(victim.pods) for victim in spec.victims)
-        goes = f"{_count(len(spec.victims), 'unit')} ({_count(pods, 'pod')}) must go"
-        return f"{goes} for {_count(len(spec.placements), 'pod')} in {where}. {_sentence_case(spec.reason)}"
-    if spec.outcome == "Fits":
-        placed = f"{_count(len(spec.placements), 'pod')} in {where}" if spec.placements else "everything"
-        return f"Nobody goes: there is room for {placed}. {_sentence_case(spec.reason)}"
-    return f"Nobody goes. {_sentence_case(spec.reason)}"
+        who = f"{_count(len(spec.victims), 'unit')} with {_count(pods, 'pod')}"
+        who += f" of priority {spec.priority_cutoff} or lower"
+        return f"{who} must go so that {_count(len(spec.placements), 'pod')} can run in {_place(spec)}."
+    if spec.placements:
+        return f"{_count(len(spec.placements), 'pod')} can run in {_place(spec)}: {spec.reason}."
+    return f"{spec.reason[:1].upper()}{spec.reason[1:]}. Nobody goes."
 
 
 def _place(spec: PreemptionPlanSpec) -> str:
@@ -124,42 +133,48 @@ def _stay(spec: PreemptionPlanSpec, snapshot: Snapshot) -> list[RenderableType]:
     return [_title("Who stays"), *shown] if shown else []
 
 
-def _placements(spec: PreemptionPlanSpec) -> RenderableType:
+def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
     on: dict[str, list[str]] = defaultdict(list)
     for placement in spec.placements:
         on[placement.node].append(placement.pod)
     table = _table("node", ">pods", "names")
     for node, pods in list(on.items())[:MAX_NODES]:
         table.add_row(Text(node, "cyan"), str(len(pods)), _some(pods))
-    return _with_rest(table, len(on) - MAX_NODES)
+    shown = _with_rest(table, len(on) - MAX_NODES)
+    if not left:
+        return shown
+    wait = f"{_count(len(left), 'member')} beyond minCount, for whom nobody goes, without room: {_some(left)}"
+    return Group(shown, _line(wait, "dim"))
 
 
 def _domains(spec: PreemptionPlanSpec) -> RenderableType:
-    table = _table(
-        "", "domain", "outcome", ">budgets broken", ">highest", ">priority sum", ">units", ">pods", "why"
-    )
+    scored = any(result.score is not None for result in spec.domains)
+    scores = (">budgets", ">highest", ">sum", ">units", ">pods") if scored else ()
+    table = _table("", "domain", "outcome", *scores, "why")
     for result in spec.domains[:MAX_DOMAINS]:
         won = spec.domain is not None and result.value == spec.domain.value
-        table.add_row(*_domain(result, won), style="" if won else "dim")
+        columns = _score(result.score) if scored else ()
+        outcome = Text(result.outcome, COLOURS[result.outcome] if won else "")
+        table.add_row("*" if won else "", result.value or "the cluster", outcome, *columns, result.reason)
     others = [
         _line(f"and {other.count} more, {other.outcome}: {other.reason}", "dim")
         for other in spec.other_domains
     ]
-    return Group(_with_rest(table, len(spec.domains) - MAX_DOMAINS), *others)
+    parts = [_with_rest(table, len(spec.domains) - MAX_DOMAINS), *others]
+    return Group(_line(SCORE, "dim"), *parts) if scored else Group(*parts)
 
 
-def _domain(result: DomainResult, won: bool) -> Iterable[RenderableType]:
-    yield "*" if won else ""
-    yield "the cluster" if result.value is None else result.value
-    yield Text(result.outcome, COLOURS[result.outcome] if won else "")
-    score = result.score
+def _score(score: Score | None) -> Iterable[str]:
     if score is None:
-        yield from [""] * 5
-    else:
-        yield str(score.pod_disruption_budget_violations)
-        yield "" if score.highest_victim_priority is None else str(score.highest_victim_priority)
-        yield from map(str, (score.priority_sum, score.units, score.pods))
-    yield result.reason
+        return [""] * 5
+    numbers = (
+        score.pod_disruption_budget_violations,
+        score.highest_victim_priority,
+        score.priority_sum,
+        score.units,
+        score.pods,
+    )
+    return ["" if number is None else str(number) for number in numbers]
 
 
 def _not_modelled(spec: PreemptionPlanSpec) -> RenderableType:
@@ -177,17 +192,10 @@ def _line(text: str, style: str = "") -> RenderableType:
 
 def _table(*columns: str) -> Table:
     """A table without lines; columns whose name starts with `>` hold numbers."""
-    table = Table(box=None, padding=(0, 1), pad_edge=True, header_style="dim", show_edge=False)
+    table = Table(box=None, padding=(0, 1), header_style="dim")
     for column in columns:
         name = column.removeprefix(">")
-        last = column == columns[-1]
-        table.add_column(
-            name,
-            justify="right" if name != column else "left",
-            overflow="fold",
-            ratio=None,
-            no_wrap=not last and name != column,
-        )
+        table.add_column(name, justify="left" if name == column else "right", overflow="fold")
     return table
 
 
@@ -204,7 +212,3 @@ def _some(names: Iterable[str]) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -11,9 +11,9 @@ from typing import Final, Literal
 from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec
 from api.priority import group_priority
-from cluster.snapshot import MIRROR, TERMINATING, BudgetRow, Snapshot
+from cluster.snapshot import GATED, MIRROR, TERMINATING, BudgetRow, Snapshot
 
-__all__ = ["Survivor", "Survivors", "budget_text", "budgets_of", "survivors"]
+__all__ = ["Survivor", "Survivors", "budget_text", "budgets_of", "survivors", "waiting"]
 
 
 class Reason(IntEnum):
@@ -32,7 +32,7 @@ class Reason(IntEnum):
 
 
 TEXTS: Final = {
-    Reason.BUDGET: "kept for their budgets",
+    Reason.BUDGET: "still fit; going would break their budgets",
     Reason.FITS: "still fit beside the preemptor",
     Reason.ABOVE_CUTOFF: "above the cut-off",
     Reason.STATIC: "static pods, which nobody can evict",
@@ -85,6 +85,20 @@ def survivors(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Survivors:
     return Survivors(staying, elsewhere, leaving)
 
 
+def waiting(snapshot: Snapshot, spec: PreemptionPlanSpec) -> list[str]:
+    """Members of the group that the plan gives no node: nobody goes for those beyond minCount."""
+    if spec.preemptor.kind == "Pod":
+        return []
+    key, placed = (spec.preemptor.namespace, spec.preemptor.name), {each.pod for each in spec.placements}
+    return sorted(
+        snapshot.pod_names[row]
+        for row in range(len(snapshot.pod_uids))
+        if snapshot.pod_live[row] and snapshot.pod_node[row] < 0 and snapshot.pod_group[row] >= 0
+        if snapshot.group_keys[snapshot.pod_group[row]] == key and snapshot.pod_names[row] not in placed
+        if not int(snapshot.pod_flags[row]) & (TERMINATING | GATED)
+    )
+
+
 def budgets_of(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, int]:
     """Budget row to how many of these pods count against it."""
     matching: Counter[int] = Counter()
@@ -114,7 +128,7 @@ def _why(
     for row, pods in budgets_of(snapshot, unit.pods).items():
         budget = snapshot.budgets[row]
         if budget is not None and pods and evicted[row] + pods > budget.allowed:
-            return Reason.BUDGET, f"kept for its budget {budget_text(budget)}"
+            return Reason.BUDGET, f"still fits; going would break budget {budget_text(budget)}"
     return Reason.FITS, "still fits beside the preemptor"
 
 
