@@ -6,6 +6,7 @@ The product has its own (`cluster/`); a test that used it would not see its faul
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import socket
@@ -20,11 +21,12 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import yaml
 
-__all__ = ["ApiError", "Client", "Json", "path_of"]
+__all__ = ["ApiError", "Client", "Json", "Watch", "path_of"]
 
 Json = dict[str, Any]
 
 TIMEOUT_SECONDS: Final = 30.0
+WATCH_SECONDS: Final = 3600.0
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
 FIELD_MANAGER: Final = "reprieve-hack"
@@ -198,24 +200,11 @@ class Client:
             return False
         return True
 
-    def watch(
-        self, api_version: str, kind: str, namespace: str | None = None, seconds: int = 60
-    ) -> Iterator[Json]:
-        """Events from now on, until the API server ends the watch after the given time. Raises ApiError."""
-        connection = self._connect(seconds + TIMEOUT_SECONDS)
+    def watch(self, api_version: str, kind: str, namespace: str | None = None) -> Watch:
+        """Every object there is, as ADDED, and then what happens, until closed. Raises ApiError."""
         path = path_of(api_version, kind, namespace)
-        version = self.request("GET", f"{path}?limit=1")["metadata"]["resourceVersion"]
-        query = urlencode({"watch": "1", "resourceVersion": version, "timeoutSeconds": seconds})
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        try:
-            connection.request("GET", f"{self._prefix}{path}?{query}", headers=headers)
-            response = connection.getresponse()
-            if response.status != 200:
-                raise ApiError(response.status, _message(response.read().decode()))
-            for line in response:
-                yield json.loads(line)
-        finally:
-            connection.close()
+        return Watch(self._connect(WATCH_SECONDS), f"{self._prefix}{path}?watch=1", headers)
 
     def _exchange(
         self, method: str, path: str, body: str | None, headers: Mapping[str, str]
@@ -249,6 +238,38 @@ class Client:
         if scheme == "https":
             return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=self._context)
         return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
+
+
+class Watch:
+    """The events of one watch: iterate in a thread, `close` from any."""
+
+    def __init__(self, connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str]) -> None:
+        self._connection = connection
+        connection.request("GET", path, headers=dict(headers))
+        self._response = connection.getresponse()
+        if self._response.status != 200:
+            message = _message(self._response.read().decode())
+            connection.close()
+            raise ApiError(self._response.status, message)
+        self._closed = False
+
+    def __iter__(self) -> Iterator[Json]:
+        try:
+            for line in self._response:
+                yield json.loads(line)
+        except (OSError, ValueError, http.client.HTTPException):
+            if not self._closed:
+                raise
+        finally:
+            self._response.close()
+            self._connection.close()
+
+    def close(self) -> None:
+        """End the iteration."""
+        self._closed = True
+        with contextlib.suppress(OSError):
+            if self._connection.sock is not None:
+                self._connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 class _UnixConnection(http.client.HTTPConnection):

@@ -94,6 +94,7 @@ class Layout:
         names = ["localhost", HOST, "kubernetes.default.svc", "10.96.0.1"]
         self.serving = authority.server("kube-apiserver", names)
         write_signing_key(self.pki / "service-accounts.key")
+        self.front_proxy = Authority(self.pki / "front-proxy", "reprieve local front proxy")
         for name, (user, groups) in IDENTITIES.items():
             pair = authority.client(name, user, groups)
             write_kubeconfig(self.kubeconfig_of(name), self.server, authority.pair.certificate, pair)
@@ -151,6 +152,12 @@ class Layout:
             f"--tls-cert-file={self.serving.certificate}",
             f"--tls-private-key-file={self.serving.key}",
             f"--client-ca-file={self.authority.pair.certificate}",
+            # Nobody comes through a front proxy; without its authority the other components complain for ever.
+            f"--requestheader-client-ca-file={self.front_proxy.pair.certificate}",
+            "--requestheader-allowed-names=front-proxy",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             "--authorization-mode=RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self.pki / 'service-accounts.key'}",

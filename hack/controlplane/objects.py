@@ -61,7 +61,7 @@ def pod(
         meta["finalizers"] = list(finalizers)
     container = {
         "name": "main",
-        "image": "registry.invalid/none",
+        "image": "none",
         "resources": {"requests": {"cpu": cpu, **(requests or {})}},
     }
     content: Json = {"containers": [container], "terminationGracePeriodSeconds": grace_seconds, **spec}

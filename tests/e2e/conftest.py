@@ -1,0 +1,179 @@
+"""Control planes for the scenarios: started by the tests, or the cluster of REPRIEVE_E2E_KUBECONFIG.
+
+(`make test-e2e KUBECONFIG=...` sets that variable; a KUBECONFIG that happens to be in the environment is never used.)
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import uuid
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from hack.controlplane.binaries import binaries
+from hack.controlplane.client import Client
+from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.processes import Process
+from tests.e2e.audit import AuditTrail
+from tests.e2e.support import Sandbox
+
+HERE: Final = Path(__file__).parent
+FOREIGN: Final = os.environ.get("REPRIEVE_E2E_KUBECONFIG")
+LOG_LINES: Final = 60
+
+PlaneFactory = Callable[..., ControlPlane]
+SandboxFactory = Callable[[ControlPlane], Sandbox]
+
+running_planes = pytest.StashKey[list[ControlPlane]]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is here as e2e, and put the audit of the whole session last."""
+    here = [item for item in items if HERE in item.path.parents]
+    for item in here:
+        item.add_marker(pytest.mark.e2e)
+    items.sort(key=lambda item: item.path == HERE / "test_audit.py")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what reprieve said beside a failed test."""
+    report = yield
+    if report.failed and report.when == "call":
+        for plane in item.session.stash.get(running_planes, []):
+            for name in ("reprieve", "kube-scheduler"):
+                log = plane.layout.logs / f"{name}.log"
+                if plane.options.reprieve and log.exists():
+                    text = "\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES:])
+                    report.sections.append((f"{log}", text))
+    return report
+
+
+@pytest.fixture(scope="session")
+def audit_trail() -> AuditTrail:
+    """What our identities asked for, on all planes of this session."""
+    return AuditTrail()
+
+
+@pytest.fixture(scope="session")
+def start_plane(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, audit_trail: AuditTrail
+) -> Iterator[Callable[[Options], ControlPlane]]:
+    """Start a plane that lasts until `stop_plane`, or until the session ends."""
+    if FOREIGN:
+        pytest.skip("stops processes or changes the cluster: only on a control plane of its own")
+    running = request.session.stash.setdefault(running_planes, [])
+
+    def start(options: Options) -> ControlPlane:
+        plane = ControlPlane(tmp_path_factory.mktemp("plane"), options)
+        running.append(plane)
+        audit_trail.follow(plane.audit_log)
+        return plane.up()
+
+    yield start
+    for plane in list(running):
+        _stop(plane, running, audit_trail, keep=bool(request.session.testsfailed))
+
+
+@pytest.fixture
+def planes(
+    request: pytest.FixtureRequest, start_plane: Callable[[Options], ControlPlane], audit_trail: AuditTrail
+) -> Iterator[PlaneFactory]:
+    """`planes(reprieve=True, ...)` (see Options) starts a plane for this test alone, whose processes it may kill."""
+    running = request.session.stash[running_planes]
+    mine: list[ControlPlane] = []
+    failures = request.session.testsfailed
+
+    def start(**options: object) -> ControlPlane:
+        mine.append(start_plane(replace(Options(), **options)))  # type: ignore[arg-type]  # replace checks them
+        return mine[-1]
+
+    yield start
+    for plane in mine:
+        _stop(plane, running, audit_trail, keep=request.session.testsfailed > failures)
+
+
+def _stop(plane: ControlPlane, running: list[ControlPlane], trail: AuditTrail, *, keep: bool) -> None:
+    """Down; the folder goes with it unless its logs are wanted."""
+    plane.down()
+    trail.read(plane.audit_log)
+    running.remove(plane)
+    if not keep:
+        plane.discard()
+
+
+@pytest.fixture(scope="session")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client | None]:
+    """A client of the cluster that was named, whatever its credentials; None when there is none."""
+    if not FOREIGN:
+        yield None
+        return
+    folder = tmp_path_factory.mktemp("proxy")
+    socket = folder / "socket"
+    command = [
+        str(binaries(["kubectl"])["kubectl"]),
+        f"--kubeconfig={FOREIGN}",
+        "proxy",
+        f"--unix-socket={socket}",
+    ]
+    proxy = Process("kubectl-proxy", command, folder / "proxy.log")
+    client = Client(f"unix:{socket}")
+    proxy.start()
+    try:
+        proxy.wait_healthy(client.ready, 30)
+        yield client
+    finally:
+        client.close()
+        proxy.stop()
+
+
+@pytest.fixture(scope="session")
+def control_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """A plane without reprieve: its CRDs are there, the scheduler is alone. Shared by the session; leave no traces."""
+    return start_plane(Options())
+
+
+@pytest.fixture(scope="session")
+def reprieve_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """A plane with reprieve, shared by the session: kill nothing here, use `planes` for that."""
+    return start_plane(Options(reprieve=True))
+
+
+@pytest.fixture(scope="session")
+def numbers() -> Iterator[int]:
+    """One after the other."""
+    return itertools.count()
+
+
+@pytest.fixture
+def sandboxes(numbers: Iterator[int]) -> Iterator[Callable[[ControlPlane | Client], Sandbox]]:
+    """`sandboxes(plane)` makes a sandbox on a plane of this test's; it is removed with the test where it is shared."""
+    made: list[Sandbox] = []
+    session = uuid.uuid4().hex[:5]
+
+    def make(where: ControlPlane | Client) -> Sandbox:
+        plane = where if isinstance(where, ControlPlane) else None
+        client = where.client if isinstance(where, ControlPlane) else where
+        made.append(Sandbox(client, f"t{next(numbers)}-{session}", plane))
+        return made[-1]
+
+    yield make
+    for sandbox in made:
+        sandbox.history.close()
+
+
+@pytest.fixture
+def sandbox(
+    request: pytest.FixtureRequest,
+    foreign: Client | None,
+    sandboxes: Callable[[ControlPlane | Client], Sandbox],
+) -> Iterator[Sandbox]:
+    """A sandbox on a cluster with reprieve: the shared plane, or the cluster that was named."""
+    made = sandboxes(foreign or request.getfixturevalue("reprieve_plane"))
+    yield made
+    made.remove()

@@ -1,0 +1,134 @@
+"""The local control plane itself: real scheduling, several at once, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.processes import Process, ProcessFailedError, stop_recorded, write_records
+from tests.e2e.conftest import PlaneFactory, SandboxFactory
+from tests.e2e.support import Sandbox, wait_for
+
+
+@pytest.fixture
+def alone(control_plane: ControlPlane, sandboxes: SandboxFactory) -> Sandbox:
+    """A sandbox beside the scheduler alone."""
+    return sandboxes(control_plane)
+
+
+def test_a_pod_is_bound_runs_and_goes(alone: Sandbox) -> None:
+    node = alone.node("n0", cpu="2")
+    alone.pod("a", cpu="1")
+    assert alone.wait_bound("a")["a"] == node
+    alone.wait_running("a")
+    alone.delete_pod("a")
+    alone.wait_gone("a")
+    assert alone.history.deleted() == ["a"]
+    assert alone.history.evicted() == []
+    alone.remove()
+
+
+def test_the_scheduler_preempts_and_the_history_shows_it(alone: Sandbox) -> None:
+    node = alone.node("n0", cpu="1")
+    alone.filler("low", node, 1, priority=10, cpu="1")
+    alone.pod("high", priority=100, cpu="1")
+    assert alone.wait_bound("high") == {"high": node}
+    assert alone.history.evictions() == {"low-0": 1}
+    assert node in alone.history.nominations("high")
+    alone.remove()
+
+
+def test_a_pod_with_a_finalizer_lingers_until_it_is_released(alone: Sandbox) -> None:
+    node = alone.node("n0", cpu="1")
+    alone.filler("low", node, 1, cpu="1", finalizers=["reprieve.dev/linger"])
+    alone.pod("next", cpu="1")
+    alone.delete_pod("low-0")
+    wait_for(lambda: (alone.get_pod("low-0") or {})["metadata"].get("deletionTimestamp"))
+    assert "next" not in alone.bound()
+    alone.release("low-0")
+    alone.wait_bound("next")
+    alone.remove()
+
+
+def test_several_at_once_do_not_meet(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
+    first, second = planes(), planes()
+    ports = set(first.layout.port.values()) & set(second.layout.port.values())
+    assert ports == set()
+    sandboxes(first).node("only-here")
+    assert second.client.list("v1", "Node") == []
+
+
+def test_down_ends_every_process_and_frees_the_folder(planes: PlaneFactory) -> None:
+    plane = planes()
+    pids = [process.pid for process in plane.processes.values() if process.running]
+    assert len(pids) == 5
+    plane.down()
+    assert [pid for pid in pids if runs(pid)] == []
+    assert not (plane.directory / "processes.json").exists()
+
+
+def test_an_owner_that_is_killed_takes_its_processes_along(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from hack.controlplane.processes import Process\n"
+        "process = Process('sleep', ['/bin/sleep', '600'], Path(sys.argv[1]))\n"
+        "process.start(); print(process.pid, flush=True); time.sleep(600)"
+    )
+    owner = subprocess.Popen(
+        [sys.executable, "-c", script, tmp_path / "log"],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": "."},
+    )
+    with owner:
+        pid = int((owner.stdout or sys.stdin.buffer).readline())
+        wait_for(lambda: b"sleep" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0])
+        owner.kill()
+    wait_for(lambda: not runs(pid), what=f"{pid} lives on")
+
+
+def test_a_pid_that_is_someone_elses_by_now_is_left_alone(tmp_path: Path) -> None:
+    process = Process("sleep", ["/bin/sleep", "600"], tmp_path / "log")
+    process.start()
+    records = tmp_path / "processes.json"
+    write_records(records, [process])
+    text = records.read_text()
+    records.write_text(text.replace('"started": "', '"started": "1'))
+    assert stop_recorded(records) == []
+    assert process.running
+    records.write_text(text)
+    assert stop_recorded(records) == ["sleep"]
+    assert process.wait(5) == -signal.SIGTERM
+
+
+def test_a_component_that_fails_says_why(tmp_path: Path) -> None:
+    plane = ControlPlane(tmp_path / "plane", Options(feature_gates={"NoSuchGate": True}))
+    with pytest.raises(ProcessFailedError, match="NoSuchGate"):
+        plane.up()
+    assert not any(process.running for process in plane.processes.values())
+
+
+def test_a_paused_process_can_be_stopped(tmp_path: Path) -> None:
+    process = Process("sleep", ["/bin/sleep", "600"], tmp_path / "log")
+    process.start()
+    pid = process.pid
+    process.pause()
+    wait_for(lambda: state(pid) == "T")
+    process.stop()
+    assert not runs(pid)
+
+
+def state(pid: int) -> str:
+    """R, S, T and so on, as the kernel has it; empty when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def runs(pid: int) -> bool:
+    return state(pid) not in ("", "Z")

@@ -1,0 +1,107 @@
+"""What `kubectl apply -k` sends is taken by a real API server without a warning."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hack.controlplane.binaries import binaries
+from hack.controlplane.client import ApiError, Client, Json
+from hack.controlplane.manifests import BASE, render
+from hack.controlplane.plane import ControlPlane
+
+OVERLAYS = BASE.parent / "overlays"
+FOREIGN_KINDS = frozenset({"Certificate", "Issuer"})
+"""Of cert-manager, which does not run here."""
+
+
+@pytest.fixture
+def client(control_plane: ControlPlane) -> Iterator[Client]:
+    """Of a plane that other tests use too: nothing is left that makes pods, or that another overlay cannot change."""
+    client = control_plane.client
+    client.warnings.clear()
+    yield client
+    for deployment in client.list("apps/v1", "Deployment", "reprieve-system"):
+        client.delete("apps/v1", "Deployment", deployment["metadata"]["name"], "reprieve-system")
+    client.delete("v1", "Service", "reprieve", "reprieve-system")
+
+
+def rendered(folder: Path) -> list[Json]:
+    return render(binaries(["kubectl"])["kubectl"], folder)
+
+
+@pytest.mark.parametrize("folder", [BASE, *sorted(OVERLAYS.iterdir())], ids=lambda folder: folder.name)
+def test_it_applies_without_a_warning(client: Client, folder: Path) -> None:
+    for body in rendered(folder):
+        if body["kind"] not in FOREIGN_KINDS:
+            client.apply(body)
+    assert client.warnings == []
+
+
+@pytest.mark.parametrize("folder", [BASE, *sorted(OVERLAYS.iterdir())], ids=lambda folder: folder.name)
+def test_its_pods_are_admitted_under_restricted_pod_security(client: Client, folder: Path) -> None:
+    for body in rendered(folder):
+        if body["kind"] != "Deployment":
+            continue
+        labels = client.get("v1", "Namespace", body["metadata"]["namespace"])["metadata"]["labels"]
+        assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+        pod = pod_of(body)
+        client.create(pod)  # by itself, so that a refusal is ours to see and not a controller's
+        client.delete("v1", "Pod", pod["metadata"]["name"], pod["metadata"]["namespace"], grace_seconds=0)
+    assert client.warnings == []
+
+
+def test_restricted_pod_security_is_in_force(client: Client) -> None:
+    deployment = next(body for body in rendered(BASE) if body["kind"] == "Deployment")
+    pod = pod_of(deployment)
+    del pod["spec"]["containers"][0]["securityContext"]
+    with pytest.raises(ApiError, match="violates PodSecurity"):
+        client.create(pod)
+
+
+def test_the_deployment_finds_what_it_names() -> None:
+    objects = rendered(BASE)
+    deployment = next(body for body in objects if body["kind"] == "Deployment")
+    spec = deployment["spec"]["template"]["spec"]
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    maps = {body["metadata"]["name"]: body for body in objects if body["kind"] == "ConfigMap"}
+    configuration = maps[volumes["configuration"]["configMap"]["name"]]
+    ours = yaml.safe_load(configuration["data"]["configuration.yaml"])
+    container = spec["containers"][0]
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert container["args"][-1] == f"{mounts['configuration']}/configuration.yaml"
+    assert all(path.startswith(f"{mounts['tls']}/") for path in ours["extender"]["tls"].values())
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports == {"extender": ours["extender"]["port"], "ops": ours["ops"]["port"]}
+    assert any(body["metadata"]["name"] == spec["serviceAccountName"] for body in objects)
+
+
+def test_the_scheduler_is_told_the_service_and_a_name_on_its_certificate() -> None:
+    objects = rendered(BASE)
+    service = next(body for body in objects if body["kind"] == "Service")
+    scheduler = yaml.safe_load((BASE / "kube-scheduler.yaml").read_text())
+    host = f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc"
+    port = next(port["port"] for port in service["spec"]["ports"] if port["name"] == "extender")
+    assert [entry["urlPrefix"] for entry in scheduler["extenders"]] == [f"https://{host}:{port}/v1"] * 2
+    assert {entry["tlsConfig"]["serverName"] for entry in scheduler["extenders"]} == {host}
+    entries = scheduler["extenders"]
+    verbs = {entry.get("filterVerb") or entry.get("preemptVerb"): entry["ignorable"] for entry in entries}
+    assert verbs == {"filter": True, "preempt": False}
+
+
+def pod_of(deployment: Json) -> Json:
+    template = copy.deepcopy(deployment["spec"]["template"])
+    name, namespace = deployment["metadata"]["name"], deployment["metadata"]["namespace"]
+    metadata = {**template["metadata"], "name": f"{name}-admission", "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+
+
+def test_the_second_scheduler_asks_the_same() -> None:
+    second = yaml.safe_load((OVERLAYS / "second-scheduler" / "kube-scheduler.yaml").read_text())
+    first = yaml.safe_load((BASE / "kube-scheduler.yaml").read_text())
+    for field in ("extenders", "percentageOfNodesToScore"):
+        assert second[field] == first[field]
