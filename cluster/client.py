@@ -85,7 +85,8 @@ class ApiClient:
         server_hostname: str | None = None,
     ) -> None:
         self._session = session
-        self._server = server.rstrip("/")
+        self.server = server.rstrip("/")
+        """Its URL."""
         self._credentials = credentials
         self._reload = reload
         self._reloaded = float("-inf")
@@ -109,11 +110,15 @@ class ApiClient:
                     config.load_incluster_config(client_configuration=configuration)
                 else:
                     await config.load_kube_config(str(kubeconfig), client_configuration=configuration)
-            except (config.ConfigException, OSError, ValueError) as error:
-                raise ApiError(0, "Configuration", str(error)) from error
+            except Exception as error:
+                # The library fails in many ways on a file that is not as it expects.
+                raise ApiError(0, "Configuration", f"{kubeconfig or 'in-cluster'}: {error}") from error
 
         await load()
-        api_client = client.ApiClient(configuration)
+        try:
+            api_client = client.ApiClient(configuration)
+        except OSError as error:
+            raise ApiError(0, "Configuration", f"{kubeconfig or 'in-cluster'}: {error}") from error
 
         async def credentials(headers: dict[str, str]) -> None:
             await api_client.update_params_for_auth(headers, [], ["BearerToken"])
@@ -169,7 +174,7 @@ class ApiClient:
             headers["Content-Type"] = content_type
         if self._credentials is not None:
             await self._credentials(headers)
-        url = URL(self._server + path, encoded=True).with_query(query)
+        url = URL(self.server + path, encoded=True).with_query(query)
         code = 0
         try:
             async with self._session.request(

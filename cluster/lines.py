@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Final
-
-import aiohttp
 
 __all__ = ["MAX_LINE", "LineTooLongError", "delayed", "lines"]
 
@@ -19,15 +17,15 @@ class LineTooLongError(Exception):
 
 
 async def lines(
-    stream: aiohttp.StreamReader, *, longest: int = MAX_LINE
+    pieces: AsyncIterable[bytes], *, longest: int = MAX_LINE
 ) -> AsyncGenerator[list[bytes], None]:
     """The complete lines of every piece that arrives; a last line without an end is left out.
 
-    aiohttp's own `readline` gives up at a length that objects do reach.
+    Raises LineTooLongError. (aiohttp's own `readline` gives up at a length that objects do reach.)
     """
     pending: list[bytes] = []
     size = 0
-    async for piece in stream.iter_any():
+    async for piece in pieces:
         first, *rest = piece.split(b"\n")
         pending.append(first)
         size += len(first)

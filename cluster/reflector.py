@@ -177,7 +177,9 @@ class Reflector(Generic[T]):
         wait = self._retry.failed(error if isinstance(error, ApiError) else None)
         if relist:
             self.resource_version = ""
-        log.warning("list or watch interrupted", kind=self.kind, cause=cause, error=str(error), wait=round(wait, 2))
+        log.warning(
+            "list or watch interrupted", kind=self.kind, cause=cause, error=str(error), wait=round(wait, 2)
+        )
         await asyncio.sleep(wait)
 
     # ---- list
@@ -248,7 +250,7 @@ class Reflector(Generic[T]):
             self._resource.path, query=query, read_seconds=seconds + timing.watch_grace
         ) as stream:
             self._heard = self._clock()
-            batches = lines(stream)
+            batches = lines(stream.iter_any())
             if wait := delay("mirror.delay"):
                 batches = delayed(batches, wait)
             async with aclosing(batches):

@@ -43,6 +43,12 @@ def amounts(snapshot: Snapshot, row: Any) -> Amounts:
     return {name: amount for name, amount in zip(snapshot.resources, row.tolist(), strict=True) if amount}
 
 
+def live_rows(snapshot: Snapshot) -> list[int]:
+    """Rows of the pods."""
+    rows: list[int] = snapshot.pod_live.nonzero()[0].tolist()
+    return rows
+
+
 def contents(snapshot: Snapshot) -> dict[str, Any]:
     """What a snapshot says, rows and columns aside."""
     nodes = {}
@@ -54,7 +60,7 @@ def contents(snapshot: Snapshot) -> dict[str, Any]:
         if shape is not None or any(held):
             nodes[name] = (shape, *held)
     pods = {}
-    for row in snapshot.pod_live.nonzero()[0]:
+    for row in live_rows(snapshot):
         node_row, group_row = snapshot.pod_node[row], snapshot.pod_group[row]
         labels_row = snapshot.pod_labels[row]
         selecting = [snapshot.budgets[budget_row] for budget_row in snapshot.label_budgets[labels_row]]
@@ -199,7 +205,7 @@ class TablesMachine(RuleBasedStateMachine):
         snapshot = self.tables.snapshot()
         used: dict[int, int] = defaultdict(int)
         leaving: dict[int, int] = defaultdict(int)
-        for row in snapshot.pod_live.nonzero()[0]:
+        for row in live_rows(snapshot):
             asked = int(snapshot.class_requests[snapshot.pod_class[row]].sum())
             used[int(snapshot.pod_node[row])] += asked
             if snapshot.pod_flags[row] & TERMINATING:
@@ -211,17 +217,15 @@ class TablesMachine(RuleBasedStateMachine):
     @invariant()
     def members_and_pods_of_nodes_are_known(self) -> None:
         tables = self.tables
-        for row in tables.snapshot().pod_live.nonzero()[0]:
-            view = tables.view(int(row))
+        for row in live_rows(tables.snapshot()):
+            view = tables.view(row)
             assert tables.pod(view.uid) == tables.pod_by_name(view.namespace, view.name) == row
             if view.group is not None:
                 assert row in tables.members(view.group)
             if view.node is not None:
                 assert row in tables.pods_on(view.node)
         bound = sum(len(pods) for pods in tables.nodes.pods)
-        assert bound == sum(
-            tables.view(int(row)).node is not None for row in tables.snapshot().pod_live.nonzero()[0]
-        )
+        assert bound == sum(tables.view(row).node is not None for row in live_rows(tables.snapshot()))
 
     def teardown(self) -> None:
         for key in list(self.objects):

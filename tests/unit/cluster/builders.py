@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -122,7 +123,7 @@ def budget(
     name: str,
     *,
     namespace: str = "default",
-    selector: dict[str, object] | None = None,
+    selector: Mapping[str, object] | None = None,
     allowed: int = 0,
     disrupted: list[str] | None = None,
     uid: str | None = None,

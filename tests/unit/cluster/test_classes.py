@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ def refusal(asking: Pod, **node_fields: Any) -> str | None:
     return admits(pod_class(asking), node_shape(node("n1", **node_fields)), "n1")
 
 
-def affinity(*terms: dict[str, object]) -> dict[str, object]:
+def affinity(*terms: Mapping[str, object]) -> dict[str, object]:
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
     return {"nodeAffinity": required}
 
@@ -134,7 +135,7 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
         ({"tolerations": [{"key": "k", "operator": "Gt", "value": "1"}]}, ("toleration operator Gt",)),
     ],
 )
-def test_filters_that_are_not_modelled_are_named(spec: dict[str, object], named: tuple[str, ...]) -> None:
+def test_filters_that_are_not_modelled_are_named(spec: dict[str, Any], named: tuple[str, ...]) -> None:
     assert pod_class(pod("p", **spec)).unmodelled == named
 
 
