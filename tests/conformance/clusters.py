@@ -19,7 +19,7 @@ def clusters(draw: st.DrawFn, budgets: bool = True, pods: int = 10) -> list[Obje
     nodes = [draw(_node(index, racks)) for index in range(draw(st.integers(1, 4)))]
     names = [node["metadata"]["name"] for node in nodes]
     groups = [draw(_group(f"g{index}")) for index in range(draw(st.integers(0, 3)))]
-    running = [draw(_pod(f"v{index}", names, groups)) for index in range(draw(st.integers(0, pods)))]
+    running = [draw(_pod(f"v{index}", names, groups)) for index in range(draw(st.integers(pods // 2, pods)))]
     objects = [*nodes, *groups, *running, *draw(_hero(names))]
     if budgets:
         objects += [draw(_budget(app)) for app in sorted(draw(st.sets(st.sampled_from("abc"))))]
@@ -98,10 +98,10 @@ def _pod(draw: st.DrawFn, name: str, nodes: list[str], groups: list[Object]) -> 
 def _hero(draw: st.DrawFn, nodes: list[str]) -> list[Object]:
     members = draw(st.integers(1, 5))
     spec: Object = {
-        "schedulingPolicy": {"gang": {"minCount": draw(st.integers(1, members))}},
+        "schedulingPolicy": {"gang": {"minCount": draw(st.integers((members + 1) // 2, members))}},
         "priority": draw(st.sampled_from(HERO_PRIORITIES)),
     }
-    if draw(st.booleans()):
+    if not draw(st.integers(0, 2)):
         spec["schedulingConstraints"] = {"topology": [{"key": "rack"}]}
     if not draw(st.integers(0, 19)):
         spec["preemptionPolicy"] = "Never"
@@ -117,7 +117,7 @@ def _hero(draw: st.DrawFn, nodes: list[str]) -> list[Object]:
 @st.composite
 def _shape(draw: st.DrawFn) -> Object:
     container = _requests(
-        draw(st.sampled_from(("500m", "1", "2", "3"))),
+        draw(st.sampled_from(("1", "2", "3"))),
         draw(st.sampled_from((0, 1, 4))),
         draw(st.sampled_from((0, 0, 0, 1))),
     )

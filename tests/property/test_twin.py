@@ -1,0 +1,19 @@
+"""The kernels and their plain twin give the same answer, always."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from native._victims import search
+from native.problem import Problem
+from native.reference import victims as twin
+from tests.unit.native.problems import plain_of, problems
+
+
+@settings(max_examples=1500, deadline=None)
+@given(problems(), st.sampled_from((0, 3, 10, 100, 10**6)), st.sampled_from((0, 50, 500, 3000)))
+def test_they_agree(problem: Problem, budget: int, effort: int) -> None:
+    assert asdict(search(problem, budget, effort)) == asdict(twin.search(plain_of(problem), budget, effort))
