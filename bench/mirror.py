@@ -1,0 +1,250 @@
+"""The mirror at 5,000 nodes and 150,000 pods: memory, a full list, an event, a snapshot, beside the design's budget.
+
+The API server is a stub that hands out JSON bytes as a real one sends them (managed fields and all), so that the
+times are the mirror's own: decoding and applying, without the network. It runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+import msgspec
+import structlog
+from rich.console import Console
+from rich.table import Table
+
+from cluster.client import ApiClient
+from cluster.mirror import Mirror
+
+__all__ = ["run"]
+
+NODES, PODS, EVENTS, PAGE = 5_000, 150_000, 30_000, 500
+PODS_PER_APP = 30
+PIECE: Final = 64 << 10
+
+
+class Measured(msgspec.Struct):
+    """Seconds, except `resident` and `peak` (bytes) and `page_bytes` (of an average pod)."""
+
+    list_seconds: float
+    event_seconds: float
+    snapshot_seconds: float
+    resident: int
+    peak: int
+    pod_bytes: int
+
+
+def run(console: Console) -> bool:
+    """Measure in a fresh process and print; whether everything is within the budget."""
+    console.print(f"[bold]The mirror[/]: {NODES:,} nodes, {PODS:,} pods")
+    with console.status("listing, then watching"):
+        measured = asyncio.run(_in_a_process())
+    rows = [
+        ("resident memory", f"{measured.resident / 2**20:,.0f} MiB", "1,024 MiB", measured.resident < 2**30),
+        ("full list", f"{measured.list_seconds:.1f} s", "60 s", measured.list_seconds < 60),
+        ("event", f"{measured.event_seconds * 1e6:.0f} µs", "100 µs", measured.event_seconds < 100e-6),
+        ("snapshot", f"{measured.snapshot_seconds * 1e3:.1f} ms", "10 ms", measured.snapshot_seconds < 10e-3),
+    ]
+    table = Table("", "measured", "budget", "", box=None)
+    for what, value, budget, within in rows:
+        table.add_row(what, value, budget, "[green]within[/]" if within else "[red]over[/]")
+    console.print(table)
+    console.print(
+        f"[dim]peak {measured.peak / 2**20:,.0f} MiB; pods of {measured.pod_bytes:,} bytes of JSON[/]"
+    )
+    return all(within for _, _, _, within in rows)
+
+
+async def _in_a_process() -> Measured:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bench.mirror", stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await process.communicate()
+    if process.returncode != 0:
+        raise RuntimeError(f"the measuring process ended with {process.returncode}")
+    return msgspec.json.decode(output, type=Measured)
+
+
+class StubApiServer:
+    """Lists of synthetic nodes and pods, empty lists of all else; one watch of pods with events."""
+
+    def __init__(self) -> None:
+        self.own_seconds = 0.0
+        """Spent on making what is sent."""
+        self.pod_bytes = 0
+        self.events_sent = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def request(self, _: str, path: str, *, query: Mapping[str, str], seconds: float) -> bytes:
+        """A page."""
+        began = time.perf_counter()
+        make, total = {"/api/v1/nodes": (node, NODES), "/api/v1/pods": (pod, PODS)}.get(path, (node, 0))
+        start = int(query.get("continue", "0"))
+        end = min(start + PAGE, total)
+        items = b",".join(make(index, 1) for index in range(start, end))
+        token = str(end) if end < total else ""
+        head = msgspec.json.encode({"resourceVersion": "1000000", "continue": token})
+        body = b'{"metadata":' + head + b',"items":[' + items + b"]}"
+        if make is pod and not start:
+            self.pod_bytes = len(items) // PAGE
+        self.own_seconds += time.perf_counter() - began
+        return body
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, path: str, *, query: Mapping[str, str], read_seconds: float
+    ) -> AsyncIterator[StubApiServer]:
+        """A watch."""
+        yield self if path == "/api/v1/pods" else StubApiServer()
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        """Its bytes: one in three pods moves, the others only change a condition."""
+        await self.go.wait()
+        spread = [(7919 * number) % PODS for number in range(EVENTS)]
+        lines = b"".join(
+            b'{"type":"MODIFIED","object":' + pod(index, 2 + number, moved=number % 3 == 0) + b"}\n"
+            for number, index in enumerate(spread)
+        )
+        self.began = time.perf_counter()
+        for start in range(0, len(lines), PIECE):
+            yield lines[start : start + PIECE]
+        self.event_seconds = (time.perf_counter() - self.began) / EVENTS
+        self.events_sent.set()
+        await asyncio.Event().wait()
+
+
+MANAGED: Final[list[dict[str, Any]]] = [
+    {
+        "manager": manager,
+        "operation": "Update",
+        "apiVersion": "v1",
+        "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {f"f:field-{number}": {".": {}, "f:value": {}} for number in range(20)}},
+    }
+    for manager in ("kube-controller-manager", "kubelet")
+]
+
+
+def node(index: int, version: int) -> bytes:
+    """A node as JSON."""
+    name = f"node-{index:05}.example.internal"
+    labels = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/arch": "amd64",
+        "topology.kubernetes.io/zone": f"zone-{index % 3}",
+        "example.com/rack": f"rack-{index // 40}",
+    }
+    capacity = {"cpu": "64", "memory": "263856748Ki", "ephemeral-storage": "1843230Mi", "pods": "110"}
+    return msgspec.json.encode(
+        {
+            "metadata": {
+                "name": name,
+                "uid": f"node-{index}",
+                "resourceVersion": str(version),
+                "labels": labels,
+            },
+            "spec": {"podCIDR": "10.0.0.0/24"},
+            "status": {"allocatable": capacity, "capacity": capacity},
+        }
+    )
+
+
+def pod(index: int, version: int, *, moved: bool = False) -> bytes:
+    """A bound pod as JSON; every fifth one of an app with labels of its own, as stateful sets give them."""
+    app = index // PODS_PER_APP
+    labels = {
+        "app": f"app-{app}",
+        "pod-template-hash": f"{app * 2654435761 % 2**32:x}",
+        "team": f"team-{app % 40}",
+    }
+    if index % 5 == 0:
+        labels["apps.kubernetes.io/pod-index"] = str(index % PODS_PER_APP)
+    place = index % NODES if not moved else (index + 1) % NODES
+    container: dict[str, Any] = {
+        "name": "main",
+        "image": f"registry.example.com/app-{app}:1.0",
+        "env": [{"name": f"SETTING_{number}", "value": "some value or other"} for number in range(8)],
+        "resources": {"requests": {"cpu": f"{100 + app % 20 * 50}m", "memory": f"{128 + app % 8 * 64}Mi"}},
+        "volumeMounts": [{"name": "token", "mountPath": "/var/run/token"}],
+    }
+    conditions = [
+        {"type": kind, "status": "True", "lastTransitionTime": "2026-01-01T00:00:05Z"}
+        for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+    ]
+    metadata = {
+        "name": f"app-{app}-{index:06}-x7k2p",
+        "namespace": f"namespace-{app % 500}",
+        "uid": f"6f1c7a52-0000-4000-8000-{index:012}",
+        "resourceVersion": str(version),
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "labels": labels,
+        "managedFields": MANAGED,
+    }
+    spec = {
+        "nodeName": f"node-{place:05}.example.internal",
+        "priority": app % 10 * 100,
+        "schedulerName": "default-scheduler",
+        "containers": [container],
+        "tolerations": [
+            {
+                "key": f"node.kubernetes.io/{what}",
+                "operator": "Exists",
+                "effect": "NoExecute",
+                "tolerationSeconds": 300,
+            }
+            for what in ("not-ready", "unreachable")
+        ],
+        "volumes": [{"name": "token", "projected": {"sources": []}}],
+    }
+    status = {"phase": "Running", "startTime": "2026-01-01T00:00:03Z", "conditions": conditions}
+    return msgspec.json.encode({"metadata": metadata, "spec": spec, "status": status})
+
+
+def memory() -> dict[str, int]:
+    """This process's VmRSS and VmHWM, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    fields = (line.split() for line in lines if line.startswith(("VmRSS", "VmHWM")))
+    return {name.rstrip(":"): int(kibibytes) << 10 for name, kibibytes, _ in fields}
+
+
+async def measure() -> Measured:
+    """One run in this process."""
+    stub = StubApiServer()
+    mirror = Mirror(cast(ApiClient, stub))
+    began = time.perf_counter()
+    task = asyncio.create_task(mirror.run())
+    await mirror.wait_synced()
+    listed = time.perf_counter() - began - stub.own_seconds
+    stub.go.set()
+    await stub.events_sent.wait()
+    snapshots = []
+    for _ in range(7):
+        began = time.perf_counter()
+        mirror.tables.snapshot()
+        snapshots.append(time.perf_counter() - began)
+    now = memory()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return Measured(
+        list_seconds=listed,
+        event_seconds=stub.event_seconds,
+        snapshot_seconds=sorted(snapshots)[len(snapshots) // 2],
+        resident=now["VmRSS"],
+        peak=now["VmHWM"],
+        pod_bytes=stub.pod_bytes,
+    )
+
+
+if __name__ == "__main__":
+    # What `serve` loads besides, so that the memory is that of the real process.
+    import kubernetes_asyncio.client  # noqa: F401
+
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(measure())))
