@@ -16,9 +16,12 @@ class Backoff:
     delay: float = 0.0
     due: float = 0.0
 
-    def failed(self, now: float) -> None:
-        """A plan was in vain: wait longer if it was made as soon as the last delay let it, else start over."""
-        in_a_row = self.delay > 0 and now < self.due + self.delay
+    def failed(self, now: float, *, again: bool = False) -> None:
+        """A plan was in vain: wait longer if it was made as soon as the last delay let it, else start over.
+
+        `again`: wait longer however long the plan took.
+        """
+        in_a_row = self.delay > 0 and (again or now < self.due + self.delay)
         self.delay = min(self.maximum, self.delay * 2) if in_a_row else self.initial
         self.due = now + self.delay
 

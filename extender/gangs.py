@@ -37,6 +37,8 @@ class Gang:
     """Why it is Unschedulable or Blocked."""
     decided: int | None = None
     """The mirror's version at the last decision; the same version gives the same decision."""
+    barred: int | None = None
+    """The mirror's version when the scheduler turned a plan down: in the same one nobody is evicted again."""
 
     @property
     def hold_text(self) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 import structlog
-from cluster.mirror import Mirror
-from cluster.snapshot import Snapshot
 
 from api.plans import PreemptionPlanSpec
 from cluster.failpoints import failpoint
+from cluster.mirror import Mirror
+from cluster.snapshot import Snapshot
 from extender.decision import DecisionError, decide_group
 from extender.events import Reporter
 from extender.evictor import Evictor
@@ -35,6 +35,10 @@ TICK_SECONDS: Final = 1.0
 """How often plans being carried out are looked at when the mirror is quiet: for deadlines and missed wake-ups."""
 
 RETRY_SECONDS: Final = 1.0
+
+TURNED_DOWN: Final = (
+    "the scheduler turned the last plan down, and nothing has changed since: nobody else is evicted"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,8 @@ class Planner:
             await self._record(gang, decided, "Unschedulable")
         elif decided.outcome == "Preempts" and decided.not_modelled:
             await self._record(gang, decided, "Blocked")
+        elif decided.outcome == "Preempts" and gang.barred == version:
+            await self._cannot(gang, "Unschedulable", TURNED_DOWN)
         else:
             await self._commit(gang, decided)
 
@@ -252,9 +258,9 @@ class Planner:
         if ending.phase == "Bound":
             gang.backoff.reset()
         else:
-            gang.backoff.failed(self.now())
+            gang.backoff.failed(self.now(), again=ending.reason == "TurnedDown")
         if ending.reason == "TurnedDown":
-            gang.decided = self._roster.version
+            gang.barred = self._roster.version
         try:
             await self._hands.store.end(plan, ending.phase, ending.reason, ending.message)
         except PlanNotStoredError as error:

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import structlog
-from cluster.mirror import Mirror
-from cluster.writer import Writer
 
 from api.core import Pod
 from cluster.client import ApiClient
 from cluster.failpoints import failpoint
+from cluster.mirror import Mirror
+from cluster.writer import Writer
 from extender.backoff import Backoff
 from extender.configuration import Configuration
 from extender.events import Reporter

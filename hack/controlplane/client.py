@@ -51,6 +51,11 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): ("clusterrolebindings", False),
     ("rbac.authorization.k8s.io/v1", "Role"): ("roles", True),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): ("rolebindings", True),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): ("validatingadmissionpolicies", False),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"): (
+        "validatingadmissionpolicybindings",
+        False,
+    ),
     ("reprieve.dev/v1alpha1", "PodGroup"): ("podgroups", True),
     ("reprieve.dev/v1alpha1", "PreemptionPlan"): ("preemptionplans", True),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hack.controlplane.client import ApiError
 from tests.e2e.conftest import PlaneFactory, SandboxFactory
 from tests.e2e.support import Sandbox, wait_for
 
@@ -102,3 +103,63 @@ def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
         plane.start_reprieve()
     sandbox.delete_pod("low-0-0")
     sandbox.wait_bound("urgent")
+
+
+def test_a_plan_that_the_scheduler_turns_down_evicts_no_more(
+    planes: PlaneFactory, sandboxes: SandboxFactory
+) -> None:
+    """Bindings are refused: the plan ends, nobody else goes, and the gang is bound once they are allowed."""
+    sandbox = sandboxes(planes(reprieve=True))
+    full_nodes(sandbox, 2)
+    forbid_bindings(sandbox)
+    members = sandbox.gang("hero", 1, priority=100)
+    sandbox.wait_plan("hero", "Aborted")
+    ended = [plan["status"]["conditions"][-1] for plan in sandbox.plans("hero")]
+    assert "TurnedDown" in {condition["reason"] for condition in ended}
+    sandbox.pod("ordinary", priority=5)
+    evicted = sandbox.history.evicted()
+    assert len(evicted) == 1
+    for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
+        sandbox.client.delete("admissionregistration.k8s.io/v1", kind, "no-bindings")
+    sandbox.wait_bound(*members, seconds=60)
+    assert sandbox.history.evicted() == evicted
+
+
+def forbid_bindings(sandbox: Sandbox) -> None:
+    """Have the API server refuse to bind pods of this namespace."""
+    api = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "no-bindings"}}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods/binding"]}
+    sandbox.client.create(
+        {
+            **api,
+            "kind": "ValidatingAdmissionPolicy",
+            "spec": {
+                "failurePolicy": "Fail",
+                "matchConstraints": {"resourceRules": [rule]},
+                "validations": [{"expression": "false", "message": "not now"}],
+            },
+        }
+    )
+    sandbox.client.create(
+        {
+            **api,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "spec": {"policyName": "no-bindings", "validationActions": ["Deny"]},
+        }
+    )
+
+    def refused() -> bool:
+        probe = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": "none"},
+            "target": {"name": "none"},
+        }
+        path = f"/api/v1/namespaces/{sandbox.namespace}/pods/none/binding"
+        try:
+            sandbox.client.request("POST", path, probe)
+        except ApiError as error:
+            return "not now" in str(error)
+        return False
+
+    wait_for(refused, what="bindings are still allowed")

@@ -319,6 +319,7 @@ def test_an_ordinary_pod_does_not_break_a_group(sandbox: Sandbox) -> None:
     sandbox.pod("ordinary", priority=100)
     wait_for(lambda: sandbox.events("PreemptionRefused", "ordinary"), what="no event")
     assert sandbox.history.evictions() == {}
+    sandbox.delete_pod("ordinary")
     single = sandbox.node("n1", cpu="1")
     sandbox.filler("single", single, 1)
     sandbox.pod("another", priority=100)

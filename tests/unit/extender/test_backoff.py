@@ -23,6 +23,13 @@ def test_starts_over_after_a_quiet_while() -> None:
     assert backoff.delay == 1
 
 
+def test_goes_on_doubling_when_told_that_it_is_the_same_again() -> None:
+    backoff = Backoff(1, 60)
+    backoff.failed(0.0, again=True)
+    backoff.failed(1000.0, again=True)
+    assert backoff.delay == 2
+
+
 def test_reset_makes_the_next_plan_due_at_once() -> None:
     backoff = Backoff(1, 60)
     backoff.failed(100.0)
