@@ -19,7 +19,7 @@ cdef class Packer:
     cdef int32_t[::1] rarer
     cdef int64_t[::1] strides
     cdef Py_ssize_t dimensions, last
-    cdef int64_t cells, spent, most
+    cdef int64_t cells, spent, most, steps
     cdef int32_t* table
     cdef int32_t* grown
     cdef int32_t* choices

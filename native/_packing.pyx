@@ -19,6 +19,7 @@ cdef class Packer:
         self.answer = np.zeros((domain.shapes, len(domain.room)), np.int32)
         self.order = np.zeros(domain.shapes, np.int32)
         self.rarer = np.zeros(domain.shapes, np.int32)
+        self.steps = 0
         self.strides = np.zeros(domain.shapes, np.int64)
 
     cdef int pack(self) noexcept nogil:
@@ -138,6 +139,7 @@ cdef class Packer:
         cdef int64_t members, most
         if depth == self.dimensions:
             self.spent += self.cells
+            self.steps += self.cells
             if self.cells > 2 and self.spent > self.budget:
                 return False
             self.extend(node, offset, way)

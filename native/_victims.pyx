@@ -176,6 +176,7 @@ cdef class Search:
         if not self.cutoff(&cutoff):
             return EXHAUSTED
         self.left = self.effort
+        self.packer.steps = 0
         self.attempt(cutoff)
         self.improve(cutoff)
         self.exact()
@@ -241,7 +242,7 @@ cdef class Search:
         """KEP step 6, in several ways, the banned units staying; whether one is better than all before."""
         cdef bint better = False, placed
         cdef int way
-        self.left -= 5 * (self.domain.end - self.domain.first + self.domain.pieces)
+        self.charge(5 * (self.domain.end - self.domain.first + self.domain.pieces))
         for way in range(5):
             self.go(cutoff, True)
             if way == 4:
@@ -291,6 +292,11 @@ cdef class Search:
 
     # ---- better than the first
 
+    cdef void charge(self, int64_t work) noexcept nogil:
+        """Take the work, and what exact packings took since, from the effort."""
+        self.left -= work + self.packer.steps
+        self.packer.steps = 0
+
     cdef void improve(self, int64_t cutoff) noexcept nogil:
         """Ban one victim after the other, most important first; a ban that leads to a better plan stays."""
         cdef Py_ssize_t i, unit, count
@@ -314,7 +320,7 @@ cdef class Search:
 
     cdef bint banning(self, int64_t cutoff) noexcept nogil:
         cdef int64_t higher = 0
-        self.left -= self.domain.end - self.domain.first + self.domain.pieces
+        self.charge(self.domain.end - self.domain.first + self.domain.pieces)
         self.go(cutoff, True)
         if self.packer.pack() == FEASIBLE:
             return self.attempt(cutoff)
@@ -338,7 +344,7 @@ cdef class Search:
         cdef Py_ssize_t i, unit
         cdef bint fits
         cdef Score score
-        self.left -= self.domain.end - self.domain.first + 1 + self.domain.count - depth
+        self.charge(self.domain.end - self.domain.first + 1 + self.domain.count - depth)
         if self.left <= 0:
             return
         if evicted:

@@ -20,6 +20,7 @@ class Packer:
         self.domain = domain
         self.counts = domain.problem.counts
         self.budget = budget
+        self.steps = 0
         self.answer = [[0] * len(domain.problem.free) for _ in self.counts]
 
     def pack(self) -> int:
@@ -85,6 +86,7 @@ class Packer:
             grown, choice = [-1] * cells, [0] * cells
             for offset in self._packings(node, strides, 0):
                 spent += cells
+                self.steps += cells
                 if cells > 2 and spent > self.budget:
                     self.domain.clear()
                     return SPENT

@@ -99,6 +99,7 @@ class _Search:
         if cutoff is None:
             return EXHAUSTED
         self.left = self.effort
+        self.packer.steps = 0
         self._attempt(cutoff, set())
         self._improve(cutoff)
         self._exact()
@@ -181,7 +182,9 @@ class _Search:
         return True
 
     def _charge(self, work: int) -> None:
-        self.left -= work
+        """Take the work, and what exact packings took since, from the effort."""
+        self.left -= work + self.packer.steps
+        self.packer.steps = 0
 
     # ---- better than the first
 
