@@ -299,7 +299,7 @@ class PodDisruptionBudgetSpec(Struct):
 class PodDisruptionBudgetStatus(Struct):
     """policy/v1 PodDisruptionBudgetStatus; `disruptedPods` are evicted and not yet gone, by name."""
 
-    disruptions_allowed: int = 0
+    disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, str | None] | None = None
     observed_generation: int = 0
 

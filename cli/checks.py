@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
 from api.core import (
     Container,
@@ -114,7 +115,8 @@ def _check_quantities(
 def _check_time(path: str, text: str | None) -> None:
     if text is not None:
         try:
-            parse_rfc3339(text)
+            # Also in UTC it must be a year that can be written.
+            datetime.fromtimestamp(parse_rfc3339(text), UTC)
         except (ValueError, OverflowError):
             raise FieldError(
                 path, f"{json.dumps(text, ensure_ascii=False)} is not an RFC 3339 time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,13 +23,15 @@ from cli.checks import check_budget, check_group, check_node, check_pod
 from cluster.snapshot import Snapshot
 from cluster.tables import Tables
 
-__all__ = ["InputError", "JsonDocument", "Objects", "read_text"]
+__all__ = ["InputError", "JsonDocument", "Objects", "read_file"]
 
 T = TypeVar("T")
 
 STDIN: Final = "-"
 DEFAULT_NAMESPACE: Final = "default"
 MAX_LIST_DEPTH: Final = 8
+PEEK: Final = 1024
+"""How much of a file tells whether it is JSON."""
 
 
 class InputError(ValueError):
@@ -130,9 +133,9 @@ class Objects:
         self._uids: dict[str, str] = {}
         self._unclassed: list[tuple[Pod, str]] = []
 
-    def add_text(self, text: str, source: str) -> None:
-        """Every object in a file's text; `source` names the file in messages."""
-        for number, document in enumerate(_parse(text, source), start=1):
+    def add_file(self, data: bytes, source: str) -> None:
+        """Every object in a file's UTF-8 text; `source` names the file in messages."""
+        for number, document in enumerate(_parse(data, source), start=1):
             if document is not None:
                 self.add(document, f"{source}: document {number}")
 
@@ -200,21 +203,21 @@ class Objects:
             raise FieldError("", f"{problem} {other}")
 
 
-def read_text(path: str) -> str:
-    """A file's text, `-` for standard input. Raises InputError naming the file."""
+def read_file(path: str) -> bytes:
+    """A file's UTF-8 text, `-` for standard input. Raises InputError naming the file."""
     try:
         data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-        return data.decode("utf-8-sig")
+        data.decode()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from None
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
-def _parse(text: str, source: str) -> Iterator[Document | None]:
+def _parse(data: bytes, source: str) -> Iterator[Document | None]:
     """JSON as it is, anything else as YAML, which JSON with an error in it becomes for its better messages."""
-    if text.lstrip().startswith("{"):
-        data = text.encode()
+    if data[:PEEK].lstrip().startswith(b"{"):
         try:
             msgspec.json.decode(data, type=msgspec.Raw)
         except (msgspec.DecodeError, RecursionError):
@@ -223,7 +226,7 @@ def _parse(text: str, source: str) -> Iterator[Document | None]:
             yield JsonDocument(data)
             return
     try:
-        for value in documents(text):
+        for value in documents(data.decode()):
             yield None if value is None else YamlDocument(value)
     except YamlError as error:
         raise InputError(f"{source}: {error}") from None

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from api.plans import Outcome
-from cli.objects import STDIN, InputError, Objects, read_text
+from cli.objects import STDIN, InputError, Objects, read_file
 from cli.offline import decide, plain
 from cli.render import render, show
 from cli.stream import run
@@ -81,7 +81,7 @@ def plan(
 def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, output: str) -> int:
     objects = Objects()
     for path in paths:
-        objects.add_text(read_text(path), path)
+        objects.add_file(read_file(path), path)
     spec, snapshot = decide(objects, preemptor, pod=pod)
     if output == "text":
         _note_ignored(objects)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 import structlog
 
+from cluster.client import ApiError
 from extender.configuration import Configuration, ConfigurationError, dump, load
 from extender.service import run
 
@@ -41,12 +42,15 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
     if print_config:
         click.echo(dump(configuration), nl=False)
         return
+    if configuration.kubeconfig is not None and not Path(configuration.kubeconfig).is_file():
+        click.echo(f"Error: {path}: kubeconfig: {configuration.kubeconfig}: no such file", err=True)
+        context.exit(BAD_INPUT)
     _configure_logging()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(run(configuration))
-    except OSError as error:
-        # A port that is taken, a certificate that is not there: the operator's to mend, not a fault of ours.
+    except (OSError, ApiError) as error:
+        # A port that is taken, credentials that are refused: the operator's to mend, not a fault of ours.
         click.echo(f"Error: {error}", err=True)
         context.exit(1)
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.objects import InputError, JsonDocument, Objects, read_text
+from cli.objects import InputError, JsonDocument, Objects, read_file
 from cluster.snapshot import Snapshot
 
 NODE: dict[str, Any] = {
@@ -53,7 +53,7 @@ BUDGET: dict[str, Any] = {
 def load(*texts: str) -> tuple[Objects, Snapshot]:
     objects = Objects()
     for number, text in enumerate(texts):
-        objects.add_text(text, f"file{number}")
+        objects.add_file(text.encode(), f"file{number}")
     return objects, objects.snapshot()
 
 
@@ -191,6 +191,14 @@ REQUESTS = "spec.containers.0.resources.requests"
             'document 1, Pod team/p1: status.startTime: "yesterday" is not an RFC 3339 time',
         ),
         (
+            changed(POD, "metadata.creationTimestamp", "0001-01-01T00:00:00+10:00"),
+            'document 1, Pod team/p1: metadata.creationTimestamp: "0001-01-01T00:00:00+10:00" is not an RFC 3339',
+        ),
+        (
+            changed(BUDGET, "status.disruptionsAllowed", 10**30),
+            "document 1, PodDisruptionBudget team/b: status.disruptionsAllowed: expected an integer <= 2147483647",
+        ),
+        (
             changed(NODE, "status.allocatable.cpu", "four"),
             'document 1, Node n1: status.allocatable.cpu: "four" is not a quantity',
         ),
@@ -310,13 +318,13 @@ def test_any_value_anywhere_is_read_or_refused(value: object, path: str) -> None
 def test_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.json"
     with pytest.raises(InputError, match="No such file"):
-        read_text(str(path))
+        read_file(str(path))
     with pytest.raises(InputError, match="Is a directory"):
-        read_text(str(tmp_path))
+        read_file(str(tmp_path))
     path.write_bytes("\ufeff{}".encode("utf-16"))
     with pytest.raises(InputError, match=r"is not UTF-8 \(byte 1\)"):
-        read_text(str(path))
+        read_file(str(path))
     path.write_bytes("\ufeff{}".encode())
-    assert read_text(str(path)) == "{}"
+    assert read_file(str(path)) == b"{}"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: x")))
-    assert read_text("-") == "kind: x"
+    assert read_file("-") == b"kind: x"
