@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -14,9 +14,6 @@ from extender.decision import DecisionError, decide_group, decide_pod
 from extender.naming import plan_name
 
 __all__ = ["decide", "plain"]
-
-STORED_ONLY: Final = ("compressedVictims", "compressedPlacements", "victimUnits", "victimPods")
-"""Fields that only stored plans have: they stand for the long lists, which are whole here."""
 
 
 def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[PreemptionPlanSpec, Snapshot]:
@@ -38,12 +35,9 @@ def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[Pree
 
 def plain(spec: PreemptionPlanSpec) -> dict[str, Any]:
     """The PreemptionPlan object as plain data, every field of the decision written out."""
-    fields: dict[str, Any] = msgspec.to_builtins(spec)
-    for name in STORED_ONLY:
-        fields.pop(name, None)
     return {
         "apiVersion": API_VERSION,
         "kind": "PreemptionPlan",
         "metadata": {"name": plan_name(spec), "namespace": spec.preemptor.namespace},
-        "spec": fields,
+        "spec": msgspec.to_builtins(spec),
     }
