@@ -133,14 +133,17 @@ async def serving(
 ) -> AsyncIterator[int]:
     """Listen while the context lasts; yields the port (the system's choice where the configuration says 0)."""
     runner = web.AppRunner(
-        app, access_log=None, keepalive_timeout=KEEPALIVE_SECONDS, handler_cancellation=False
+        app,
+        access_log=None,
+        keepalive_timeout=KEEPALIVE_SECONDS,
+        shutdown_timeout=3.0,
+        auto_decompress=False,
+        handler_cancellation=False,
     )
     await runner.setup()
     try:
         context = tls_context(tls) if tls else None
-        site = web.TCPSite(
-            runner, configuration.bind_address, configuration.port, ssl_context=context, shutdown_timeout=3.0
-        )
+        site = web.TCPSite(runner, configuration.bind_address, configuration.port, ssl_context=context)
         await site.start()
         port = int(runner.addresses[0][1])
         log.info("listening", address=configuration.bind_address, port=port, tls=context is not None)

@@ -1,0 +1,206 @@
+"""The listeners: who gets in, and what a request may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import hypothesis.strategies as st
+import orjson
+import pytest
+from hypothesis import given, settings
+
+from cluster.failpoints import failpoint
+from extender.configuration import ExtenderConfiguration, OpsConfiguration, TLSConfiguration
+from extender.reservations import Ledger
+from extender.server import extender_app, ops_app, serving
+from extender.verbs import Verbs
+from hack.controlplane.pki import Authority
+from tests.unit.extender.test_verbs import StillWorld, pod
+
+LOOPBACK = "127.0.0.1"
+FILTER = orjson.dumps({"Pod": pod(), "NodeNames": ["n1"]})
+PREEMPT = orjson.dumps({"Pod": pod(), "NodeNameToMetaVictims": {}})
+
+
+@asynccontextmanager
+async def listening(tls: TLSConfiguration | None = None, **limits: float) -> AsyncIterator[str]:
+    configuration = ExtenderConfiguration(
+        bind_address=LOOPBACK,
+        port=0,
+        tls=tls,
+        plain_http=tls is None,
+        **limits,  # type: ignore[arg-type]  # limits are numbers
+    )
+    verbs = Verbs(StillWorld(), Ledger(lambda: 0.0))
+    async with serving(extender_app(verbs, configuration, failpoint), configuration, tls) as port:
+        yield f"{'https' if tls else 'http'}://{LOOPBACK}:{port}/v1"
+
+
+async def post(url: str, body: bytes, **options: object) -> tuple[int, bytes]:
+    async with aiohttp.ClientSession() as session, session.post(url, data=body, **options) as answer:  # type: ignore[arg-type]
+        return answer.status, await answer.read()
+
+
+async def test_both_verbs_answer() -> None:
+    async with listening() as url:
+        status, body = await post(f"{url}/filter", FILTER)
+        assert (status, orjson.loads(body)["NodeNames"]) == (200, ["n1"])
+        status, body = await post(f"{url}/preempt", PREEMPT)
+        assert (status, orjson.loads(body)) == (200, {"NodeNameToMetaVictims": {}})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"pod": {}, "nodenames": []}',
+        b'{"Pod": null, "NodeNames": ["n1"]}',
+        b'{"Pod": {"metadata": {"name": "p"}, "spec": {}}, "NodeNames": "n1"}' + b"x",
+        b"[" * 100_000,
+        b'{"Pod": NaN}',
+        b'{"Pod": {"metadata": {"name": "\xff"}}}',
+    ],
+)
+@pytest.mark.parametrize("verb", ["filter", "preempt"])
+async def test_what_is_no_request_is_refused_and_never_answered(verb: str, body: bytes) -> None:
+    async with listening() as url:
+        status, text = await post(f"{url}/{verb}", body)
+        assert status == 400
+        assert text.startswith(verb.encode())
+
+
+async def test_a_body_that_is_too_large_is_refused() -> None:
+    async with listening(max_body_bytes=1000) as url:
+        assert (await post(f"{url}/filter", b" " * 1001))[0] == 413
+
+
+async def test_a_compressed_body_is_refused() -> None:
+    async with listening() as url:
+        status, _ = await post(f"{url}/filter", gzip.compress(FILTER), headers={"Content-Encoding": "gzip"})
+        assert status == 415
+
+
+async def test_a_body_that_does_not_come_is_refused() -> None:
+    async with listening(read_timeout_seconds=0.2) as url:
+
+        async def slowly() -> AsyncIterator[bytes]:
+            yield FILTER[:10]
+            await asyncio.sleep(30)
+
+        assert (await post(f"{url}/filter", slowly()))[0] == 408  # type: ignore[arg-type]
+
+
+async def test_more_requests_than_slots_are_refused_at_once() -> None:
+    async with listening(max_concurrent_requests=1, read_timeout_seconds=30) as url:
+        release = asyncio.Event()
+
+        async def held() -> AsyncIterator[bytes]:
+            yield FILTER[:10]
+            await release.wait()
+            yield FILTER[10:]
+
+        first = asyncio.create_task(post(f"{url}/filter", held()))  # type: ignore[arg-type]
+        status = 200
+        while status == 200:
+            status, _ = await post(f"{url}/filter", FILTER)
+        assert status == 503
+        release.set()
+        assert (await first)[0] == 200
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[TLSConfiguration, Path, Path, Path]:
+    """What the server has, and its CA, and two client pairs in one file each: of its CA, of another."""
+    folder = tmp_path_factory.mktemp("pki")
+    ours, theirs = Authority(folder / "ours", "ours"), Authority(folder / "theirs", "theirs")
+    server, client = ours.server("server", [LOOPBACK]), ours.client("scheduler", "scheduler", ())
+    stranger = theirs.client("stranger", "stranger", ())
+    tls = TLSConfiguration(
+        cert_file=str(server.certificate), key_file=str(server.key), client_ca_file=str(ours.pair.certificate)
+    )
+    pairs = []
+    for name, pair in (("client", client), ("stranger", stranger)):
+        pairs.append(folder / f"{name}.pem")
+        pairs[-1].write_bytes(pair.certificate.read_bytes() + pair.key.read_bytes())
+    return tls, ours.pair.certificate, pairs[0], pairs[1]
+
+
+async def test_only_a_certificate_of_the_client_ca_gets_in(
+    certificates: tuple[TLSConfiguration, Path, Path, Path],
+) -> None:
+    tls, authority, client, stranger = certificates
+    async with listening(tls) as url:
+        context = ssl.create_default_context(cafile=authority)
+        context.load_cert_chain(client)
+        assert (await post(f"{url}/filter", FILTER, ssl=context))[0] == 200
+        for pair in (None, stranger):
+            context = ssl.create_default_context(cafile=authority)
+            if pair is not None:
+                context.load_cert_chain(pair)
+            with pytest.raises(aiohttp.ClientError):
+                await post(f"{url}/filter", FILTER, ssl=context)
+
+
+async def test_readiness_names_what_is_wrong() -> None:
+    faults: dict[str, str | None] = {"synced": "not yet", "plans": None}
+    app = ops_app({name: lambda name=name: faults[name] for name in faults})  # type: ignore[misc]
+    async with (
+        serving(app, OpsConfiguration(bind_address=LOOPBACK, port=0)) as port,
+        aiohttp.ClientSession(f"http://{LOOPBACK}:{port}") as session,
+    ):
+        async with session.get("/readyz") as answer:
+            assert answer.status == 503
+            assert "[-]synced not yet" in await answer.text()
+        faults["synced"] = None
+        async with session.get("/readyz") as answer:
+            assert answer.status == 200
+        async with session.get("/livez") as answer:
+            assert answer.status == 200
+        async with session.get("/metrics") as answer:
+            assert "reprieve_extender_verb_seconds" in await answer.text()
+
+
+@given(
+    body=st.binary(max_size=200)
+    | st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["Pod", "NodeNames", "metadata", "spec", "status", "containers", "UID"]),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    ).map(
+        lambda value: orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATETIME) if _is_json(value) else b"x"
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_no_body_is_our_fault(body: bytes) -> None:
+    """Whatever comes: 200 or 400, never 500."""
+
+    async def ask() -> None:
+        async with listening() as url:
+            for verb in ("filter", "preempt"):
+                assert (await post(f"{url}/{verb}", body))[0] in (200, 400)
+
+    asyncio.run(ask())
+
+
+def _is_json(value: object) -> bool:
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return False
+    return True
