@@ -26,7 +26,8 @@ def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[Pree
         return (decide_pod if pod else decide_group)(snapshot, namespace, name), snapshot
     except DecisionError as error:
         if place := objects.place(error.subject):
-            raise InputError(f"{place}: {error.field}: {error.problem}") from None
+            field = error.field and f"{error.field}: "
+            raise InputError(f"{place}: {field}{error.problem}") from None
         hint = (
             " (there is a Pod of that name: --pod)" if not pod and objects.place(f"Pod {preemptor}") else ""
         )

@@ -125,6 +125,18 @@ def test_bad_input_is_named(arguments: list[str], message: str) -> None:
     assert not result.stdout
 
 
+def test_a_pod_that_has_ended_is_named() -> None:
+    stdin = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: done}\n"
+        "spec: {containers: [{name: c}]}\nstatus: {phase: Succeeded}\n"
+    )
+    result = invoke("-f", "-", "--for", "default/done", "--pod", stdin=stdin)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(
+        "Error: -: document 1, Pod default/done: there is no such object, or it has"
+    )
+
+
 def test_ignored_kinds_are_noted_beside_the_text() -> None:
     stdin = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
     arguments = ["-f", TRAINING, "-f", "-", "--for", "research/llama-train"]
