@@ -41,7 +41,7 @@ def assemble(
     pieces = [
         (rank, node, held) for rank, unit in enumerate(order) for node, held in sorted(units[unit][2].items())
     ]
-    by_node = [[at for at, (_, node, _) in enumerate(pieces) if node == n] for n in range(len(free))]
+    owners, places = [unit for unit, *_ in pieces], [node for _, node, _ in pieces]
     drawn = [sorted((draws or [{}] * len(units))[unit].items()) for unit in order]
     return Problem(
         domains=_ints(domains),
@@ -53,12 +53,12 @@ def assemble(
         unit_priority=_ints([units[unit][0] for unit in order], np.int64),
         unit_start=_ints([units[unit][1] for unit in order], np.int64),
         unit_pods=_ints([max(1, len(units[unit][2])) for unit in order]),
-        unit_pieces=_ints([sum(unit < rank for unit, *_ in pieces) for rank in range(len(units) + 1)]),
-        piece_unit=_ints([unit for unit, *_ in pieces]),
-        piece_node=_ints([node for _, node, _ in pieces]),
+        unit_pieces=_ints(np.searchsorted(owners, range(len(units) + 1))),
+        piece_unit=_ints(owners),
+        piece_node=_ints(places),
         piece_room=_ints([held for *_, held in pieces], np.int64).reshape(-1, width),
-        node_pieces=_ints([0, *np.cumsum([len(each) for each in by_node], dtype=np.int64)]),
-        node_piece=_ints([at for each in by_node for at in each]),
+        node_pieces=_ints([0, *np.cumsum(np.bincount(_ints(places), minlength=len(free)))]),
+        node_piece=_ints(np.argsort(_ints(places), kind="stable")),
         unit_budgets=_ints([0, *np.cumsum([len(each) for each in drawn], dtype=np.int64)]),
         budget=_ints([budget for each in drawn for budget, _ in each]),
         budget_pods=_ints([pods for each in drawn for _, pods in each]),

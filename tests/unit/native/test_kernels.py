@@ -1,0 +1,82 @@
+"""What is promised of the compiled code as such: no Python in it, and the GIL free while it runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from native._victims import search
+from native.problem import PREEMPTS
+from tests.unit.native.problems import assemble
+
+NATIVE = Path(__file__).parents[3] / "native"
+KERNELS = sorted(path.stem for path in NATIVE.glob("*.pyx"))
+LINE = re.compile(r'<pre class="cython line score-(\d+)".*?<span class="">(\d+)</span>: ?(.*?)</pre>')
+
+
+def annotated(kernel: str, scratch: Path) -> list[tuple[int, str]]:
+    """Each line of the kernel with its weight: how much of Python it needs."""
+    shutil.copytree(NATIVE, scratch / "native", ignore=shutil.ignore_patterns("*.so", "*.c"))
+    command = [sys.executable, "-m", "cython", "-3", "--annotate", f"native/{kernel}.pyx"]
+    subprocess.run(command, cwd=scratch, check=True, capture_output=True)
+    html = (scratch / "native" / f"{kernel}.html").read_text()
+    return [(int(score), unescape(re.sub("<[^>]*>", "", text))) for score, _, text in LINE.findall(html)]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels_need_no_python(kernel: str, tmp_path: Path) -> None:
+    lines = annotated(kernel, tmp_path)
+    inside, indent, checked, guilty = False, 0, 0, []
+    for score, text in lines:
+        depth = len(text) - len(text.lstrip())
+        if text.strip() and inside and depth <= indent:
+            inside = False
+        if re.match(r"\s*cdef .* noexcept nogil:$", text):
+            inside, indent = True, depth
+        elif inside and text.strip():
+            checked += 1
+            if score:
+                guilty.append(text)
+    assert len(lines) == len((NATIVE / f"{kernel}.pyx").read_text().splitlines())
+    assert checked > 50
+    assert guilty == []
+
+
+def test_others_run_during_a_search() -> None:
+    """Nobody is asked to give the GIL up here, so that others count only if the search does without it."""
+    nodes = 3000
+    problem = assemble(
+        domains=[0, nodes],
+        free=[[0]] * nodes,
+        shapes=[([5], nodes // 2, [1] * nodes)],
+        units=[(pod, node, {node: [2]}) for node in range(nodes) for pod in range(4)],
+    )
+    count, stop, interval = 0, threading.Event(), sys.getswitchinterval()
+
+    def count_up() -> None:
+        nonlocal count
+        while not stop.is_set():
+            count += 1
+            time.sleep(0)
+
+    counter = threading.Thread(target=count_up)
+    sys.setswitchinterval(1000)
+    try:
+        counter.start()
+        before = count
+        found = search(problem, budget=1000, effort=10**6)
+        during = count - before
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+        counter.join()
+    assert found.outcomes == [PREEMPTS]
+    assert during > 100
