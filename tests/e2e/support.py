@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import pytest
 
 from hack.controlplane import objects
-from hack.controlplane.client import ApiError, Client, Json, Watch
+from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
 from hack.controlplane.plane import ControlPlane
 
 __all__ = ["REPRIEVE", "History", "Sandbox", "condition", "names", "wait_for"]
@@ -169,6 +169,10 @@ class Sandbox:
             text = str(value).replace("-", "minus-")
             self._classes[key] = f"{self.namespace}-{text}{'-never' if policy == 'Never' else ''}"
             self.client.create(objects.priority_class(self._classes[key], value, policy=policy))
+            probe = objects.pod("probe", self.namespace, priority_class=self._classes[key])
+            wait_for(
+                lambda: self._is_admitted(probe), what="the admission plugin does not learn of the class"
+            )
         return self._classes[key]
 
     def pod(self, name: str, *, priority: int | None = None, **pod: Any) -> str:
@@ -333,22 +337,30 @@ class Sandbox:
         return "\n".join(lines)
 
     def remove(self) -> None:
-        """Delete the namespace, the nodes and the classes, and wait until they are gone."""
+        """Delete pods, groups, nodes and classes, and wait for the pods; the namespace takes its time to follow."""
         self.history.close()
         for pod in self.list_pods():
             if pod["metadata"].get("finalizers"):
                 self.release(pod["metadata"]["name"])
             self.delete_pod(pod["metadata"]["name"])
+        for group in self.client.list(REPRIEVE, "PodGroup", self.namespace):
+            self.delete_group(group["metadata"]["name"])
+        wait_for(lambda: not self.list_pods(), SETTLE_SECONDS, lambda: f"pods remain\n{self.report()}")
         self.client.delete("v1", "Namespace", self.namespace)
-        wait_for(
-            lambda: self.client.find("v1", "Namespace", self.namespace) is None,
-            SETTLE_SECONDS,
-            f"namespace {self.namespace} does not go",
-        )
         for name in self._nodes:
             self.client.delete("v1", "Node", name)
         for name in self._classes.values():
             self.client.delete("scheduling.k8s.io/v1", "PriorityClass", name)
+
+    def _is_admitted(self, pod: Json) -> bool:
+        """Whether it could be created; the API server's plugins learn of other objects a moment late."""
+        try:
+            self.client.request("POST", f"{path_of('v1', 'Pod', self.namespace)}?dryRun=All", pod)
+        except ApiError as error:
+            if error.status != 403:
+                raise
+            return False
+        return True
 
     def _is_not_ready(self, name: str) -> bool:
         taints = self.client.get("v1", "Node", name)["spec"].get("taints", [])
