@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -26,6 +27,8 @@ __all__ = ["Change", "ClassTable", "MemberStatus", "PodTable"]
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 NOWHERE: Final = -1
+REMEMBERED: Final = 10_000
+"""Pods that have gone, the last ones."""
 NO_LABELS: Final[dict[str, str]] = {}
 
 
@@ -116,6 +119,7 @@ class PodTable:
         """Of groups' members only."""
         self._by_name: dict[tuple[str, str], int] = {}
         self._by_uid: dict[str, int] = {}
+        self._gone: OrderedDict[str, Version] = OrderedDict()
 
     def __len__(self) -> int:
         """Pods that exist and have not ended."""
@@ -142,12 +146,15 @@ class PodTable:
     def upsert(self, pod: Pod, *, listed: bool = False) -> Change:
         """Add or change a pod. ValueError for quantities or times that are none; nothing changes then."""
         meta = pod.metadata
-        if pod.status.phase in ENDED:
-            return self.delete(meta.namespace, meta.name, meta.uid)
         version = Version.of(meta)
         row = self._by_name.get((meta.namespace, meta.name))
-        if row is not None and not listed and version.is_stale(self._version(row)):
+        held = self._version(row) if row is not None else self._gone.get(meta.uid)
+        if held is not None and not listed and version.is_stale(held):
             return Change.STALE
+        if pod.status.phase in ENDED:
+            change = self.delete(meta.namespace, meta.name, meta.uid)
+            self._remember(version)
+            return change
         facts = self._hold(pod)
         replaced = Change.NOTHING
         if row is not None and self.uids[row] != meta.uid:
@@ -168,6 +175,14 @@ class PodTable:
         if row is None or (uid and self.uids[row] not in ("", uid)):
             return Change.NOTHING
         return self._remove(row)
+
+    def _remember(self, version: Version) -> None:
+        """A pod that is gone stays gone, whatever older state of it turns up."""
+        if version.uid:
+            self._gone[version.uid] = version
+            self._gone.move_to_end(version.uid)
+            if len(self._gone) > REMEMBERED:
+                self._gone.popitem(last=False)
 
     def _version(self, row: int) -> Version:
         return Version(self.uids[row], self._numbers.array.item(row))
@@ -195,6 +210,7 @@ class PodTable:
         self._release(before)
         del self._by_name[self.namespaces[row], self.names[row]]
         self._by_uid.pop(self.uids[row], None)
+        self._remember(self._version(row))
         self.status.pop(row, None)
         self.live.array[row] = False
         self.node.array[row] = self.group.array[row] = NOWHERE
