@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane, Options
 
@@ -67,7 +69,7 @@ def run(console: Console) -> bool:
     return ours.bound == GANG and ours.pods * 2 <= theirs.pods
 
 
-def _measure(options: Options, group_api: str, pod_of: Callable[[str, str], Json]) -> Result:
+def _measure(options: Options, group_api: str, pod_of: Callable[..., Json]) -> Result:
     with (
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
         ControlPlane(Path(folder), options) as plane,
@@ -75,8 +77,11 @@ def _measure(options: Options, group_api: str, pod_of: Callable[[str, str], Json
         client = plane.client
         _fill(client, group_api, pod_of)
         victims = {pod["metadata"]["uid"]: pod for pod in client.list("v1", "Pod", NAMESPACE)}
-        client.create(_group(group_api, "hero", GANG, 100, {"single": {}}))
-        client.create_all(_pending(pod_of("hero", f"hero-{i}"), "3600m", 100) for i in range(GANG))
+        hero = objects.pod_group("hero", min_count=GANG, priority_class="p100", api_version=group_api)
+        client.create(hero)
+        client.create_all(
+            pod_of("hero", f"hero-{i}", cpu="3600m", priority_class="p100") for i in range(GANG)
+        )
         start = time.monotonic()
         bound, seconds = _wait_bound(client, start)
         left = {
@@ -89,12 +94,21 @@ def _measure(options: Options, group_api: str, pod_of: Callable[[str, str], Json
         return Result(len(groups), len(gone), bound, seconds)
 
 
-def _fill(client: Client, group_api: str, pod_of: Callable[[str, str], Json]) -> None:
-    client.create_all(_priority_class(value) for value in (10, 100))
-    client.create_all(_node(f"n{i:03}") for i in range(NODES))
-    client.create_all(_group(group_api, f"g{g:03}", 1, 10, {"all": {}}) for g in range(GROUPS))
+def _fill(client: Client, group_api: str, pod_of: Callable[..., Json]) -> None:
+    client.create_all(objects.priority_class(f"p{value}", value) for value in (10, 100))
+    client.create_all(objects.node(f"n{i:03}") for i in range(NODES))
     client.create_all(
-        _running(pod_of(f"g{g:03}", f"g{g:03}-{i}"), f"n{(GROUP_SIZE * g + i) % NODES:03}")
+        objects.pod_group(f"g{g:03}", min_count=1, mode="all", priority_class="p10", api_version=group_api)
+        for g in range(GROUPS)
+    )
+    client.create_all(
+        pod_of(
+            f"g{g:03}",
+            f"g{g:03}-{i}",
+            cpu="400m",
+            priority_class="p10",
+            node_name=f"n{(GROUP_SIZE * g + i) % NODES:03}",
+        )
         for g in range(GROUPS)
         for i in range(GROUP_SIZE)
     )
@@ -113,66 +127,10 @@ def _wait_bound(client: Client, start: float) -> tuple[int, float]:
     return bound, last - start
 
 
-def _node(name: str) -> Json:
-    room = {"cpu": "4", "memory": "32Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {"allocatable": room, "capacity": room},
-    }
+def _our_pod(group: str, name: str, **pod: Any) -> Json:
+    return objects.pod(name, NAMESPACE, group=group, labels={"bench": name.partition("-")[0]}, **pod)
 
 
-def _priority_class(value: int) -> Json:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": f"p{value}"},
-        "value": value,
-    }
-
-
-def _group(api: str, name: str, minimum: int, priority: int, mode: Json) -> Json:
-    return {
-        "apiVersion": api,
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "schedulingPolicy": {"gang": {"minCount": minimum}},
-            "disruptionMode": mode,
-            "priorityClassName": f"p{priority}",
-            "priority": priority,
-        },
-    }
-
-
-def _pod(name: str) -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"bench": name.partition("-")[0]}},
-        "spec": {"containers": [{"name": "c", "image": "none"}]},
-    }
-
-
-def _our_pod(group: str, name: str) -> Json:
-    pod = _pod(name)
-    pod["metadata"]["labels"]["reprieve.dev/pod-group"] = group
-    return pod
-
-
-def _native_pod(group: str, name: str) -> Json:
-    pod = _pod(name)
-    pod["spec"]["schedulingGroup"] = {"podGroupName": group}
-    return pod
-
-
-def _running(pod: Json, node: str) -> Json:
-    pod["spec"]["nodeName"] = node
-    return _pending(pod, "400m", 10)
-
-
-def _pending(pod: Json, cpu: str, priority: int) -> Json:
-    pod["spec"]["priorityClassName"] = f"p{priority}"
-    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
-    return pod
+def _native_pod(group: str, name: str, **pod: Any) -> Json:
+    labels = {"bench": name.partition("-")[0]}
+    return objects.pod(name, NAMESPACE, labels=labels, schedulingGroup={"podGroupName": group}, **pod)

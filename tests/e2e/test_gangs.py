@@ -93,10 +93,9 @@ def planned_offline(sandbox: Sandbox, group: str, folder: Path) -> subprocess.Co
     ]
     file = folder / "cluster.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    command = [Path(sys.executable).with_name("reprieve"), "plan", "-f", file]
-    return subprocess.run(
-        [*command, "--for", f"{sandbox.namespace}/{group}"], capture_output=True, text=True, check=False
-    )
+    command = [str(Path(sys.executable).with_name("reprieve")), "plan", "-f", str(file)]
+    command += ["--for", f"{sandbox.namespace}/{group}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_group_in_all_mode_goes_whole(sandbox: Sandbox) -> None:

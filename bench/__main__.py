@@ -1,0 +1,29 @@
+"""`make bench`: everything, or the parts that are named (`python -m bench gang`)."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+from rich.console import Console
+
+from bench import decisions, gang, mirror
+
+PARTS = {"decisions": decisions.run, "mirror": mirror.run, "gang": gang.run}
+
+
+def main(names: list[str]) -> int:
+    """Run the parts; the exit code says whether all did what they should (never how fast)."""
+    console = Console()
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        console.print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
+        return 2
+    console.print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}\n")
+    done = [PARTS[name](console) for name in names or PARTS]
+    return 0 if all(done) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
