@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from api import plans
 from extender.problem import Built, Cluster
 from extender.reasons import beaten, coarse_shortage, shortage
 from native.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Found
 
-__all__ = ["compare"]
+__all__ = ["Comparison", "compare"]
 
 LISTED: Final = 50
 """Losers that are listed one by one."""
@@ -26,28 +30,48 @@ ORDER: Final = {FITS: 0, PREEMPTS: 1, EXHAUSTED: 2, UNSCHEDULABLE: 3}
 SPENT: Final = "the search budget was spent before it was known whether the members fit"
 
 
-def compare(
-    cluster: Cluster, built: Built, found: Found, budget: int
-) -> tuple[list[plans.DomainResult], list[plans.OtherDomains]]:
-    """Best domains first; without a winner the first of the list says why there is none."""
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All domains, best first, and in one sentence why none of them does (empty if one does)."""
+
+    listed: list[plans.DomainResult]
+    others: list[plans.OtherDomains]
+    why_none: str
+
+
+def compare(cluster: Cluster, built: Built, found: Found, budget: int) -> Comparison:
+    """Say how each domain fared."""
     ranked = sorted(
         range(len(found.outcomes)),
         key=lambda domain: (ORDER[found.outcomes[domain]], found.scores[domain], domain),
     )
     listed = ranked[: LISTED + (found.winner >= 0)]
-    results = [_result(cluster, built, found, domain, budget) for domain in listed]
-    return results, _count_others(cluster, built, found, ranked[len(listed) :])
+    gone = cluster.room_without(built.units.pods)
+    short = {
+        domain: shortage(cluster, built, domain, gone, budget)
+        for domain in listed
+        if found.outcomes[domain] == UNSCHEDULABLE
+    }
+    results = []
+    for domain in listed:
+        _, reason = short.get(domain) or (0, _reason(found, domain))
+        results.append(_result(cluster, found, domain, reason))
+    why_none = _why_none(cluster, found, short) if found.winner < 0 else ""
+    return Comparison(results, _count_others(cluster, found, ranked[len(listed) :], gone), why_none)
 
 
-def _result(cluster: Cluster, built: Built, found: Found, domain: int, budget: int) -> plans.DomainResult:
+def _why_none(cluster: Cluster, found: Found, short: dict[int, tuple[int, str]]) -> str:
+    """Of several domains, the one where most members fit speaks for all."""
+    values = cluster.layout.values
+    if EXHAUSTED in found.outcomes:
+        return SPENT
+    nearest = max(short, key=lambda domain: (short[domain][0], -domain))
+    _, reason = short[nearest]
+    return reason if len(values) == 1 else f"in none of {len(values)} domains; in {values[nearest]}, {reason}"
+
+
+def _result(cluster: Cluster, found: Found, domain: int, reason: str) -> plans.DomainResult:
     outcome, score = found.outcomes[domain], found.scores[domain]
-    reason = ""
-    if outcome == UNSCHEDULABLE:
-        reason = shortage(cluster, built, domain, budget)
-    elif outcome == EXHAUSTED:
-        reason = SPENT
-    else:
-        reason = _against_winner(found, domain)
     return plans.DomainResult(
         value=cluster.layout.values[domain],
         outcome=OUTCOMES[outcome],
@@ -56,7 +80,10 @@ def _result(cluster: Cluster, built: Built, found: Found, domain: int, budget: i
     )
 
 
-def _against_winner(found: Found, domain: int) -> str:
+def _reason(found: Found, domain: int) -> str:
+    """Of a domain about which it is not known that the members do not fit."""
+    if found.outcomes[domain] == EXHAUSTED:
+        return SPENT
     outcome, best = found.outcomes[domain], found.outcomes[found.winner]
     if domain == found.winner:
         alone = sum(each in (FITS, PREEMPTS) for each in found.outcomes) == 1
@@ -79,16 +106,15 @@ def _score(outcome: int, score: list[int]) -> plans.Score:
 
 
 def _count_others(
-    cluster: Cluster, built: Built, found: Found, domains: list[int]
+    cluster: Cluster, found: Found, domains: list[int], gone: NDArray[np.int64]
 ) -> list[plans.OtherDomains]:
     """Domains beyond the listed ones, by outcome and by a reason that is cheap to find."""
-    room = cluster.room_without(built.units.pods) if domains else None
     counts: Counter[tuple[plans.Outcome, str]] = Counter()
     for domain in domains:
         outcome = found.outcomes[domain]
         reason = {FITS: "fits as well", PREEMPTS: "costs more", EXHAUSTED: SPENT}.get(outcome, "")
-        if outcome == UNSCHEDULABLE and room is not None:
-            reason = coarse_shortage(cluster, built, domain, room)
+        if outcome == UNSCHEDULABLE:
+            reason = coarse_shortage(cluster, domain, gone)
         counts[OUTCOMES[outcome], reason] += 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [plans.OtherDomains(outcome, reason, count) for (outcome, reason), count in ordered]

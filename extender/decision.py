@@ -131,20 +131,13 @@ def _fill(cluster: Cluster, domain: int, room: NDArray[np.int64]) -> list[tuple[
 
 
 def _plan(cluster: Cluster, built: Built, found: Found, budget: int) -> plans.PreemptionPlanSpec:
-    preemptor, layout = cluster.preemptor, cluster.layout
-    listed, others = compare(cluster, built, found, budget)
+    comparison = compare(cluster, built, found, budget)
     if found.winner < 0:
-        worst = listed[0]
-        reason = (
-            worst.reason
-            if len(layout.values) == 1
-            else f"none of {len(layout.values)} domains: {worst.reason}"
-        )
-        spec = _spec(preemptor, worst.outcome, reason)
-        spec.not_modelled = not_modelled(cluster, list(preemptor.required), [])
+        spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
+        spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), [])
     else:
         spec = _placed(cluster, built, found)
-    spec.domains, spec.other_domains = listed, others
+    spec.domains, spec.other_domains = comparison.listed, comparison.others
     return spec
 
 

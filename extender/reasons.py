@@ -55,21 +55,24 @@ def _insufficient(cluster: Cluster, request: Int64s, room: Int64s) -> list[str]:
     return ["Too many pods" if name == PODS else f"Insufficient {name}" for name in names]
 
 
-def shortage(cluster: Cluster, built: Built, domain: int, budget: int) -> str:
-    """Why the required members do not fit in the domain, even with every unit of lower priority gone."""
+def shortage(cluster: Cluster, built: Built, domain: int, gone: Int64s, budget: int) -> tuple[int, str]:
+    """Why the required members do not fit in the domain, even with every unit of lower priority gone.
+
+    First, how many of them do. `gone` is the room [N, R] when all those units are gone.
+    """
     preemptor, nodes = cluster.preemptor, cluster.layout.of(domain)
-    room = cluster.room_without(built.units.pods)
+    room = gone.copy()
     fitting, placed = _most_members(cluster, built, domain, room, budget)
     _take(cluster, built, domain, room, placed)
     why = unavailable(cluster, nodes, room, preemptor.required[fitting])
-    gone = "once every unit of lower priority is gone" if preemptor.evicts else "and nobody may go for them"
+    when = "once every unit of lower priority is gone" if preemptor.evicts else "and nobody may go for them"
     if preemptor.kind == "Pod":
-        return f"{why}; {gone}"
-    fitting += len(preemptor.bound)
-    return f"{fitting} of {preemptor.minimum} members fit {gone}; for the next one {why}"
+        return fitting, f"{why} {when}"
+    running = fitting + len(preemptor.bound)
+    return fitting, f"{running} of {preemptor.minimum} members fit {when}; for the next one {why}"
 
 
-def coarse_shortage(cluster: Cluster, built: Built, domain: int, room: Int64s) -> str:
+def coarse_shortage(cluster: Cluster, domain: int, room: Int64s) -> str:
     """The same in less time and fewer words; `room` is [N, R] with every unit of lower priority gone."""
     first = cluster.preemptor.required[0]
     its_class = int(cluster.snapshot.pod_class[first])
