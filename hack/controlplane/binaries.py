@@ -36,7 +36,7 @@ class BinariesError(Exception):
     """A binary can be neither found nor built; the message says what to do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Module:
     """One go.mod of ours, and the commands that are built from what it requires."""
 
@@ -260,24 +260,22 @@ def _build_one(name: str, folder: Path, step: Step) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         target = Path(scratch) / name
         command = ["go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", module.linker_flags]
-        process = subprocess.Popen(
+        said: list[str] = []
+        with subprocess.Popen(
             [*command, "-o", target, package],
             cwd=module.directory,
             env=_go_environment(),
             stderr=subprocess.PIPE,
             text=True,
-        )
-        said: list[str] = []
-        try:
-            for line in process.stderr or ():
-                said.append(line)
-                step(min(len(said), total - 1), total)
-        except BaseException:
-            process.kill()
-            raise
-        finally:
-            code = process.wait()
-        if code != 0:
+        ) as process:
+            try:
+                for line in process.stderr or ():
+                    said.append(line)
+                    step(min(len(said), total - 1), total)
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode != 0:
             raise BinariesError(f"building {name} failed:\n{''.join(said[-40:])}")
         target.rename(folder / name)
 

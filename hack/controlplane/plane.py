@@ -26,6 +26,8 @@ __all__ = ["ControlPlane", "Options", "take_down"]
 
 START_SECONDS: Final = 60.0
 RECORDS: Final = "processes.json"
+HEALTH: Final = {"kube-controller-manager": "/healthz", "kube-scheduler": "/readyz"}
+"""The scheduler is ready when its caches are filled."""
 
 
 class ControlPlane:
@@ -131,7 +133,7 @@ class ControlPlane:
         starts_reprieve = self.options.reprieve and self.options.start_reprieve
         if starts_reprieve:
             self.start_reprieve(wait=False)
-        for name in ("kube-controller-manager", "kube-scheduler"):
+        for name in HEALTH:
             self.processes[name].wait_healthy(partial(self._serves, name), START_SECONDS)
         if starts_reprieve:
             self.wait_reprieve()
@@ -159,10 +161,9 @@ class ControlPlane:
         write_records(self.directory / RECORDS, list(self.processes.values()))
 
     def _serves(self, name: str) -> bool:
-        """Whether the component's own server is healthy; its certificate is the plane's."""
-        return _answers(
-            f"https://{HOST}:{self.layout.port[name]}/healthz", self.layout.authority.pair.certificate
-        )
+        """Whether the component's own server says that it is healthy; its certificate is the plane's."""
+        url = f"https://{HOST}:{self.layout.port[name]}{HEALTH[name]}"
+        return _answers(url, self.layout.authority.pair.certificate)
 
     def _etcd_is_healthy(self) -> bool:
         return _answers(f"http://{HOST}:{self.layout.port['etcd']}/health")

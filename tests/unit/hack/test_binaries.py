@@ -1,0 +1,155 @@
+"""Where the control plane's binaries are taken from, without building any."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hack.controlplane import binaries as subject
+from hack.controlplane.binaries import ETCD, KUBERNETES, KWOK, BinariesError, Module, binaries
+
+
+@pytest.fixture(autouse=True)
+def nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache, no assets, and a PATH with nothing but what a test puts there."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    return tmp_path
+
+
+def put(path: Path, says: str) -> Path:
+    """A program that prints something."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\nprintf '%s\\n' '{says}'\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("etcd", "etcd Version: 3.6.16"),
+        ("etcd", "etcd Version: 3.6.4"),
+        ("kwok", "kwok version v0.8.0 go1.26.8 (linux/amd64)"),
+        ("kube-apiserver", "Kubernetes v1.37.1"),
+        ("kubectl", "Client Version: v1.37.1"),
+    ],
+)
+def test_an_asset_of_the_right_version_is_used(
+    nothing_around: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(nothing_around / "assets"))
+    path = put(nothing_around / "assets" / name, says)
+    assert binaries([name]) == {name: path}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("etcd", "etcd Version: 3.5.21"),
+        ("kwok", "kwok version v0.7.0 go1.26.8 (linux/amd64)"),
+        ("kube-apiserver", "Kubernetes v1.37.0"),
+        ("kube-apiserver", "Kubernetes v1.37.1-rc.0"),
+        ("kube-apiserver", "something else"),
+    ],
+)
+def test_an_asset_of_another_version_is_not(
+    nothing_around: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(nothing_around / "assets"))
+    put(nothing_around / "assets" / name, says)
+    with pytest.raises(BinariesError, match=f"{name} must be built"):
+        binaries([name])
+
+
+def test_what_was_built_is_found_again_without_go() -> None:
+    path = subject.cache_root() / ETCD.key(subject._platform()) / "etcd"
+    put(path, "")
+    assert binaries(["etcd"]) == {"etcd": path}
+
+
+def test_without_go_the_message_says_what_is_needed() -> None:
+    message = r"etcd, kwok must be built .* Go 1\.26\.0 or newer: there is no go on the PATH"
+    with pytest.raises(BinariesError, match=message):
+        binaries(["etcd", "kwok"])
+
+
+def test_a_go_that_is_too_old_is_refused(nothing_around: Path) -> None:
+    put(nothing_around / "bin" / "go", "go1.24.3")
+    with pytest.raises(BinariesError, match=r"needs Go 1\.26\.0 or newer: this is go1\.24\.3"):
+        binaries(["etcd"])
+
+
+GO = """#!/bin/sh
+case "$1" in
+env) echo go1.26.8 ;;
+list) printf 'a\\nb\\n' ;;
+build)
+  echo build >> "{log}"
+  while [ "$1" != -o ]; do shift; done
+  [ -n "$FAIL" ] && echo "b.go:1: wrong" >&2 && exit 1
+  echo a >&2; echo b >&2; echo "$CGO_ENABLED $GOWORK" > "$2"
+esac
+"""
+
+
+@pytest.fixture
+def go_log(nothing_around: Path) -> Path:
+    """A go that makes a file of what it was told; its builds are logged."""
+    log = nothing_around / "log"
+    put(nothing_around / "bin" / "go", "").write_text(GO.replace("{log}", str(log)))
+    return log
+
+
+def test_a_missing_binary_is_built_once(go_log: Path) -> None:
+    path = binaries(["etcd"])["etcd"]
+    assert path.read_text() == "0 off\n"
+    assert binaries(["etcd"])["etcd"] == path
+    assert go_log.read_text() == "build\n"
+
+
+def test_two_builders_build_once(go_log: Path) -> None:
+    script = "from hack.controlplane.binaries import binaries; print(binaries(['kwok'])['kwok'])"
+    root = str(Path(subject.__file__).parents[2])
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", script],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": root},
+        )
+        for _ in range(2)
+    ]
+    first, second = (process.communicate()[0].strip() for process in both)
+    assert first == second
+    assert Path(first).is_file()
+    assert go_log.read_text() == "build\n"
+
+
+def test_a_build_that_fails_says_why_and_leaves_nothing(
+    go_log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIL", "1")
+    with pytest.raises(BinariesError, match=r"building etcd failed:\nb\.go:1: wrong"):
+        binaries(["etcd"])
+    assert [
+        path for path in subject.cache_root().rglob("*") if path.is_file() and path.suffix != ".lock"
+    ] == []
+
+
+@pytest.mark.parametrize("module", [ETCD, KWOK, KUBERNETES], ids=lambda module: module.folder)
+def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
+    assert module.key("linux/amd64") != module.key("linux/arm64")
+    assert module.key("linux/amd64").startswith(f"{module.folder}-{module.version}-")
+
+
+def test_the_versions_are_those_that_are_promised() -> None:
+    assert KUBERNETES.version == "v1.37.1"
+    assert ETCD.version.startswith("v3.6.")
+    assert KWOK.version.startswith("v0.8.")
