@@ -289,7 +289,11 @@ class Planner:
 
 
 def _decide(snapshot: Snapshot, namespace: str, name: str, budget: int) -> PreemptionPlanSpec | DecisionError:
+    """On the search's thread. A fault of ours holds one gang back, and never the others."""
     try:
         return decide_group(snapshot, namespace, name, budget=budget, strict=False)
     except DecisionError as error:
         return error
+    except Exception as error:
+        log.exception("the search failed", namespace=namespace, group=name)
+        return DecisionError(f"PodGroup {namespace}/{name}", "", f"internal error: {error!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane
 
@@ -17,7 +19,7 @@ __all__ = ["Side", "View"]
 
 NAMESPACE = "default"
 NODES = ("node-a", "node-b", "node-c")
-BATCH_PRIORITY, GANG_PRIORITY = 10, 100
+GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,6 @@ class Side:
 
     title: str
     plane: ControlPlane
-    gang: int = 0
     evicted: set[str] = field(default_factory=set)
     known: set[str] = field(default_factory=set)
 
@@ -49,31 +50,26 @@ class Side:
 
     def fill(self) -> None:
         """Three nodes of one GPU, each taken by a batch pod."""
-        self.client.create(_priority_class("batch", BATCH_PRIORITY))
-        self.client.create(_priority_class("training", GANG_PRIORITY))
-        for node, letter in zip(NODES, "abc", strict=True):
-            self.client.create(_node(node))
-            self.client.create(_pod(f"batch-{letter}", "batch"))
+        if not self.client.list("v1", "Node"):
+            self.client.create(objects.priority_class("batch", 10))
+            self.client.create(objects.priority_class("training", 100))
+            self.client.create_all(_node(node) for node in NODES)
+        self.client.create_all(_pod(f"batch-{letter}", "batch") for letter in "abc")
+
+    def clear(self) -> None:
+        """Everybody leaves."""
+        self.client.delete("reprieve.dev/v1alpha1", "PodGroup", "train", NAMESPACE)
+        for pod in self.client.list("v1", "Pod", NAMESPACE):
+            self.client.delete("v1", "Pod", pod["metadata"]["name"], NAMESPACE)
+        while self.client.list("v1", "Pod", NAMESPACE):
+            time.sleep(0.1)
+        self.known, self.evicted = set(), set()
 
     def start_gang(self, members: int) -> None:
         """A gang that needs a GPU for every member, all or nothing."""
-        self.gang = members
-        self.client.create(
-            {
-                "apiVersion": "reprieve.dev/v1alpha1",
-                "kind": "PodGroup",
-                "metadata": {"name": "train", "namespace": NAMESPACE},
-                "spec": {
-                    "schedulingPolicy": {"gang": {"minCount": members}},
-                    "priorityClassName": "training",
-                    "priority": GANG_PRIORITY,
-                },
-            }
-        )
+        self.client.create(objects.pod_group("train", min_count=members, priority_class="training"))
         for i in range(members):
-            pod = _pod(f"train-{i}", "training")
-            pod["metadata"]["labels"] = {"reprieve.dev/pod-group": "train"}
-            self.client.create(pod)
+            self.client.create(_pod(f"train-{i}", "training", group="train"))
 
     def look(self) -> View:
         """The pods now."""
@@ -120,32 +116,12 @@ def _spaced(texts: Iterator[Text]) -> Iterator[Text]:
 
 
 def _node(name: str) -> Json:
-    room = {"cpu": "8", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "1"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {"allocatable": room, "capacity": room},
-    }
+    node = objects.node(name)
+    node["status"]["capacity"][GPU] = "1"
+    return node
 
 
-def _priority_class(name: str, value: int) -> Json:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-    }
-
-
-def _pod(name: str, priority_class: str) -> Json:
-    gpu = {"nvidia.com/gpu": "1"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "priorityClassName": priority_class,
-            "containers": [{"name": "c", "image": "none", "resources": {"requests": gpu, "limits": gpu}}],
-        },
-    }
+def _pod(name: str, priority_class: str, group: str | None = None) -> Json:
+    pod = objects.pod(name, NAMESPACE, priority_class=priority_class, group=group, requests={GPU: "1"})
+    pod["spec"]["containers"][0]["resources"]["limits"] = {GPU: "1"}
+    return pod
