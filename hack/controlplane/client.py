@@ -25,6 +25,8 @@ __all__ = ["ApiError", "Client", "Json", "Watch", "path_of"]
 
 Json = dict[str, Any]
 
+STALE: Final = (ConnectionError, http.client.BadStatusLine, ssl.SSLEOFError)
+"""How a kept connection shows that the server has closed it."""
 TIMEOUT_SECONDS: Final = 30.0
 WATCH_SECONDS: Final = 3600.0
 APPLY: Final = "application/apply-patch+yaml"
@@ -224,7 +226,7 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             self._local.connection = None
-            if kept is None or not isinstance(error, ConnectionError | http.client.BadStatusLine):
+            if kept is None or not isinstance(error, STALE):
                 raise
             return self._exchange(method, path, body, headers)
 
