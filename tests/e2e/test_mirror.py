@@ -73,7 +73,7 @@ async def test_the_mirror_outlives_the_api_server(planes: PlaneFactory, sandboxe
         await asyncio.to_thread(churn, sandbox, "after")
         # Who was there all the time must come to see what a newcomer sees; pods may still be starting meanwhile.
         async with asyncio.timeout(SECONDS):
-            while contents(mirror.tables.snapshot()) != (fresh := await seen_anew(plane)):
+            while contents(mirror.tables.snapshot()) != (fresh := await seen_anew(plane)):  # noqa: ASYNC110 - see above
                 await asyncio.sleep(0.2)
     left = {(sandbox.namespace, f"{when}-{number}") for when in ("before", "after") for number in range(3, 6)}
     assert set(fresh["pods"]) == left
