@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from api.groups import PodGroup
 from cluster.columns import Register
 from cluster.versions import Version
@@ -19,6 +21,11 @@ class GroupTable:
         self.keys: Register[GroupKey] = Register()
         self.objects: list[PodGroup | None] = []
         self.members: list[set[int]] = []
+        self.touched: list[int] = []
+        """Grows whenever the group, or which pods are its members and how they are, has changed."""
+        self.changes = 0
+        """Grows whenever a group comes, goes, or changes."""
+        self._touches = itertools.count(1)
         self._versions: dict[int, Version] = {}
 
     def __len__(self) -> int:
@@ -41,7 +48,12 @@ class GroupTable:
         if new and row == len(self.objects):
             self.objects.append(None)
             self.members.append(set())
+            self.touched.append(0)
         return row
+
+    def touch(self, row: int) -> None:
+        """The group, or one of its members, is not what it was."""
+        self.touched[row] = next(self._touches)
 
     def drop(self, row: int) -> None:
         """Refer to the group once less."""
@@ -58,6 +70,8 @@ class GroupTable:
         elif not listed and version.is_stale(self._versions[row]):
             return False
         self._versions[row], self.objects[row] = version, group
+        self.changes += 1
+        self.touch(row)
         return before is None or before.metadata.uid != meta.uid or before.spec != group.spec
 
     def delete(self, namespace: str, name: str, uid: str | None = None) -> bool:
@@ -67,5 +81,7 @@ class GroupTable:
             return False
         del self._versions[row]
         self.objects[row] = None
+        self.changes += 1
+        self.touch(row)
         self.drop(row)
         return True

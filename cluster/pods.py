@@ -262,6 +262,7 @@ class PodTable:
             self._nodes.pods[facts.node].add(row)
         if facts.group != NOWHERE:
             self._groups.members[facts.group].add(row)
+            self._groups.touch(facts.group)
         return max(_weight(facts), _weight(before) if before is not None else Change.NOTHING)
 
     def _leave(self, row: int, before: _Facts) -> None:
@@ -271,6 +272,7 @@ class PodTable:
             self._nodes.pods[before.node].discard(row)
         if before.group != NOWHERE:
             self._groups.members[before.group].discard(row)
+            self._groups.touch(before.group)
 
     def _note_status(self, row: int, group: int, pod: Pod) -> Change:
         """Keep a member's status; the other pods' would be the largest part of the mirror."""

@@ -110,6 +110,11 @@ class Tables:
         row = self.groups.keys.get(key)
         return self.groups.members[row] if row is not None else frozenset()
 
+    def touched(self, key: GroupKey) -> int:
+        """Grows whenever the group or one of its members changes (what the scheduler says of them aside); else 0."""
+        row = self.groups.keys.get(key)
+        return self.groups.touched[row] if row is not None else 0
+
     def pods_on(self, node: str) -> Set[int]:
         """Rows of the pods bound to the node."""
         row = self.nodes.names.get(node)

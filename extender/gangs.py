@@ -7,7 +7,7 @@ Nothing here waits or writes: `planner` calls, acts, and comes back with what ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from api.groups import PodGroup
@@ -37,8 +37,16 @@ class Gang:
     """Why it is Unschedulable or Blocked."""
     decided: int | None = None
     """The mirror's version at the last decision; the same version gives the same decision."""
+    touched: int = -1
+    """The state of its group and members when it was last looked at."""
+    complete: bool = False
+    """minCount members exist, and fewer are bound."""
     barred: int | None = None
     """The mirror's version when the scheduler turned a plan down: in the same one nobody is evicted again."""
+
+    def wants_plan(self, version: int) -> bool:
+        """Whether a plan would be a new one."""
+        return self.plan is None and self.complete and self.decided != version
 
     @property
     def hold_text(self) -> str:
@@ -66,13 +74,15 @@ class Ending:
     message: str
 
 
-@dataclass(slots=True)
 class Gangs:
-    """All gangs of the mirror."""
+    """All gangs of the mirror. Only those whose group or members have changed are looked at again."""
 
-    roster: Roster
-    new_backoff: Callable[[], Backoff]
-    _gangs: dict[GroupKey, Gang] = field(default_factory=dict)
+    def __init__(self, roster: Roster, new_backoff: Callable[[], Backoff]) -> None:
+        self._roster = roster
+        self._new_backoff = new_backoff
+        self._gangs: dict[GroupKey, Gang] = {}
+        self._basic: set[GroupKey] = set()
+        self._changes = -1
 
     def __iter__(self) -> Iterator[Gang]:
         return iter(self._gangs.values())
@@ -83,65 +93,66 @@ class Gangs:
 
     def gather(self, key: GroupKey) -> Gang:
         """The gang, known from now on."""
-        return self._gangs.setdefault(key, Gang(key, self.new_backoff()))
+        if key not in self._gangs:
+            self._gangs[key] = Gang(key, self._new_backoff())
+        return self._gangs[key]
 
-    def refresh(self) -> list[Gang]:
-        """Follow the mirror; returns the gangs whose PodGroup is gone, which are forgotten."""
-        live = {key for key, group in self.roster.groups() if group.spec.scheduling_policy.gang}
+    def refresh(self) -> tuple[list[Gang], list[GroupKey]]:
+        """Follow the mirror; returns gangs whose PodGroup is gone, which are forgotten, and new groups of no gang."""
+        if self._changes == self._roster.group_changes:
+            return [], []
+        self._changes = self._roster.group_changes
+        live, basic = set[GroupKey](), set[GroupKey]()
+        for key, group in self._roster.groups():
+            (live if group.spec.scheduling_policy.gang else basic).add(key)
         for key in live:
             self.gather(key)
-        return [self._gangs.pop(key) for key in [key for key in self._gangs if key not in live]]
+        gone = [self._gangs.pop(key) for key in [key for key in self._gangs if key not in live]]
+        for gang in gone:
+            self._roster.forget(gang.key)
+        new, self._basic = basic - self._basic, basic
+        return gone, sorted(new)
 
     def to_plan(self, now: float) -> list[Gang]:
         """Gangs whose next plan is due, in the order in which they may take room: priority, creation, name."""
-        due = [gang for gang in self._gangs.values() if self._is_due(gang, now)]
-        return sorted(due, key=lambda gang: self.roster.rank(gang.key))
+        due = [gang for gang in self._wanting() if gang.backoff.due <= now]
+        return sorted(due, key=lambda gang: self._roster.rank(gang.key))
 
     def next_due(self, now: float) -> float | None:
         """Seconds until a gang that is backing off may be planned again; None if none waits for the clock alone."""
-        waiting = [
-            gang.backoff.due
-            for gang in self._gangs.values()
-            if self._wants_plan(gang) and gang.backoff.due > now
-        ]
-        return min(waiting) - now if waiting else None
+        waiting = [gang.backoff.due - now for gang in self._wanting()]
+        return max(0.0, min(waiting)) if waiting else None
 
-    def _is_due(self, gang: Gang, now: float) -> bool:
-        return gang.backoff.due <= now and self._wants_plan(gang)
-
-    def _wants_plan(self, gang: Gang) -> bool:
-        if gang.plan is not None or gang.decided == self.roster.version:
-            return False
-        group = self.roster.group(gang.key)
-        if group is None or group.spec.scheduling_policy.gang is None:
-            return False
-        members = self.roster.members(gang.key)
-        bound = sum(member.node is not None for member in members)
-        minimum = group.spec.scheduling_policy.gang.min_count
-        return bound < minimum <= len(members)
+    def _wanting(self) -> list[Gang]:
+        version = self._roster.version
+        return [gang for gang in self._gangs.values() if gang.wants_plan(version)]
 
     def is_satisfied(self, gang: Gang) -> bool:
         """Whether minCount members are bound, so that the others are single pods."""
-        group = self.roster.group(gang.key)
+        group = self._roster.group(gang.key)
         if group is None or group.spec.scheduling_policy.gang is None:
             return False
-        return self.roster.bound_count(gang.key) >= group.spec.scheduling_policy.gang.min_count
+        return self._roster.bound_count(gang.key) >= group.spec.scheduling_policy.gang.min_count
 
     def settle(self, gang: Gang) -> bool:
         """Without a plan a gang is Bound or Gathering by how many members are; whether it became Bound."""
-        group = self.roster.group(gang.key)
-        if gang.plan is not None or group is None or group.spec.scheduling_policy.gang is None:
+        touched = self._roster.touched(gang.key)
+        if gang.plan is not None or gang.touched == touched:
             return False
-        before = gang.phase
-        if self.is_satisfied(gang):
-            gang.phase, gang.decided = "Bound", None
-            gang.backoff.reset()
-        elif len(self.roster.members(gang.key)) < group.spec.scheduling_policy.gang.min_count:
-            gang.phase, gang.decided = "Gathering", None
+        gang.touched = touched
+        group = self._roster.group(gang.key)
+        if group is None or group.spec.scheduling_policy.gang is None:
+            return False
+        before, minimum = gang.phase, group.spec.scheduling_policy.gang.min_count
+        members = len(self._roster.members(gang.key))
+        satisfied = self.is_satisfied(gang)
+        gang.complete = members >= minimum and not satisfied
+        if satisfied or members < minimum:
+            gang.phase, gang.decided = "Bound" if satisfied else "Gathering", None
             gang.backoff.reset()
         elif before == "Bound":
             gang.phase = "Gathering"
-        return gang.phase == "Bound" and before != "Bound"
+        return satisfied and before != "Bound"
 
 
 def assess(

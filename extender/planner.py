@@ -77,6 +77,7 @@ class Planner:
         self._evictions: dict[str, asyncio.Task[None]] = {}
         self._nudge = asyncio.Event()
         self.resumed = False
+        self._counted = 0.0
         self.now: Callable[[], float] = time.monotonic
 
     def nudge(self) -> None:
@@ -112,17 +113,19 @@ class Planner:
 
     async def _step(self) -> bool:
         """Everything that is due, and one new plan; whether another one is due at once."""
-        for gang in self._gangs.refresh():
+        gone, basic = self._gangs.refresh()
+        for gang in gone:
             if gang.plan is not None:
-                await self._end(gang, gang.plan, Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone"))
+                ending = Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone")
+                await self._end(gang, gang.plan, ending)
+        for key in basic:
+            await self._hands.waker.wake(key, "Basic", "the pod group is not a gang")
         for gang in list(self._gangs):
             if gang.plan is not None:
                 await self._advance(gang, gang.plan)
             elif self._gangs.settle(gang):
                 await self._hands.reporter.scheduled(gang.key)
                 await self._hands.waker.wake(gang.key, "Bound", "the pod group runs")
-        for key in self._roster.take_new_basic_groups():
-            await self._hands.waker.wake(key, "Basic", "the pod group is not a gang")
         await self._hands.waker.retry()
         self._count()
         due = self._gangs.to_plan(self.now())
@@ -131,6 +134,9 @@ class Planner:
         return bool(due)
 
     def _count(self) -> None:
+        if self.now() < self._counted + TICK_SECONDS:
+            return
+        self._counted = self.now()
         phases = Counter(gang.phase for gang in self._gangs)
         for phase in get_args(GangPhase):
             GANGS.labels(phase).set(phases[phase])
@@ -253,7 +259,7 @@ class Planner:
     async def _end(self, gang: Gang, plan: ActivePlan, ending: Ending) -> None:
         """Release, write how it ended, and wake whoever was held because of it."""
         self._ledger.release(gang.key)
-        gang.plan, gang.decided = None, None
+        gang.plan, gang.decided, gang.touched = None, None, -1
         gang.phase = "Bound" if ending.phase == "Bound" else "Gathering"
         if ending.phase == "Bound":
             gang.backoff.reset()

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Final, Literal, NamedTuple
 
 import structlog
-from cluster.writer import Writer
 
 from api.core import Pod
 from api.meta import Condition
 from cluster.client import ApiError
 from cluster.clock import rfc3339_now
+from cluster.writer import Writer
 from extender.metrics import WAKES
 from extender.plans import ActivePlan
 from extender.reservations import GroupKey
@@ -131,11 +132,15 @@ class Waker:
                         nominated_node_name=wake.node,
                     )
                 except ApiError as error:
-                    self._missed.append(wake)
-                    log.warning(
-                        "a pod could not be woken", namespace=wake.namespace, pod=wake.name, error=str(error)
-                    )
+                    self._failed(wake, error)
                 else:
                     WAKES.labels(wake.reason).inc()
 
         await asyncio.gather(*(one(wake) for wake in wakes))
+
+    def _failed(self, wake: Wake, error: ApiError) -> None:
+        """Tried again if it may succeed later. A pod that is bound by now takes no nomination, and needs no waking."""
+        if error.is_retriable:
+            self._missed.append(wake)
+        if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+            log.warning("a pod could not be woken", namespace=wake.namespace, pod=wake.name, error=str(error))

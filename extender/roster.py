@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from api.priority import UnknownPriorityClass, group_priority
 
 from api.core import Pod
 from api.groups import POD_GROUP_LABEL, PodGroup
 from api.plans import PreemptionPlanSpec
+from api.priority import UnknownPriorityClass, group_priority
 from api.requests import PODS
 from cluster.classes import admits
 from cluster.snapshot import GATED, MIRROR, TERMINATING
@@ -46,9 +46,7 @@ class Roster:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._members: dict[GroupKey, list[MemberView]] = {}
-        self._members_version = -1
-        self._basic: set[GroupKey] = set()
+        self._members: dict[GroupKey, tuple[int, list[MemberView]]] = {}
 
     @property
     def version(self) -> int:
@@ -65,11 +63,14 @@ class Roster:
         """The PodGroup, None if it does not exist."""
         return self._tables.groups.find(*key)
 
-    def take_new_basic_groups(self) -> set[GroupKey]:
-        """Groups without a gang policy that have come since the last call."""
-        basic = {key for key, group in self.groups() if group.spec.scheduling_policy.gang is None}
-        new, self._basic = basic - self._basic, basic
-        return new
+    @property
+    def group_changes(self) -> int:
+        """Grows whenever a PodGroup comes, goes or changes."""
+        return self._tables.groups.changes
+
+    def touched(self, key: GroupKey) -> int:
+        """Grows whenever the group or one of its members changes."""
+        return self._tables.touched(key)
 
     def group_priority(self, key: GroupKey) -> int | None:
         """The group's priority; None if there is no such group, or its class does not exist."""
@@ -91,14 +92,19 @@ class Roster:
 
     def members(self, key: GroupKey) -> list[MemberView]:
         """The group's members by creation, then name."""
-        if self._members_version != self.version:
-            self._members.clear()
-            self._members_version = self.version
-        if key not in self._members:
-            views = [self._tables.view(row) for row in self._tables.members(key)]
-            members = [_member(view) for view in views if not view.flags & (TERMINATING | GATED)]
-            self._members[key] = sorted(members, key=lambda member: (member.created, member.name))
-        return self._members[key]
+        touched = self.touched(key)
+        kept = self._members.get(key)
+        if kept is not None and kept[0] == touched:
+            return kept[1]
+        views = [self._tables.view(row) for row in self._tables.members(key)]
+        members = [_member(view) for view in views if not view.flags & (TERMINATING | GATED)]
+        members.sort(key=lambda member: (member.created, member.name))
+        self._members[key] = (touched, members)
+        return members
+
+    def forget(self, key: GroupKey) -> None:
+        """The group is gone: do not keep its members."""
+        self._members.pop(key, None)
 
     def bound_count(self, key: GroupKey) -> int:
         """How many members are bound; for verbs, which must not sort a large group on every call."""

@@ -123,6 +123,7 @@ async def run(configuration: Configuration) -> None:
         executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig))
         service = Service(configuration, client, executor)
+        stack.push_async_callback(service.writer.close)
         await stack.enter_async_context(serving(ops_app(service.checks()), configuration.ops))
         await stack.enter_async_context(
             serving(
