@@ -13,7 +13,7 @@ cdef class Placer:
     cdef Packer packer
     cdef uint8_t[::1] needed, stale, budgeted, handled
     cdef int64_t[::1] evicted, before
-    cdef int32_t[::1] victims
+    cdef int32_t[::1] victims, budget_nodes, budget_node
     cdef Py_ssize_t found
     cdef Cost[::1] costs
 
@@ -28,3 +28,4 @@ cdef class Placer:
     cdef void evict(self, Py_ssize_t unit, int sign) noexcept nogil
     cdef void commit(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil
     cdef void forget(self) noexcept nogil
+    cdef void draw(self, Py_ssize_t unit) noexcept nogil

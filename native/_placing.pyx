@@ -4,7 +4,7 @@
 
 The plain twin, native/reference/placing.py, looks at every node before every step; here only those are looked
 at again whose cost can have changed: the node that was chosen, those on which a unit that now goes has a
-piece, and, once a budget is drawn on, those with a unit under any budget.
+piece, and those with a unit under a budget that is drawn on and not yet spent.
 """
 
 import numpy as np
@@ -28,6 +28,18 @@ cdef bint _cheaper(Cost* a, Cost* b) noexcept nogil:
     return a.members > b.members
 
 
+def _nodes_by_budget(problem):
+    """[B + 1], where each budget's part begins, and the nodes with a unit that draws on it."""
+    nodes = max(1, len(problem.free))
+    units = np.repeat(np.arange(len(problem.unit_priority)), np.diff(problem.unit_budgets))
+    pieces = np.diff(problem.unit_pieces)[units]
+    first = np.cumsum(pieces) - pieces
+    piece = np.repeat(problem.unit_pieces[units] - first, pieces) + np.arange(pieces.sum())
+    pairs = np.unique(np.repeat(problem.budget.astype(np.int64), pieces) * nodes + problem.piece_node[piece])
+    beginning = np.searchsorted(pairs, np.arange(len(problem.allowed) + 1) * nodes)
+    return beginning.astype(np.int32), (pairs % nodes).astype(np.int32)
+
+
 cdef class Placer:
 
     def __init__(self, Domain domain, Packer packer, problem):
@@ -42,10 +54,9 @@ cdef class Placer:
         self.evicted = np.zeros(domain.budgets, np.int64)
         self.before = np.zeros(domain.resources, np.int64)
         self.costs = np.zeros(nodes, COST)
-        counted = np.diff(problem.unit_budgets) > 0
+        self.budget_nodes, self.budget_node = _nodes_by_budget(problem)
         self.budgeted = np.zeros(nodes, np.uint8)
-        budgeted = problem.piece_node[counted[problem.piece_unit]]
-        np.asarray(self.budgeted)[budgeted] = 1
+        np.asarray(self.budgeted)[np.asarray(self.budget_node)] = 1
 
     cdef bint place(self, bint batches, bint shared) noexcept nogil:
         cdef Py_ssize_t i
@@ -181,19 +192,24 @@ cdef class Placer:
             self.evicted[self.domain.budget[k]] += sign * self.domain.budget_pods[k]
 
     cdef void commit(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
-        cdef Py_ssize_t i, unit, piece, other
-        cdef bint drawn = False
+        cdef Py_ssize_t i, unit, piece
         self.marginal(shape, node, members)
         for i in range(self.found):
             unit = self.victims[i]
             self.needed[unit] = 1
-            self.evict(unit, 1)
-            drawn = drawn or self.domain.unit_budgets[unit] < self.domain.unit_budgets[unit + 1]
+            self.draw(unit)
             for piece in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
                 self.stale[self.domain.piece_node[piece]] = 1
-        if drawn:
-            for other in range(self.domain.first, self.domain.end):
-                if self.budgeted[other]:
-                    self.stale[other] = 1
         self.domain.add(shape, node, members)
         self.stale[node] = 1
+
+    cdef void draw(self, Py_ssize_t unit) noexcept nogil:
+        """The unit goes: what its budgets protect may cost more elsewhere, unless they are spent already."""
+        cdef Py_ssize_t k, i, budget
+        for k in range(self.domain.unit_budgets[unit], self.domain.unit_budgets[unit + 1]):
+            budget = self.domain.budget[k]
+            if self.evicted[budget] >= self.domain.allowed[budget]:
+                continue
+            for i in range(self.budget_nodes[budget], self.budget_nodes[budget + 1]):
+                self.stale[self.budget_node[i]] = 1
+        self.evict(unit, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from native._victims import search
@@ -17,3 +17,13 @@ from tests.unit.native.problems import plain_of, problems
 @given(problems(), st.sampled_from((0, 3, 10, 100, 10**6)), st.sampled_from((0, 50, 500, 3000)))
 def test_they_agree(problem: Problem, budget: int, effort: int) -> None:
     assert asdict(search(problem, budget, effort)) == asdict(twin.search(plain_of(problem), budget, effort))
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+@given(problems(domain=8, units_most=40), st.sampled_from((0, 2000)))
+def test_they_agree_on_larger_problems(problem: Problem, effort: int) -> None:
+    """Where the kernels look again only at nodes whose cost can have changed, and the twin at all."""
+    found = search(problem, 1000, effort)
+    assert asdict(found) == asdict(twin.search(plain_of(problem), 1000, effort))

@@ -67,9 +67,9 @@ def assemble(
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
-    """Up to three domains of up to four nodes, several shapes, units over several nodes, overlapping budgets."""
-    sizes = draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+def problems(draw: st.DrawFn, domain: int = 4, units_most: int = 10) -> Problem:
+    """Up to three domains of up to `domain` nodes, several shapes, units over several nodes, overlapping budgets."""
+    sizes = draw(st.lists(st.integers(0, domain), min_size=1, max_size=3))
     nodes, width = sum(sizes), draw(st.integers(1, 3))
     some = st.integers(0, 4)
     vector = st.lists(some, min_size=width, max_size=width)
@@ -80,7 +80,9 @@ def problems(draw: st.DrawFn) -> Problem:
         st.lists(st.sampled_from((1, 1, 1, 0)), min_size=nodes, max_size=nodes),
     )
     held = st.dictionaries(st.integers(0, nodes - 1), vector, max_size=3) if nodes else st.just({})
-    units = draw(st.lists(st.tuples(st.sampled_from((0, 5, 9)), st.integers(0, 5), held), max_size=10))
+    units = draw(
+        st.lists(st.tuples(st.sampled_from((0, 5, 9)), st.integers(0, 5), held), max_size=units_most)
+    )
     budgets = draw(st.integers(0, 2))
     drawing = st.dictionaries(st.integers(0, budgets - 1), st.integers(1, 2)) if budgets else st.just({})
     return assemble(
