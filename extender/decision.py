@@ -107,8 +107,8 @@ def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
 
 
 def _bound_already(preemptor: Preemptor) -> str:
-    wanted = f" of the {preemptor.minimum} it needs" if preemptor.policy == "gang" else ""
-    return f"{len(preemptor.bound)} members{wanted} are bound already"
+    wanted = f"{preemptor.minimum} needed" if preemptor.policy == "gang" else "1 needed"
+    return f"bound already: {_count(len(preemptor.bound), 'member')}, {wanted}"
 
 
 def _fill(cluster: Cluster, domain: int, room: NDArray[np.int64]) -> list[tuple[int, int]]:

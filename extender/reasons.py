@@ -65,9 +65,13 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Int64s, budget: 
     fitting, placed = _most_members(cluster, built, domain, room, budget)
     _take(cluster, built, domain, room, placed)
     why = unavailable(cluster, nodes, room, preemptor.required[fitting])
-    when = "once every unit of lower priority is gone" if preemptor.evicts else "and nobody may go for them"
+    when = (
+        "once every unit of lower priority is gone"
+        if preemptor.evicts
+        else "with nobody gone, as it may evict nobody"
+    )
     if preemptor.kind == "Pod":
-        return fitting, f"{why} {when}"
+        return fitting, f"{why}, {when}"
     running = fitting + len(preemptor.bound)
     return fitting, f"{running} of {preemptor.minimum} members fit {when}; for the next one {why}"
 
