@@ -257,6 +257,8 @@ def _build_one(name: str, folder: Path, step: Step) -> None:
     module = SOURCES[name]
     package = module.packages[name]
     total = len(_go(["list", "-deps", package], module.directory).split())
+    for left_over in filter(Path.is_dir, folder.iterdir()):
+        shutil.rmtree(left_over)  # by a builder that was killed: we hold the lock
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         target = Path(scratch) / name
         command = ["go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", module.linker_flags]
