@@ -259,7 +259,8 @@ class Planner:
     async def _end(self, gang: Gang, plan: ActivePlan, ending: Ending) -> None:
         """Release, write how it ended, and wake whoever was held because of it."""
         self._ledger.release(gang.key)
-        gang.plan, gang.decided, gang.touched = None, None, -1
+        gang.plan, gang.decided = None, None
+        gang.touched, gang.complete = -1, False  # to be looked at before the next plan
         gang.phase = "Bound" if ending.phase == "Bound" else "Gathering"
         if ending.phase == "Bound":
             gang.backoff.reset()

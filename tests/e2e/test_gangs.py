@@ -39,6 +39,8 @@ def test_a_gang_of_three_takes_three_full_nodes(sandbox: Sandbox) -> None:
     assert plan["spec"]["priorityCutoff"] == 10
     assert sorted(victim["name"] for victim in plan["spec"]["victims"]) == ["low-0-0", "low-1-0", "low-2-0"]
     sandbox.wait_condition("PodGroup", "hero", "PodGroupInitiallyScheduled", "True")
+    time.sleep(1)
+    assert len(sandbox.plans("hero")) == 1, "a gang that runs is not planned for again"
 
 
 def test_victims_are_told_by_whom(sandbox: Sandbox) -> None:
