@@ -6,13 +6,13 @@ import asyncio
 from typing import Final, Literal
 
 import structlog
-from cluster.writer import Reference, Writer
 
 from api.core import Pod
 from api.meta import Condition
 from api.plans import Victim, VictimPod
 from cluster.client import ApiError
 from cluster.clock import rfc3339_now
+from cluster.writer import Reference, Writer
 from extender.gangs import Ending, Gang
 from extender.plans import ActivePlan
 from extender.release import held_condition

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Final
 
 import structlog
-from cluster.writer import Writer
 
 from api.plans import Victim, VictimPod
 from cluster.failpoints import failpoint
+from cluster.writer import Writer
 from extender.events import Reporter
 from extender.metrics import EVICTIONS
 from extender.plans import ActivePlan
