@@ -78,6 +78,24 @@ def test_a_gang_of_four_there_evicts_nobody(sandbox: Sandbox, tmp_path: Path) ->
     assert "cpu" in command.stdout
 
 
+def test_a_gang_is_planned_again_when_the_cluster_changes(sandbox: Sandbox) -> None:
+    """Every decision is an object of its own; the last three are kept."""
+    sandbox.node("n0", cpu="500m")
+    sandbox.gang("hero", 1, priority=100)
+    seen: set[str] = set()
+
+    def new() -> set[str]:
+        return {plan["metadata"]["name"] for plan in sandbox.plans("hero")} - seen
+
+    for number in range(4):
+        seen.update(wait_for(new, what="no new plan"))
+        sandbox.node(f"useless{number}", cpu="500m")
+    wait_for(lambda: len(sandbox.plans("hero")) == 3, what="more than three plans are kept")
+    sandbox.node("useful", cpu="1")
+    sandbox.wait_bound("hero-0")
+    assert len(sandbox.plans("hero")) == 3
+
+
 def planned_offline(sandbox: Sandbox, group: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """`reprieve plan` on the cluster as kubectl would print it."""
     client = sandbox.client
@@ -281,6 +299,11 @@ def test_a_label_that_names_no_group_holds_the_pod_until_there_is_one(sandbox: S
     sandbox.pod("early", priority=100, group="late")
     wait_for(lambda: sandbox.events("PodGroupNotFound", "early"), what="no event")
     assert sandbox.bound() == {}
+    sandbox.client.patch("v1", "Pod", "early", {"metadata": {"labels": {"try": "again"}}}, sandbox.namespace)
+    wait_for(
+        lambda: any(event.get("series") for event in sandbox.events("PodGroupNotFound", "early")),
+        what="the same event again is no series",
+    )
     sandbox.group("late", min_count=1, priority=100)
     sandbox.wait_bound("early")
 
