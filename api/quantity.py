@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = ["ZERO", "Quantity", "QuantityError", "cpu_milli", "parse", "value"]
+__all__ = ["Quantity", "QuantityError", "cpu_milli", "parse", "value"]
 
 NANO: Final = -9
 MILLI: Final = -3
@@ -94,9 +94,6 @@ class Quantity(NamedTuple):
 
     def _at(self, exponent: int) -> int:
         return self.unscaled * int(10 ** (self.exponent - exponent))
-
-
-ZERO: Final = Quantity(0, 0)
 
 
 def parse(quantity: str | int | float | None) -> Quantity:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from typing import Final, TypeVar
 
 from api.core import (
     Container,
@@ -20,37 +21,50 @@ from api.core import (
 )
 from api.groups import PodGroup
 from api.quantity import QuantityError, parse
-from api.selectors import check_selector
+from api.selectors import check_node_selector, check_selector
 from api.validation import FieldError, join
 from cluster.clock import parse_rfc3339
 
 __all__ = ["check_budget", "check_group", "check_node", "check_pod"]
 
+T = TypeVar("T")
+
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
 
 def check_node(node: Node) -> None:
-    """Quantities and times."""
+    """Quantities, taints and times."""
     _check_quantities([("status.allocatable", node.status.allocatable)])
+    for index, taint in enumerate(node.spec.taints or ()):
+        if taint.effect not in EFFECTS:
+            raise FieldError(
+                f"spec.taints[{index}].effect", f"not one of {', '.join(EFFECTS)}: {taint.effect!r}"
+            )
     _check_time("metadata.creationTimestamp", node.metadata.creation_timestamp)
 
 
 def check_pod(pod: Pod) -> None:
-    """Quantities, times, and that there are containers."""
+    """Quantities, times, that there are containers, and the node affinity of a pod that is to be placed."""
     if not pod.spec.containers:
         raise FieldError("spec.containers", "is missing")
     _check_quantities(_quantities(pod))
     _check_time("metadata.creationTimestamp", pod.metadata.creation_timestamp)
     _check_time("metadata.deletionTimestamp", pod.metadata.deletion_timestamp)
     _check_time("status.startTime", pod.status.start_time)
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+    # Of pods that run it no longer matters, and API servers have not always been so strict.
+    if affinity is not None and affinity.required is not None and not pod.spec.node_name:
+        _check_selector(
+            check_node_selector,
+            affinity.required,
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+        )
 
 
 def check_budget(budget: PodDisruptionBudget) -> None:
     """The selector."""
     if budget.spec.selector is not None:
-        try:
-            check_selector(budget.spec.selector, "spec.selector")
-        except ValueError as error:
-            path, _, problem = str(error).partition(": ")
-            raise FieldError(path, problem) from None
+        _check_selector(check_selector, budget.spec.selector, "spec.selector")
 
 
 def check_group(group: PodGroup) -> None:
@@ -60,6 +74,14 @@ def check_group(group: PodGroup) -> None:
         raise FieldError("spec.schedulingPolicy", "must have exactly one of basic and gang")
     if mode is not None and mode.single is not None and mode.all is not None:
         raise FieldError("spec.disruptionMode", "must not have both single and all")
+
+
+def _check_selector(check: Callable[[T, str], None], selector: T, path: str) -> None:
+    try:
+        check(selector, path)
+    except ValueError as error:
+        field, _, problem = str(error).partition(": ")
+        raise FieldError(field, problem) from None
 
 
 def _quantities(pod: Pod) -> Iterator[tuple[str, Quantities | None]]:
@@ -105,11 +127,13 @@ def _check_quantities(
 ) -> None:
     for path, quantities in fields:
         for name, quantity in (quantities or {}).items():
+            text = json.dumps(quantity, ensure_ascii=False)
             try:
-                parse(quantity)
+                negative = parse(quantity).unscaled < 0
             except QuantityError:
-                problem = f"{json.dumps(quantity, ensure_ascii=False)} is not a quantity"
-                raise FieldError(join(path, name), problem) from None
+                raise FieldError(join(path, name), f"{text} is not a quantity") from None
+            if negative:
+                raise FieldError(join(path, name), f"{text} is negative")
 
 
 def _check_time(path: str, text: str | None) -> None:

@@ -39,6 +39,8 @@ def run(lines: Iterable[bytes], out: BinaryIO) -> bool:
         try:
             identifier = _identifier(line)
             answer = {"id": identifier, **_plan(line)}
+        except RecursionError:
+            complete, answer = False, {"id": identifier, "error": "is nested too deeply"}
         except (InputError, FieldError) as error:
             complete, answer = False, {"id": identifier, "error": str(error)}
         except Exception as error:
@@ -61,8 +63,6 @@ def _identifier(line: bytes) -> Any:
         raise explain(error, msgspec.json.decode(line), Identified) from None
     except msgspec.DecodeError as error:
         raise InputError(f"is not JSON: {error}") from None
-    except RecursionError:
-        raise InputError("is nested too deeply") from None
     if raw is msgspec.UNSET:
         raise FieldError("id", "is missing")
     text = bytes(raw)

@@ -146,12 +146,14 @@ def _check_type(document: Json) -> None:
 
 
 def _check_gates(gates: dict[str, bool]) -> None:
-    for name in gates:
+    for name, enabled in gates.items():
         if name not in FEATURE_GATES:
             known = ", ".join(sorted(FEATURE_GATES))
             raise FieldError(
                 join("featureGates", name), f"is no feature gate of this version (known: {known})"
             )
+        if not enabled:
+            raise FieldError(join("featureGates", name), "is locked to true: this version does nothing else")
 
 
 def _check_extender(extender: ExtenderConfiguration) -> None:

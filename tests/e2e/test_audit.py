@@ -32,6 +32,4 @@ def ran_everything(session: pytest.Session) -> bool:
     """Whether no file of the folder was left out, and no test deselected."""
     options = session.config.option
     files = set(HERE.glob("test_*.py"))
-    return files <= {item.path for item in session.items} and not (
-        options.keyword or options.lf or options.ff
-    )
+    return files <= {item.path for item in session.items} and not (options.keyword or options.lf)

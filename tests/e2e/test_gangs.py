@@ -50,7 +50,7 @@ def test_victims_are_told_by_whom(sandbox: Sandbox) -> None:
     sandbox.wait_bound(*members)
     plan = sandbox.wait_plan("hero", "Bound")["metadata"]["name"]
     for victim in ("low-0-0", "low-1-0"):
-        event = wait_for(lambda victim=victim: sandbox.events("Preempted", victim), what="no event")[0]  # type: ignore[misc]
+        event = wait_for(lambda victim=victim: sandbox.events("Preempted", victim), what="no event")[0]  # type: ignore[misc] # a default of a lambda has no type
         assert "PodGroup" in event["note"]
         assert "/hero" in event["note"]
         assert plan in event["note"]

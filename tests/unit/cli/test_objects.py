@@ -151,6 +151,12 @@ def test_times_in_yaml_need_no_quotes() -> None:
 
 
 REQUESTS = "spec.containers.0.resources.requests"
+AFFINITY = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def node_affinity(operator: str) -> dict[str, Any]:
+    terms = [{"matchExpressions": [{"key": "a", "operator": operator}]}]
+    return {"nodeAffinity": {AFFINITY.rpartition(".")[2]: {"nodeSelectorTerms": terms}}}
 
 
 @pytest.mark.parametrize(
@@ -201,6 +207,22 @@ REQUESTS = "spec.containers.0.resources.requests"
         (
             changed(NODE, "status.allocatable.cpu", "four"),
             'document 1, Node n1: status.allocatable.cpu: "four" is not a quantity',
+        ),
+        (
+            changed(NODE, "status.allocatable.cpu", "-4"),
+            'document 1, Node n1: status.allocatable.cpu: "-4" is negative',
+        ),
+        (
+            changed(POD, f"{REQUESTS}.cpu", "-1m"),
+            'document 1, Pod team/p1: spec.containers[0].resources.requests.cpu: "-1m" is negative',
+        ),
+        (
+            changed(NODE, "spec", {"taints": [{"key": "a", "effect": "Noschedule"}]}),
+            "document 1, Node n1: spec.taints[0].effect: not one of NoSchedule, PreferNoSchedule, NoExecute: 'Nosch",
+        ),
+        (
+            changed(POD, "spec.affinity", node_affinity("Like")),
+            f"document 1, Pod team/p1: {AFFINITY}.nodeSelectorTerms[0].matchExpressions[0].operator: not one of",
         ),
         (
             changed(GROUP, "spec.schedulingPolicy", {}),
@@ -255,6 +277,10 @@ def test_one_object_of_a_name() -> None:
     assert error(json.dumps(first), json.dumps(second)) == (
         "file1: document 1, Pod team/p2: metadata.uid: is also that of file0: document 1, Pod team/p1"
     )
+
+
+def test_the_affinity_of_pods_that_run_no_longer_matters() -> None:
+    assert loaded(json.dumps(changed(changed(POD, "spec.affinity", node_affinity("Like")), "spec.nodeName", "n1")))
 
 
 def test_broken_text() -> None:

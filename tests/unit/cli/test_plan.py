@@ -53,7 +53,7 @@ def test_the_object_is_the_plain_one() -> None:
     assert (plan["apiVersion"], plan["kind"]) == ("reprieve.dev/v1alpha1", "PreemptionPlan")
     assert plan["metadata"]["namespace"] == "research"
     assert plan["metadata"]["name"].startswith("llama-train-")
-    assert set(plan["spec"]) == {
+    assert list(plan["spec"]) == [
         "preemptor",
         "outcome",
         "reason",
@@ -65,7 +65,7 @@ def test_the_object_is_the_plain_one() -> None:
         "domains",
         "otherDomains",
         "notModelled",
-    }
+    ]
     assert plan == planned("-f", TRAINING, "--for", "research/llama-train")
     text = invoke("-f", TRAINING, "--for", "research/llama-train", "-o", "yaml").stdout
     assert yaml.safe_load(text) == plan

@@ -92,6 +92,7 @@ def test_bad_lines_do_not_stop_the_rest() -> None:
         (b"\n", None, "is not JSON"),
         (b"null\n", None, "expected an object, got null"),
         (b"[]\n", None, "expected an object, got a list"),
+        (b"[" * 100_000, None, "is nested too deeply"),
         (b"NaN\n", None, "is not JSON"),
         (b'{"id": "\xff"}\n', None, "is not UTF-8 (byte 9)"),
         (b'{"id": "\\ud800"}\n', None, "is not JSON"),

@@ -22,7 +22,7 @@ def test_defaults() -> None:
     assert configuration.feature_gates == {"WorkloadAwarePreemption": True}
 
 
-@pytest.mark.parametrize("text", [TLS, LOOPBACK, LOOPBACK + "featureGates: {WorkloadAwarePreemption: false}"])
+@pytest.mark.parametrize("text", [TLS, LOOPBACK, LOOPBACK + "featureGates: {WorkloadAwarePreemption: true}"])
 def test_what_is_printed_is_the_same_configuration(text: str) -> None:
     configuration = parse(text)
     assert parse(dump(configuration)) == configuration
@@ -69,6 +69,10 @@ def test_plain_http_on_loopback(address: str) -> None:
         (
             LOOPBACK + "featureGates: {WorkloadAwarePreemption: 1}",
             "featureGates.WorkloadAwarePreemption: expected",
+        ),
+        (
+            LOOPBACK + "featureGates: {WorkloadAwarePreemption: false}",
+            "featureGates.WorkloadAwarePreemption: is locked to true",
         ),
         (LOOPBACK + "planning: {searchBudget: 0}", "planning.searchBudget: expected an integer >= 1"),
         (LOOPBACK + "planning: {planDeadlineSeconds: .nan}", "planning.planDeadlineSeconds: expected"),
