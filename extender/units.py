@@ -87,12 +87,12 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, strict:
         return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows)
     mirrored = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & MIRROR > 0
     here = np.logical_or.reduceat(on[snapshot.pod_node[rows]], first)
-    unit = _Draft(
+    unit = Units(
         priority=priority[first],
         start=np.minimum.reduceat(snapshot.pod_start[rows], first),
         size=size.astype(np.int64),
         whole=whole[first],
-        first=first,
+        first=np.append(first, len(rows)),
         pods=rows,
     )
     return _sorted(snapshot, unit, np.flatnonzero(here & ~mirrored))
@@ -134,19 +134,7 @@ class _Groups:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """Units as they come."""
-
-    priority: Int64s
-    start: Int64s
-    size: Int64s
-    whole: NDArray[np.bool_]
-    first: Rows
-    pods: Rows
-
-
-def _sorted(snapshot: Snapshot, unit: _Draft, chosen: Rows) -> Units:
+def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows) -> Units:
     """The chosen units in order of importance."""
     keys = (unit.start[chosen], -unit.size[chosen], ~unit.whole[chosen], -unit.priority[chosen])
     chosen = chosen[np.lexsort((_name_ranks(snapshot, unit, chosen), *keys))]
@@ -158,7 +146,7 @@ def _sorted(snapshot: Snapshot, unit: _Draft, chosen: Rows) -> Units:
     return Units(unit.priority[chosen], unit.start[chosen], size, unit.whole[chosen], first, pods)
 
 
-def _name_ranks(snapshot: Snapshot, unit: _Draft, chosen: Rows) -> Rows:
+def _name_ranks(snapshot: Snapshot, unit: Units, chosen: Rows) -> Rows:
     """Each chosen unit's place in the order of names."""
     pods = unit.pods[unit.first[chosen]].tolist()
     groups = np.where(unit.whole[chosen], snapshot.pod_group[pods], -1).tolist()
