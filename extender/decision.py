@@ -72,13 +72,13 @@ def _decide(
         if not preemptor.required and preemptor.bound:
             return _spec(preemptor, "Fits", _bound_already(preemptor))
         return _spec(preemptor, "Unschedulable", str(error))
-    if not preemptor.required:
-        return _without_victims(cluster)
     if not cluster.layout.values:
         reason = (
             f"no node has the label {preemptor.topology_key}" if preemptor.kind == "PodGroup" else "no nodes"
         )
         return _spec(preemptor, "Unschedulable", reason)
+    if not preemptor.required:
+        return _without_victims(cluster)
     built = build(cluster, strict=strict)
     found = search(built.problem, budget, effort)
     return _plan(cluster, built, found, budget)

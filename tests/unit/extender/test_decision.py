@@ -172,6 +172,24 @@ def test_who_never_evicts(spec: dict[str, Any]) -> None:
     assert (plan.outcome, [each.pod for each in plan.placements]) == ("Fits", ["m0"])
 
 
+def test_a_basic_group_fits_when_one_member_does() -> None:
+    racks = [node("n0", labels={"rack": "a"}), node("n1", labels={"rack": "b"})]
+    full = [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(2)]
+    basic = gang(minimum=0, schedulingConstraints=RACK)
+    plan = decide(basic, *members(2), *racks, full[0])
+    assert (plan.outcome, plan.domain and plan.domain.value) == ("Fits", "b")
+    assert [(placed.pod, placed.node) for placed in plan.placements] == [("m0", "n1")]
+    plan = decide(basic, *members(2), *racks, *full)
+    assert (plan.outcome, plan.victims, plan.placements) == ("Unschedulable", [], [])
+    assert plan.reason == "no member fits: 0/2 nodes are available: 2 Insufficient cpu"
+
+
+@pytest.mark.parametrize("minimum", [0, 1])
+def test_a_key_that_no_node_has_is_named(minimum: int) -> None:
+    plan = decide(gang(minimum=minimum, schedulingConstraints=RACK), *members(1), node("n0"))
+    assert (plan.outcome, plan.reason) == ("Unschedulable", "no node has the label rack")
+
+
 def test_budgets_are_counted_and_named() -> None:
     apps = [
         pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1, labels={"app": "a"}) for i in range(2)
