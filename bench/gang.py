@@ -1,4 +1,5 @@
-"""The interleaved case: the scheduler's own gang preemption and ours, on one control plane, under the same load.
+"""The interleaved case: the scheduler's own gang preemption and ours, under the same load on the same kind of
+control plane.
 
 500 nodes of 4 CPU, each full of ten 400m pods of priority 10; 500 groups in `all` mode of ten pods, group g on nodes
 10g to 10g+9 modulo 500; then a gang of 100 pods of 3600m. Whoever picks nodes one by one breaks a different set of

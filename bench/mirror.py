@@ -244,7 +244,7 @@ async def measure() -> Measured:
 
 if __name__ == "__main__":
     # What `serve` loads besides, so that the memory is that of the real process.
-    import kubernetes_asyncio.client  # noqa: F401
+    import kubernetes_asyncio.client  # noqa: F401 - loaded for its weight
 
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(measure())))

@@ -43,7 +43,7 @@ async def listening(tls: TLSConfiguration | None = None, **limits: float) -> Asy
 
 
 async def post(url: str, body: bytes, **options: object) -> tuple[int, bytes]:
-    async with aiohttp.ClientSession() as session, session.post(url, data=body, **options) as answer:  # type: ignore[arg-type]
+    async with aiohttp.ClientSession() as session, session.post(url, data=body, **options) as answer:  # type: ignore[arg-type] # options are aiohttp's
         return answer.status, await answer.read()
 
 
@@ -96,7 +96,7 @@ async def test_a_body_that_does_not_come_is_refused() -> None:
             yield FILTER[:10]
             await asyncio.sleep(30)
 
-        assert (await post(f"{url}/filter", slowly()))[0] == 408  # type: ignore[arg-type]
+        assert (await post(f"{url}/filter", slowly()))[0] == 408  # type: ignore[arg-type] # a body may come in parts
 
 
 async def test_more_requests_than_slots_are_refused_at_once() -> None:
@@ -108,7 +108,7 @@ async def test_more_requests_than_slots_are_refused_at_once() -> None:
             await release.wait()
             yield FILTER[10:]
 
-        first = asyncio.create_task(post(f"{url}/filter", held()))  # type: ignore[arg-type]
+        first = asyncio.create_task(post(f"{url}/filter", held()))  # type: ignore[arg-type] # a body may come in parts
         status = 200
         while status == 200:
             status, _ = await post(f"{url}/filter", FILTER)
@@ -152,7 +152,7 @@ async def test_only_a_certificate_of_the_client_ca_gets_in(
 
 async def test_readiness_names_what_is_wrong() -> None:
     faults: dict[str, str | None] = {"synced": "not yet", "plans": None}
-    app = ops_app({name: lambda name=name: faults[name] for name in faults})  # type: ignore[misc]
+    app = ops_app({name: lambda name=name: faults[name] for name in faults})  # type: ignore[misc] # a default of a lambda has no type
     async with (
         serving(app, OpsConfiguration(bind_address=LOOPBACK, port=0)) as port,
         aiohttp.ClientSession(f"http://{LOOPBACK}:{port}") as session,
