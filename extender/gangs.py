@@ -134,6 +134,18 @@ class Gangs:
             return False
         return self._roster.bound_count(gang.key) >= group.spec.scheduling_policy.gang.min_count
 
+    def lets_pass(self, key: GroupKey) -> bool:
+        """Whether the group's pods are scheduled like any others: it is no gang, or runs and has no plan."""
+        group, gang = self._roster.group(key), self._gangs.get(key)
+        if group is None or group.spec.scheduling_policy.gang is None:
+            return group is not None
+        return gang is not None and gang.plan is None and self.is_satisfied(gang)
+
+    def room_came_back(self) -> None:
+        """Reserved room is free, of which the mirror's version tells nothing: every decision is out of date."""
+        for gang in self._gangs.values():
+            gang.decided = None
+
     def settle(self, gang: Gang) -> bool:
         """Without a plan a gang is Bound or Gathering by how many members are; whether it became Bound."""
         touched = self._roster.touched(gang.key)

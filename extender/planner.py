@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Final, get_args
@@ -79,6 +79,8 @@ class Planner:
         self.resumed = False
         self._counted = 0.0
         self.now: Callable[[], float] = time.monotonic
+        self.ready: Callable[[], bool] = lambda: True
+        """Whether the mirror may be trusted: without it nothing is decided and nobody evicted."""
 
     def nudge(self) -> None:
         """Look again now."""
@@ -88,21 +90,29 @@ class Planner:
         """Resume what a former process left, then follow the mirror for ever."""
         self._mirror.on_change(self.nudge)
         await self._mirror.wait_synced()
-        while True:
-            try:
-                if not self.resumed:
-                    await self._resume()
-                    self.resumed = True
-                more = await self._step()
-            except Exception:
-                log.exception("the planner stumbled and goes on")
-                await asyncio.sleep(RETRY_SECONDS)
-                continue
-            if not more:
-                await self._wait()
+        try:
+            while True:
+                try:
+                    more = await self.step()
+                except Exception:
+                    log.exception("the planner stumbled and goes on")
+                    await asyncio.sleep(RETRY_SECONDS)
+                    continue
+                if not more:
+                    await self._wait()
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Stop evicting, wherever that is; the next process goes on."""
+        evictions = list(self._evictions.values())
+        for task in evictions:
+            task.cancel()
+        await asyncio.gather(*evictions, return_exceptions=True)
 
     async def _wait(self) -> None:
-        timeout = TICK_SECONDS if len(self._ledger) else self._gangs.next_due(self.now())
+        ticking = len(self._ledger) or self._hands.waker.behind or not self.ready()
+        timeout = TICK_SECONDS if ticking else self._gangs.next_due(self.now())
         try:
             async with asyncio.timeout(timeout):
                 await self._nudge.wait()
@@ -111,27 +121,54 @@ class Planner:
         finally:
             self._nudge.clear()
 
-    async def _step(self) -> bool:
+    async def step(self) -> bool:
         """Everything that is due, and one new plan; whether another one is due at once."""
+        if not self.resumed:
+            await self._resume()
+            self.resumed = True
+            await self._hands.waker.wake(None, "Restarted", "nobody knows any longer what it waited for")
         gone, basic = self._gangs.refresh()
         for gang in gone:
             if gang.plan is not None:
                 ending = Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone")
-                await self._end(gang, gang.plan, ending)
+                await self._guarded(gang, self._end(gang, gang.plan, ending))
         for key in basic:
             await self._hands.waker.wake(key, "Basic", "the pod group is not a gang")
         for gang in list(self._gangs):
-            if gang.plan is not None:
-                await self._advance(gang, gang.plan)
-            elif self._gangs.settle(gang):
-                await self._hands.reporter.scheduled(gang.key)
-                await self._hands.waker.wake(gang.key, "Bound", "the pod group runs")
+            await self._guarded(gang, self._look_at(gang))
         await self._hands.waker.retry()
+        await self._let_go()
         self._count()
-        due = self._gangs.to_plan(self.now())
+        due = self._gangs.to_plan(self.now()) if self.ready() else []
         if due:
-            await self._plan(due[0])
+            await self._guarded(due[0], self._plan(due[0]))
         return bool(due)
+
+    async def _guarded(self, gang: Gang, work: Coroutine[None, None, None]) -> None:
+        """A fault with one gang must not hold up the others."""
+        try:
+            await work
+        except Exception:
+            log.exception("a gang is passed over for now", group=gang.key)
+            gang.backoff.failed(self.now())
+
+    async def _look_at(self, gang: Gang) -> None:
+        if gang.plan is not None:
+            await self._advance(gang, gang.plan)
+        elif self._gangs.settle(gang):
+            await self._hands.reporter.scheduled(gang.key)
+            await self._hands.waker.wake(gang.key, "Bound", "the pod group runs")
+
+    async def _let_go(self) -> None:
+        """Wake whom filter turned down and would let pass by now, though nothing that has ended speaks for them.
+
+        They came by while the mirror could not be trusted, or while the group changed to and fro between two looks.
+        """
+        if not self.ready():
+            return
+        for key in self._hands.waker.kept:
+            if not len(self._ledger) if key is None else self._gangs.lets_pass(key):
+                await self._hands.waker.wake(key, "Released", "nothing holds it back any longer")
 
     def _count(self) -> None:
         if self.now() < self._counted + TICK_SECONDS:
@@ -259,6 +296,7 @@ class Planner:
     async def _end(self, gang: Gang, plan: ActivePlan, ending: Ending) -> None:
         """Release, write how it ended, and wake whoever was held because of it."""
         self._ledger.release(gang.key)
+        self._gangs.room_came_back()
         gang.plan, gang.decided = None, None
         gang.touched, gang.complete = -1, False  # to be looked at before the next plan
         gang.phase = "Bound" if ending.phase == "Bound" else "Gathering"

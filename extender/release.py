@@ -23,7 +23,7 @@ from extender.metrics import WAKES
 from extender.plans import ActivePlan
 from extender.reservations import GroupKey
 from extender.roster import Roster, group_of
-from extender.wire import HOLD_MARK
+from extender.wire import HOLD_MARK, RESERVED
 
 __all__ = ["HELD", "Waker", "held_condition"]
 
@@ -57,36 +57,69 @@ class Wake(NamedTuple):
 
 
 class Waker:
-    """Remembers whom filter turned down, by gang (None: pods of no gang, turned down for a reservation)."""
+    """Remembers whom filter turned down, by gang (None: pods of any group or none, kept out of reserved room)."""
 
     def __init__(self, writer: Writer, roster: Roster) -> None:
         self._writer = writer
         self._roster = roster
         self._held: dict[GroupKey | None, dict[str, tuple[str, str]]] = {}
+        self._under: dict[str, GroupKey | None] = {}
+        self._kept: set[GroupKey | None] = set()
         self._missed: list[Wake] = []
         self._serial = 0
 
     def hold(self, group: GroupKey | None, pod: Pod) -> None:
         """Filter turned the pod down."""
-        self._held.setdefault(group, {})[pod.metadata.uid] = (pod.metadata.namespace, pod.metadata.name)
+        self._note(group, pod)
+        self._kept.add(group)
 
     def recall(self, pod: Pod) -> None:
         """After a restart only the pod's status tells that a former process turned it down."""
+        if pod.metadata.uid in self._under:
+            return
         messages = [
             c.message for c in pod.status.conditions or [] if c.type == "PodScheduled" and c.status == "False"
         ]
         if any(HOLD_MARK in message for message in messages):
-            self.hold(group_of(pod), pod)
+            self._note(None if any(RESERVED in message for message in messages) else group_of(pod), pod)
+
+    def _note(self, group: GroupKey | None, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        if uid in self._under and self._under[uid] != group:
+            self.forget(uid)
+        self._under[uid] = group
+        self._held.setdefault(group, {})[uid] = (pod.metadata.namespace, pod.metadata.name)
 
     def forget(self, uid: str) -> None:
         """The pod is bound or gone."""
-        for pods in self._held.values():
-            pods.pop(uid, None)
+        if uid not in self._under:
+            return
+        group = self._under.pop(uid)
+        del self._held[group][uid]
+        if not self._held[group]:
+            self._take(group)
 
-    async def wake(self, group: GroupKey, reason: str, message: str) -> None:
-        """What held the gang's pods has ended; pods of no gang that wait for room may find some as well."""
-        pods = {**self._held.pop(group, {}), **self._held.pop(None, {})}
+    @property
+    def kept(self) -> frozenset[GroupKey | None]:
+        """Gangs whose pods filter has turned down since they were last woken; None: as in the class."""
+        return frozenset(self._kept)
+
+    @property
+    def behind(self) -> bool:
+        """Whether a pod that should be awake may not be."""
+        return bool(self._missed or self._kept)
+
+    async def wake(self, group: GroupKey | None, reason: str, message: str) -> None:
+        """What held the gang's pods has ended; pods that wait for reserved room may find some as well."""
+        pods = {**self._take(group), **self._take(None)}
         await self._write(Wake(uid, *where, reason, message) for uid, where in pods.items())
+
+    def _take(self, group: GroupKey | None) -> dict[str, tuple[str, str]]:
+        pods = self._held.pop(group, {})
+        self._kept.discard(group)
+        for uid in pods:
+            self._under.pop(uid, None)
+        return pods
 
     async def nominate(self, plan: ActivePlan, now: float) -> None:
         """The plan is Ready: every member that is not bound comes back, and finds its node first."""

@@ -153,6 +153,12 @@ class Roster:
         view = self._staying(uid)
         return Claim(view.node, _requests(view)) if view is not None and view.node is not None else None
 
+    def leaving(self, uid: str) -> str | None:
+        """The node of a bound pod that is terminating; None if it is no such pod."""
+        row = self._tables.pod(uid)
+        view = self._tables.view(row) if row is not None else None
+        return view.node if view is not None and view.flags & TERMINATING else None
+
     def is_evictable(self, uid: str) -> bool:
         """Whether there is still something to evict."""
         view = self._staying(uid)

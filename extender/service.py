@@ -61,6 +61,7 @@ class Service:
         bounds = Planning(planning.search_budget, planning.plan_deadline_seconds)
         self.planner = Planner(self.mirror, roster, gangs, self._ledger, hands, executor, bounds)
         self.planner.now = loop_time
+        self.planner.ready = self.is_ready
         self._roster = roster
         self.world = LiveWorld(roster, gangs, self._waker, reporter, self.is_ready, self.planner.nudge)
         self.world.now = loop_time

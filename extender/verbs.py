@@ -11,6 +11,7 @@ from api.requests import pod_requests
 from extender.reservations import Ledger
 from extender.wire import (
     HOLD_MARK,
+    RESERVED,
     ExtenderArgs,
     ExtenderPreemptionArgs,
     MetaVictims,
@@ -22,7 +23,6 @@ from extender.wire import (
 
 __all__ = ["Hold", "Offer", "PodView", "Verbs", "World"]
 
-RESERVED = HOLD_MARK + "room is reserved for a pod group"
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
 
 
@@ -49,6 +49,8 @@ class PodView:
     """Its group's, if it has one."""
     unit_is_group: bool
     """It is part of a group in `all` mode, which goes whole or not at all."""
+    leaving: bool = False
+    """It terminates already: evicting it once more harms nobody."""
 
 
 class World(Protocol):
@@ -65,7 +67,10 @@ class World(Protocol):
         """The pod's room is ready; `among`: the scheduler had its node to offer, and may use it now."""
 
     def held(self, pod: Pod) -> None:
-        """Filter turned the pod down because of a gang's plan or a reservation: it must be woken when that ends."""
+        """Filter turned the pod down because of its own gang: it must be woken when the gang goes on."""
+
+    def kept_out(self, pod: Pod) -> None:
+        """Filter kept the pod, of whatever group, out of reserved room: it must be woken when a reservation ends."""
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority: its group's, if it has one."""
@@ -118,7 +123,7 @@ class Verbs:
             self._ledger.grants.note(uid, granted, requests)
         if not barred:
             return filter_all(args.node_names)
-        self._world.held(pod)
+        self._world.kept_out(pod)
         return filter_only(
             [name for name in names if name not in barred], dict.fromkeys(sorted(barred), RESERVED)
         )
@@ -153,6 +158,8 @@ class Verbs:
                 return "a victim is not known there"
             if self._ledger.awaits(victim.uid, at_least=priority):
                 return "a victim leaves for a pod group"
+            if pod.leaving:
+                continue
             if pod.unit_is_group:
                 return "a victim's group goes whole or not at all"
             if pod.priority >= priority:

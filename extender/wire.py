@@ -15,6 +15,7 @@ from api.core import Pod
 
 __all__ = [
     "HOLD_MARK",
+    "RESERVED",
     "ExtenderArgs",
     "ExtenderPreemptionArgs",
     "MetaPod",
@@ -27,6 +28,9 @@ __all__ = [
 
 HOLD_MARK: Final = "reprieve: "
 """Begins every rejection of ours, and so stands in the PodScheduled message of a pod that we hold."""
+
+RESERVED: Final = HOLD_MARK + "room is reserved for a pod group"
+"""What filter says of a node whose reserved room the pod would take."""
 
 
 class Wire(msgspec.Struct, rename="pascal", gc=False):

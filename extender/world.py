@@ -77,8 +77,12 @@ class LiveWorld:
             self._nudge()
 
     def held(self, pod: Pod) -> None:
-        """Filter turned the pod down."""
+        """Filter turned the pod down because of its own gang."""
         self._waker.hold(group_of(pod), pod)
+
+    def kept_out(self, pod: Pod) -> None:
+        """Filter kept the pod out of reserved room, which other groups' plans give back."""
+        self._waker.hold(None, pod)
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority: its group's, if it has one."""
@@ -93,8 +97,11 @@ class LiveWorld:
     def bound(self, uid: str) -> PodView | None:
         """The bound pod of this UID, None if there is none."""
         claim = self._roster.staying(uid)
+        if claim is None:
+            node = self._roster.leaving(uid)
+            return PodView(node, 0, unit_is_group=False, leaving=True) if node is not None else None
         priority = self._roster.unit_priority(uid)
-        if claim is None or priority is None:
+        if priority is None:
             return None
         return PodView(claim.node, priority, self._roster.all_mode_group(uid) is not None)
 

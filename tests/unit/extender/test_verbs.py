@@ -9,8 +9,8 @@ import orjson
 
 from api.core import Pod
 from extender.reservations import Claim, Ledger, Reservation
-from extender.verbs import NOT_PLANNED, RESERVED, Hold, Offer, PodView, Verbs
-from extender.wire import filter_decoder, preemption_decoder
+from extender.verbs import NOT_PLANNED, Hold, Offer, PodView, Verbs
+from extender.wire import RESERVED, filter_decoder, preemption_decoder
 
 GANG = ("team", "gang")
 
@@ -33,6 +33,9 @@ class StillWorld:
 
     def held(self, pod: Pod) -> None:
         self.told.append(f"held {pod.metadata.name}")
+
+    def kept_out(self, pod: Pod) -> None:
+        self.told.append(f"kept out {pod.metadata.name}")
 
     def priority(self, pod: Pod) -> int:
         return pod.spec.priority or 0
@@ -125,7 +128,7 @@ def test_filter_keeps_ordinary_pods_out_of_reserved_room_and_nowhere_else() -> N
     answer = filtered(world, reserved(), "n1", "n2")
     assert answer["NodeNames"] == ["n2"]
     assert answer["FailedAndUnresolvableNodes"] == {"n1": RESERVED}
-    assert world.told == ["held p"]
+    assert world.told == ["kept out p"]
     assert filtered(world, reserved(), "n1", "n2", cpu="500m")["NodeNames"] == ["n1", "n2"]
     assert filtered(world, reserved(), "n1", "n2", priority=51)["NodeNames"] == ["n1", "n2"]
 
@@ -162,7 +165,8 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
         "elsewhere": PodView("n9", 0, False),
         "all": PodView("n4", 0, True),
         "equal": PodView("n5", 100, False),
-        "leaving": PodView("n6", 0, False),
+        "leaving": PodView("n6", 0, False, leaving=True),
+        "going": PodView("n10", 0, False, leaving=True),
     }
     offered = {
         "n2": ["free"],
@@ -172,9 +176,10 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
         "n6": ["leaving"],
         "n7": ["unknown"],
         "n8": [],
+        "n10": ["going"],
     }
     ledger = reserved(priority=100, victims={"leaving": Claim("n6", {"cpu": 1})})
-    assert list(preempted(StillWorld(pods=pods), ledger, offered)) == ["n2"]
+    assert list(preempted(StillWorld(pods=pods), ledger, offered)) == ["n2", "n10"]
 
 
 def test_preempt_respects_reservations_of_its_priority_and_above_only() -> None:
