@@ -226,10 +226,11 @@ class Planner:
         try:
             plan.name = await self._hands.store.record(spec, "Planned", spec.reason)
         except PlanNotStoredError as error:
-            gang.plan, gang.phase, gang.decided = None, "Gathering", None
-            gang.backoff.failed(self.now())
-            self._ledger.release(gang.key)
             log.warning("a plan that cannot be written is not acted on", group=gang.key, error=str(error))
+            self._ledger.release(gang.key)
+            gang.plan, gang.decided = None, None
+            await self._cannot(gang, "Unschedulable", f"its plan cannot be stored: {error}")
+            await self._hands.waker.wake(None, "NotStored", "room is no longer reserved")
             return
         await failpoint("plan.committed")
         await self._advance(gang, plan)
@@ -261,7 +262,13 @@ class Planner:
     async def _enter(self, gang: Gang, plan: ActivePlan, phase: GangPhase) -> None:
         """The next phase, written before anything is done in it."""
         assert phase in ("Evicting", "Ready")  # noqa: S101 - narrows the type
-        await self._hands.store.advance(plan, phase)
+        try:
+            await self._hands.store.advance(plan, phase)
+        except PlanNotStoredError as error:
+            log.warning("a plan goes on only once that is written", plan=plan.name, error=str(error))
+            if error.for_good:
+                await self._end(gang, plan, Ending("Aborted", "NotStored", "its progress cannot be written"))
+            return
         gang.phase = plan.phase = phase
         if phase == "Ready":
             await failpoint("plan.ready")
@@ -322,7 +329,7 @@ class Planner:
             preemptor = stored.spec.preemptor
             gang = self._gangs.gather((preemptor.namespace, preemptor.name))
             plan = self._roster.activate(
-                stored.spec, now + self._planning.plan_seconds - stored.age, made=stored.created
+                stored.spec, now + self._planning.plan_seconds - stored.age, made=stored.committed
             )
             plan.name = stored.name
             # Ready is entered again: whether every member was woken is not written down.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Final
 
 import structlog
@@ -81,17 +82,24 @@ class ActivePlan:
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """A plan that a former process was carrying out; `age` in seconds, `created` in seconds since the epoch."""
+    """A plan that a former process was carrying out; `age` in seconds since its commit, `committed` since the epoch."""
 
     name: str
     spec: PreemptionPlanSpec
     phase: Phase
-    created: float
+    committed: float
     age: float
 
 
 class PlanNotStoredError(Exception):
-    """The API server would not take a plan or its progress: it must not be acted on."""
+    """The API server would not take a plan or its progress: it must not be acted on.
+
+    `for_good`: the object is gone, or may not be written; another try would end the same.
+    """
+
+    def __init__(self, namespace: str, name: str, error: ApiError) -> None:
+        super().__init__(f"{namespace}/{name}: {error}")
+        self.for_good = not error.is_retriable and error.status != HTTPStatus.UNAUTHORIZED
 
 
 class PlanStore:
@@ -104,8 +112,10 @@ class PlanStore:
         self._recent: dict[tuple[str, str, str], list[str]] = {}
 
     async def load(self) -> list[StoredPlan]:
-        """What there is; returns the plans to go on from, at most one per preemptor, the newest."""
+        """What there is; returns the plans to go on from: each preemptor's newest, if it has not ended."""
         active: dict[tuple[str, str, str], StoredPlan] = {}
+        self._status.clear()
+        self._recent.clear()
         plans = await self._writer.list_plans()
         for plan in sorted(plans, key=_last_touched):
             meta, preemptor = plan.metadata, plan.spec.preemptor
@@ -113,11 +123,9 @@ class PlanStore:
             status = plan.status or PreemptionPlanStatus()
             self._status[meta.namespace, meta.name] = status
             self._recent.setdefault(owner, []).append(meta.name)
-            phase = status.phase or "Planned"
-            if phase in ACTIVE:
-                created = parse_rfc3339(meta.creation_timestamp or rfc3339_now())
-                age = max(0.0, time.time() - created)
-                active[owner] = StoredPlan(meta.name, expand(plan.spec), phase, created, age)
+            active.pop(owner, None)
+            if (stored := _to_go_on_from(plan, status)) is not None:
+                active[owner] = stored
         return list(active.values())
 
     async def record(self, spec: PreemptionPlanSpec, phase: Phase, message: str) -> str:
@@ -131,7 +139,7 @@ class PlanStore:
         try:
             await self._writer.create_plan(plan)
         except ApiError as error:
-            raise PlanNotStoredError(f"{namespace}/{name}: {error}") from error
+            raise PlanNotStoredError(namespace, name, error) from error
         await self._touch(namespace, name, phase, phase, message)
         await self._retire((spec.preemptor.kind, namespace, spec.preemptor.name), name)
         return name
@@ -158,7 +166,7 @@ class PlanStore:
         try:
             await self._writer.patch_plan_status(namespace, name, status)
         except ApiError as error:
-            raise PlanNotStoredError(f"{namespace}/{name}: {error}") from error
+            raise PlanNotStoredError(namespace, name, error) from error
         self._status[namespace, name] = status
         PLANS.labels(phase).inc()
 
@@ -173,6 +181,26 @@ class PlanStore:
                 log.warning(
                     "an old plan could not be deleted", namespace=owner[1], plan=name, error=str(error)
                 )
+
+
+def _to_go_on_from(plan: PreemptionPlan, status: PreemptionPlanStatus) -> StoredPlan | None:
+    """The plan, unless it has ended, was none to act on, or cannot be read."""
+    meta, spec = plan.metadata, plan.spec
+    acts = spec.outcome == "Fits" or (spec.outcome == "Preempts" and not spec.not_modelled)
+    phase = status.phase or "Planned"  # the process died before it wrote the first one
+    if not acts or phase not in ACTIVE:
+        return None
+    if spec.preemptor.namespace != meta.namespace:
+        log.warning("a plan for another namespace is none of ours", namespace=meta.namespace, plan=meta.name)
+        return None
+    # The same decision, made again, is the same object: it counts from when it was committed last.
+    commits = [c.last_transition_time for c in status.conditions or [] if c.type == "Planned"]
+    committed = parse_rfc3339(max(filter(None, commits), default=meta.creation_timestamp or rfc3339_now()))
+    try:
+        return StoredPlan(meta.name, expand(spec), phase, committed, age=max(0.0, time.time() - committed))
+    except ValueError as error:
+        log.warning("a plan cannot be read", namespace=meta.namespace, plan=meta.name, error=str(error))
+        return None
 
 
 def _last_touched(plan: PreemptionPlan) -> tuple[str, str]:
