@@ -117,8 +117,6 @@ class PodAffinityTerm(Struct):
     label_selector: LabelSelector | None = None
     namespaces: list[str] | None = None
     namespace_selector: LabelSelector | None = None
-    match_label_keys: list[str] | None = None
-    mismatch_label_keys: list[str] | None = None
 
 
 class PodAffinity(Struct):
@@ -144,7 +142,6 @@ class Toleration(Struct):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
 
 
 class ResourceClaimReference(Struct):
@@ -165,10 +162,7 @@ class ResourceRequirements(Struct):
 class ContainerPort(Struct):
     """core/v1 ContainerPort; only a port with a `hostPort` takes anything of the node."""
 
-    container_port: int = 0
     host_port: int = 0
-    host_ip: str = msgspec.field(default="", name="hostIP")
-    protocol: str = "TCP"
 
 
 class Container(Struct):
@@ -180,18 +174,11 @@ class Container(Struct):
     ports: list[ContainerPort] | None = None
 
 
-class PersistentVolumeClaimVolumeSource(Struct):
-    """core/v1 PersistentVolumeClaimVolumeSource."""
-
-    claim_name: str
-    read_only: bool = False
-
-
 class Volume(Struct):
     """core/v1 Volume: its name and, of the sources that scheduling looks at, which one is set."""
 
     name: str
-    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    persistent_volume_claim: Present | None = None
     ephemeral: Present | None = None
     csi: Present | None = None
     gce_persistent_disk: Present | None = None
@@ -207,22 +194,13 @@ class Volume(Struct):
 class TopologySpreadConstraint(Struct):
     """core/v1 TopologySpreadConstraint; only DoNotSchedule ones restrict placement."""
 
-    max_skew: int
-    topology_key: str
     when_unsatisfiable: str
-    label_selector: LabelSelector | None = None
-    min_domains: int | None = None
-    node_affinity_policy: str | None = None
-    node_taints_policy: str | None = None
-    match_label_keys: list[str] | None = None
 
 
 class PodResourceClaim(Struct):
     """core/v1 PodResourceClaim."""
 
     name: str
-    resource_claim_name: str | None = None
-    resource_claim_template_name: str | None = None
 
 
 class PodSchedulingGate(Struct):
@@ -257,8 +235,6 @@ class PodSpec(Struct):
     volumes: list[Volume] | None = None
     topology_spread_constraints: list[TopologySpreadConstraint] | None = None
     resource_claims: list[PodResourceClaim] | None = None
-    termination_grace_period_seconds: int | None = None
-    host_network: bool = False
 
 
 class ContainerStatus(Struct):

@@ -27,16 +27,6 @@ class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
     """
 
 
-class OwnerReference(Struct):
-    """meta/v1 OwnerReference."""
-
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool = False
-
-
 class ObjectMeta(Struct):
     """meta/v1 ObjectMeta. Times are RFC 3339 strings as the API server wrote them."""
 
@@ -49,7 +39,6 @@ class ObjectMeta(Struct):
     deletion_timestamp: str | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
-    owner_references: list[OwnerReference] | None = None
 
 
 class ListMeta(Struct):
@@ -58,7 +47,6 @@ class ListMeta(Struct):
     resource_version: str = ""
     # `continue` is a keyword; the rename rule would give `continue_`.
     continue_: str = msgspec.field(default="", name="continue")
-    remaining_item_count: int | None = None
 
 
 class List(Struct, Generic[T]):

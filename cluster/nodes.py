@@ -26,8 +26,6 @@ class NodeTable:
         self.used = resources.matrix()
         self.leaving = resources.matrix()
         self.shapes: list[NodeShape | None] = []
-        self.pods: list[set[int]] = []
-        """Rows of the pods bound there."""
         self._columns = Columns(self.live, self.allocatable, self.used, self.leaving)
         self._versions: dict[int, Version] = {}
         self._interned: Register[NodeShape] = Register()
@@ -54,7 +52,6 @@ class NodeTable:
             self._columns.reach(self.names.size)
             if row == len(self.shapes):
                 self.shapes.append(None)
-                self.pods.append(set())
         return row
 
     def drop(self, row: int) -> None:

@@ -259,7 +259,6 @@ class PodTable:
         if facts.node != NOWHERE:
             requests = self._classes.requests.array[facts.pod_class]
             self._nodes.take(facts.node, requests, leaving=bool(facts.flags & TERMINATING))
-            self._nodes.pods[facts.node].add(row)
         if facts.group != NOWHERE:
             self._groups.members[facts.group].add(row)
             self._groups.touch(facts.group)
@@ -269,7 +268,6 @@ class PodTable:
         if before.node != NOWHERE:
             requests = self._classes.requests.array[before.pod_class]
             self._nodes.take(before.node, -requests, leaving=bool(before.flags & TERMINATING))
-            self._nodes.pods[before.node].discard(row)
         if before.group != NOWHERE:
             self._groups.members[before.group].discard(row)
             self._groups.touch(before.group)

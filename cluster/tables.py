@@ -115,11 +115,6 @@ class Tables:
         row = self.groups.keys.get(key)
         return self.groups.touched[row] if row is not None else 0
 
-    def pods_on(self, node: str) -> Set[int]:
-        """Rows of the pods bound to the node."""
-        row = self.nodes.names.get(node)
-        return self.nodes.pods[row] if row is not None else frozenset()
-
     def free(self, node: str, resource: str, *, after_leaving: bool) -> int:
         """Allocatable less used; with `after_leaving`, terminating pods count as gone. May be negative.
 

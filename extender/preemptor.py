@@ -121,7 +121,8 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         name=name,
         uid=snapshot.pod_uids[row],
         priority=int(snapshot.pod_priority[row]) if group is None else priority_of_group(snapshot, group),
-        evicts=not flags & NEVER,
+        evicts=not flags & NEVER
+        and (group is None or preemption_policy(group, snapshot.priority_classes) != "Never"),
         policy="gang",
         minimum=1,
         topology_key=HOSTNAME,

@@ -172,10 +172,6 @@ class TablesMachine(RuleBasedStateMachine):
             assert tables.pod(view.uid) == tables.pod_by_name(view.namespace, view.name) == row
             if view.group is not None:
                 assert row in tables.members(view.group)
-            if view.node is not None:
-                assert row in tables.pods_on(view.node)
-        bound = sum(len(pods) for pods in tables.nodes.pods)
-        assert bound == sum(tables.view(row).node is not None for row in live_rows(tables.snapshot()))
 
     def teardown(self) -> None:
         for key in list(self.objects):
@@ -189,7 +185,6 @@ class TablesMachine(RuleBasedStateMachine):
         )  # fmt: skip
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status
-        assert not any(tables.nodes.pods)
         assert not any(tables.groups.members)
 
 

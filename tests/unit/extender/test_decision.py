@@ -250,6 +250,15 @@ def test_a_single_pod_has_nodes_for_domains() -> None:
     assert decide_pod(tables(meek, node("n0"), *full).snapshot(), NS, "meek").outcome == "Unschedulable"
 
 
+def test_a_single_pod_of_a_group_that_never_evicts() -> None:
+    """The group's policy replaces the pod's own, as its priority does."""
+    full = [node("n1"), pod("low", node="n1", requests={"cpu": "4"}, priority=1)]
+    group = gang(minimum=1, preemptionPolicy="Never")
+    (member,) = members(1)
+    plan = decide_pod(tables(*full, group, member).snapshot(), "default", member.metadata.name)
+    assert (plan.outcome, plan.victims) == ("Unschedulable", [])
+
+
 def test_groups_that_interlock_go_by_the_decade() -> None:
     """500 groups of ten pods, group g on nodes 10g to 10g + 9: whoever breaks one decade of nodes uses it up."""
     nodes = [node(f"n{i:03}") for i in range(500)]
