@@ -83,24 +83,35 @@ class Reporter:
                 plan.group, "Warning", ending.reason, "Planning", f"plan {plan.name} ended: {ending.message}"
             )
 
-    async def cannot_schedule(self, gang: Gang) -> None:
-        """Nobody goes for this gang: its PodGroup and its pods say why."""
+    async def cannot_schedule(self, gang: Gang) -> frozenset[str]:
+        """Nobody goes for this gang: its PodGroup and its pods say why, each once; returns the pods (UIDs) that do."""
         reason = "Blocked" if gang.phase == "Blocked" else "Unschedulable"
-        self._event(gang.key, "Warning", reason, "Planning", gang.reason)
+        if not gang.told:
+            self._event(gang.key, "Warning", reason, "Planning", gang.reason)
         await self._condition(gang.key, "False", "Unschedulable", gang.reason)
         condition = held_condition("True", reason, gang.reason)
-        waiting = [member for member in self._roster.members(gang.key) if member.node is None]
-        await asyncio.gather(
-            *(self._say(gang.key[0], member.name, member.uid, condition) for member in waiting)
+        waiting = {
+            member.uid: member.name for member in self._roster.members(gang.key) if member.node is None
+        }
+        said = await asyncio.gather(
+            *(
+                self._say(gang.key[0], name, uid, condition)
+                for uid, name in waiting.items()
+                if uid not in gang.told
+            )
         )
+        return gang.told & waiting.keys() | {uid for uid in said if uid is not None}
 
-    async def _say(self, namespace: str, name: str, uid: str, condition: Condition) -> None:
+    async def _say(self, namespace: str, name: str, uid: str, condition: Condition) -> str | None:
+        """The pod's UID once its condition is written."""
         try:
             await self._writer.patch_pod_status(namespace, name, uid, conditions=[condition])
         except ApiError as error:
             log.warning(
                 "a pod's condition could not be written", namespace=namespace, pod=name, error=str(error)
             )
+            return None
+        return uid
 
     async def _condition(
         self, key: GroupKey, status: Literal["True", "False"], reason: str, message: str

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Final
 
 import structlog
 
 from api.plans import Victim, VictimPod
+from cluster.client import ApiError
 from cluster.failpoints import failpoint
-from cluster.writer import Writer
+from cluster.writer import Deletion, Writer
 from extender.events import Reporter
 from extender.metrics import EVICTIONS
 from extender.plans import ActivePlan
@@ -28,7 +30,8 @@ class Evictor:
     """Carries out a plan's evictions: per pod the condition DisruptionTarget, an event, a delete with UID precondition.
 
     Idempotent: pods that are gone, terminating or another pod by now are passed over, so a plan that was cut short
-    anywhere is simply evicted again. Upstream: kube-scheduler's preemption executor, plus the UID precondition.
+    anywhere is simply evicted again. A deletion that is refused for good ends the plan. Upstream: kube-scheduler's
+    preemption executor, plus the UID precondition.
     """
 
     def __init__(self, writer: Writer, roster: Roster, reporter: Reporter) -> None:
@@ -36,7 +39,7 @@ class Evictor:
         self._roster = roster
         self._reporter = reporter
 
-    async def evict(self, plan: ActivePlan, going_on: Callable[[], bool]) -> bool:
+    async def evict(self, plan: ActivePlan, going_on: Callable[[VictimPod], bool]) -> bool:
         """Ask for the deletion of every victim; false when `going_on` said stop before the last.
 
         The first pod goes alone: if the API server refuses us, no second one has been touched.
@@ -47,7 +50,7 @@ class Evictor:
 
         async def one(victim: Victim, pod: VictimPod) -> bool:
             async with slots:
-                if not going_on():
+                if not going_on(pod):
                     return False
                 await self._evict_pod(plan, victim, pod)
                 await failpoint("evict.between")
@@ -56,7 +59,11 @@ class Evictor:
         for victim, pod in pods[:1]:
             if not await one(victim, pod):
                 return False
-        return all(await asyncio.gather(*(one(victim, pod) for victim, pod in pods[1:])))
+        results = await asyncio.gather(*(one(*each) for each in pods[1:]), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return all(results) and not plan.refused
 
     async def _evict_pod(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> None:
         if not self._roster.is_evictable(pod.uid):
@@ -66,12 +73,20 @@ class Evictor:
         said = f"{whom} (priority {preemptor.priority}) preempts this pod"
         if victim.kind == "PodGroup":
             said += f" with all of PodGroup {victim.namespace}/{victim.name}"
-        marked = await self._writer.mark_disruption_target(pod.namespace, pod.name, pod.uid, said)
-        if not marked:
-            EVICTIONS.labels("gone").inc()
+        try:
+            marked = await self._writer.mark_disruption_target(pod.namespace, pod.name, pod.uid, said)
+            if marked:
+                self._reporter.preempted(plan, victim, pod)
+                result = await self._writer.delete_pod(pod.namespace, pod.name, pod.uid)
+            else:
+                result = Deletion.GONE
+        except ApiError as error:
+            if error.is_retriable or error.status == HTTPStatus.UNAUTHORIZED:
+                raise
+            # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
+            plan.refused[pod.uid] = f"pod {pod.namespace}/{pod.name} cannot be evicted: {error}"
+            EVICTIONS.labels("refused").inc()
             return
-        self._reporter.preempted(plan, victim, pod)
-        result = await self._writer.delete_pod(pod.namespace, pod.name, pod.uid)
         EVICTIONS.labels(result).inc()
         log.info(
             "evicted", plan=plan.name, namespace=pod.namespace, pod=pod.name, node=pod.node, result=result

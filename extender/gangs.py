@@ -35,6 +35,8 @@ class Gang:
     plan: ActivePlan | None = None
     reason: str = ""
     """Why it is Unschedulable or Blocked."""
+    told: frozenset[str] = frozenset()
+    """UIDs of the members whose conditions say so."""
     decided: int | None = None
     """The mirror's version at the last decision; the same version gives the same decision."""
     touched: int = -1
@@ -141,8 +143,8 @@ class Gangs:
             return group is not None
         return gang is not None and gang.plan is None and self.is_satisfied(gang)
 
-    def room_came_back(self) -> None:
-        """Reserved room is free, of which the mirror's version tells nothing: every decision is out of date."""
+    def decide_anew(self) -> None:
+        """Every decision is out of date though the mirror's version is the same: reserved room is free, say."""
         for gang in self._gangs.values():
             gang.decided = None
 
@@ -183,10 +185,14 @@ def assess(
         return Ending(
             "Aborted", "MemberGone", f"pod {gone[0]} is gone, terminating, gated or another pod now"
         )
+    if roster.needed(plan.group, but=plan.members) > len(plan.members):
+        return Ending("Aborted", "MembersLost", "with the planned pods fewer than minCount would run")
     if all(members[uid].node is not None for uid in plan.members):
         return Ending("Bound", "Bound", f"all {len(plan.members)} planned pods are bound")
     if plan.changed:
         return Ending("Aborted", "Changed", plan.changed)
+    if plan.refused:
+        return Ending("Aborted", "EvictionRefused", next(iter(plan.refused.values())))
     if turned_down := plan.turned_down or _turned_down(plan, members, roster, now):
         return Ending("Aborted", "TurnedDown", turned_down)
     if now >= plan.deadline:

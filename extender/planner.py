@@ -12,7 +12,7 @@ from typing import Final, get_args
 
 import structlog
 
-from api.plans import PreemptionPlanSpec
+from api.plans import PreemptionPlanSpec, VictimPod
 from cluster.failpoints import failpoint
 from cluster.mirror import Mirror
 from cluster.snapshot import Snapshot
@@ -22,10 +22,11 @@ from extender.evictor import Evictor
 from extender.gangs import Ending, Gang, GangPhase, Gangs, assess, is_free
 from extender.metrics import GANGS, PLANNING_SECONDS
 from extender.plans import ActivePlan, PlanNotStoredError, PlanStore
+from extender.refusals import Refusals
 from extender.release import Waker
 from extender.reservations import Claim, Ledger, Reservation
 from extender.roster import Roster
-from extender.verify import difference
+from extender.verify import difference, protected
 
 __all__ = ["Planner", "Planning"]
 
@@ -77,6 +78,7 @@ class Planner:
         self._evictions: dict[str, asyncio.Task[None]] = {}
         self._nudge = asyncio.Event()
         self.resumed = False
+        self._refusals = Refusals()
         self._counted = 0.0
         self.now: Callable[[], float] = time.monotonic
         self.ready: Callable[[], bool] = lambda: True
@@ -111,8 +113,8 @@ class Planner:
         await asyncio.gather(*evictions, return_exceptions=True)
 
     async def _wait(self) -> None:
-        ticking = len(self._ledger) or self._hands.waker.behind or not self.ready()
-        timeout = TICK_SECONDS if ticking else self._gangs.next_due(self.now())
+        idle = not (len(self._ledger) or len(self._refusals) or self._hands.waker.behind)
+        timeout = self._gangs.next_due(self.now()) if idle and self.ready() else TICK_SECONDS
         try:
             async with asyncio.timeout(timeout):
                 await self._nudge.wait()
@@ -139,6 +141,8 @@ class Planner:
         await self._hands.waker.retry()
         await self._let_go()
         self._count()
+        if self._refusals.expire(self.now()):
+            self._gangs.decide_anew()
         due = self._gangs.to_plan(self.now()) if self.ready() else []
         if due:
             await self._guarded(due[0], self._plan(due[0]))
@@ -183,7 +187,9 @@ class Planner:
     async def _plan(self, gang: Gang) -> None:
         await failpoint("planner.delay")
         version = self._roster.version
-        snapshot = self._ledger.subtract(self._mirror.tables.snapshot(), self._roster.pod_row, but=gang.key)
+        pod_row = self._roster.pod_row
+        snapshot = self._ledger.subtract(self._mirror.tables.snapshot(), pod_row, but=gang.key)
+        snapshot = self._refusals.exempt(snapshot, pod_row)
         namespace, name = gang.key
         loop = asyncio.get_running_loop()
         with PLANNING_SECONDS.time():
@@ -212,11 +218,11 @@ class Planner:
         await self._cannot(gang, phase, reason)
 
     async def _cannot(self, gang: Gang, phase: GangPhase, reason: str) -> None:
-        changed = (gang.phase, gang.reason) != (phase, reason)
+        if (gang.phase, gang.reason) != (phase, reason):
+            gang.told = frozenset()
         gang.phase, gang.reason = phase, reason
         gang.backoff.failed(self.now())
-        if changed:
-            await self._hands.reporter.cannot_schedule(gang)
+        gang.told = await self._hands.reporter.cannot_schedule(gang)
 
     async def _commit(self, gang: Gang, spec: PreemptionPlanSpec) -> None:
         """Reserve first, so that nobody takes the room meanwhile; write; only then act."""
@@ -256,7 +262,7 @@ class Planner:
             await self._hands.waker.remind(plan, self.now())
         elif (plan.phase == "Planned" or plan.evicted) and is_free(plan, self._roster, self._ledger):
             await self._enter(gang, plan, "Ready")
-        if gang.plan is plan and plan.phase == "Evicting" and not plan.evicted:
+        if gang.plan is plan and plan.phase == "Evicting" and not plan.evicted and self.ready():
             self._start_evicting(gang, plan)
 
     async def _enter(self, gang: Gang, plan: ActivePlan, phase: GangPhase) -> None:
@@ -282,14 +288,16 @@ class Planner:
             self._evictions[plan.name] = task
 
     async def _evict(self, gang: Gang, plan: ActivePlan) -> None:
-        def going_on() -> bool:
+        def going_on(pod: VictimPod) -> bool:
             """Asked before every pod; before the first, the plan must still be what a new look would give."""
-            if gang.plan is not plan:
+            if gang.plan is not plan or plan.refused or plan.changed or not self.ready():
                 return False
-            if not plan.begun:
+            if plan.begun:
+                plan.changed = protected(plan, pod, self._roster)
+            else:
                 plan.changed = difference(plan, self._roster)
                 plan.begun = not plan.changed
-            return plan.begun
+            return not plan.changed
 
         try:
             plan.evicted = await self._hands.evictor.evict(plan, going_on)
@@ -303,14 +311,15 @@ class Planner:
     async def _end(self, gang: Gang, plan: ActivePlan, ending: Ending) -> None:
         """Release, write how it ended, and wake whoever was held because of it."""
         self._ledger.release(gang.key)
-        self._gangs.room_came_back()
+        self._gangs.decide_anew()
         gang.plan, gang.decided = None, None
         gang.touched, gang.complete = -1, False  # to be looked at before the next plan
         gang.phase = "Bound" if ending.phase == "Bound" else "Gathering"
         if ending.phase == "Bound":
             gang.backoff.reset()
         else:
-            gang.backoff.failed(self.now(), again=ending.reason == "TurnedDown")
+            gang.backoff.failed(self.now(), again=ending.reason in ("TurnedDown", "EvictionRefused"))
+        self._refusals.note(plan.refused, self.now())
         if ending.reason == "TurnedDown":
             gang.barred = self._roster.version
         try:
@@ -334,7 +343,9 @@ class Planner:
             plan.name = stored.name
             # Ready is entered again: whether every member was woken is not written down.
             plan.phase = "Planned" if stored.phase == "Planned" else "Evicting"
-            plan.begun, plan.evicted = stored.phase != "Planned", stored.phase == "Ready"
+            # Evicting may have been written and nobody evicted: then it is compared once more.
+            gone = any(self._roster.staying(uid) is None for uid in plan.victims)
+            plan.begun, plan.evicted = stored.phase != "Planned" and gone, stored.phase == "Ready"
             gang.plan, gang.phase = plan, plan.phase
             self._hold(plan)
             log.info("resuming", plan=plan.name, phase=stored.phase)

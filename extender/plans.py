@@ -57,6 +57,8 @@ class ActivePlan:
     """The plan was checked right before its first eviction; from then on it is carried through."""
     changed: str = ""
     """What that check found."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Victims that the API server will not have deleted, by UID, and what it says."""
     turned_down: str = ""
     """Why the scheduler would not have a member where the plan puts it; empty while it has not said so."""
     missed: dict[str, float] = field(default_factory=dict)

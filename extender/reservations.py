@@ -91,8 +91,10 @@ class Ledger:
         self.grants = Grants(clock)
 
     def hold(self, reservation: Reservation) -> None:
-        """Take (or replace) the group's reservation."""
+        """Take (or replace) the group's reservation. What another one has of the same pods passes to this one."""
         self.release(reservation.group)
+        for uid in (*reservation.claims, *reservation.victims):
+            self._drop(uid)
         self._held[reservation.group] = reservation
         for uid, claim in reservation.claims.items():
             self._nodes.setdefault(claim.node, _OnNode()).claims[uid] = (reservation.group, claim.requests)
@@ -104,8 +106,15 @@ class Ledger:
     def release(self, group: GroupKey) -> None:
         """Give the group's room back; nothing held is no error."""
         held = self._held.pop(group, None)
-        for uid in (*held.claims, *held.victims) if held else ():
-            self._drop(uid)
+        if held is None:
+            return
+        claims = {uid: self._nodes[node].claims for uid in held.claims if (node := self._claim_node.get(uid))}
+        victims = {
+            uid: self._nodes[node].victims for uid in held.victims if (node := self._victim_node.get(uid))
+        }
+        for uid, entries in (*claims.items(), *victims.items()):
+            if entries[uid][0] == group:
+                self._drop(uid)
 
     def bound(self, pod: str) -> None:
         """The mirror shows the pod on a node: its claim and its grant are what it uses there by now."""

@@ -5,7 +5,7 @@ Everything is read when asked, on the event loop; nothing here is kept but membe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from api.core import Pod
 from api.groups import POD_GROUP_LABEL, PodGroup
 from api.plans import PreemptionPlanSpec
-from api.priority import UnknownPriorityClass, group_priority
+from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.requests import PODS
 from cluster.classes import admits
 from cluster.snapshot import GATED, MIRROR, TERMINATING
@@ -101,6 +101,23 @@ class Roster:
         members.sort(key=lambda member: (member.created, member.name))
         self._members[key] = (touched, members)
         return members
+
+    def needed(self, key: GroupKey, *, but: Collection[str]) -> int:
+        """How many of the pods `but` (UIDs) have to run so that minCount members do; 0 for what is no gang."""
+        group = self.group(key)
+        gang = group.spec.scheduling_policy.gang if group is not None else None
+        if gang is None:
+            return 0
+        bound = sum(member.node is not None and member.uid not in but for member in self.members(key))
+        return max(0, gang.min_count - bound)
+
+    def evicts(self, key: GroupKey) -> bool:
+        """Whether anybody may go for the group."""
+        group = self.group(key)
+        try:
+            return group is not None and preemption_policy(group, self._tables.priority_classes) != "Never"
+        except UnknownPriorityClass:
+            return False
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone: do not keep its members."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from api.plans import Victim
+from api.plans import Victim, VictimPod
 from extender.plans import ActivePlan
 from extender.roster import Roster
 
-__all__ = ["difference"]
+__all__ = ["difference", "protected"]
 
 
 def difference(plan: ActivePlan, roster: Roster) -> str:
@@ -15,6 +15,8 @@ def difference(plan: ActivePlan, roster: Roster) -> str:
     Room is checked on every look at a plan (`gangs.assess`), not only here.
     """
     members = {member.uid: member for member in roster.members(plan.group)}
+    if changed := _group_changed(plan, roster):
+        return changed
     for uid, planned in plan.members.items():
         member = members.get(uid)
         if member is None:
@@ -33,14 +35,33 @@ def difference(plan: ActivePlan, roster: Roster) -> str:
     return ""
 
 
+def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
+    """Why a victim that still runs may not go any longer, whatever has gone before it; empty if it may."""
+    if not roster.is_evictable(pod.uid):
+        return ""
+    priority = roster.unit_priority(pod.uid)
+    if priority is None or priority >= plan.spec.preemptor.priority:
+        return f"pod {pod.namespace}/{pod.name} has no lower priority any longer"
+    return ""
+
+
+def _group_changed(plan: ActivePlan, roster: Roster) -> str:
+    if roster.group_priority(plan.group) != plan.spec.preemptor.priority:
+        return "the PodGroup has another priority now"
+    if plan.spec.victims and not roster.evicts(plan.group):
+        return "nobody may go for the PodGroup any longer"
+    if (needed := roster.needed(plan.group, but=plan.members)) != len(plan.members):
+        return f"{needed} planned pods are needed now, not {len(plan.members)}"
+    return ""
+
+
 def _victim_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
     for pod in victim.pods:
         claim = roster.staying(pod.uid)
         if claim is None or claim.node != pod.node:
             return f"pod {pod.namespace}/{pod.name} is not running on {pod.node} any longer"
-        priority = roster.unit_priority(pod.uid)
-        if priority is None or priority >= plan.spec.preemptor.priority:
-            return f"pod {pod.namespace}/{pod.name} has no lower priority any longer"
+        if priority := protected(plan, pod, roster):
+            return priority
     if victim.kind == "PodGroup":
         whole = roster.staying_members((victim.namespace, victim.name))
         if whole != {pod.uid for pod in victim.pods}:

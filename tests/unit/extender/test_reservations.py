@@ -99,6 +99,22 @@ def test_release_ends_everything_a_group_held() -> None:
     assert len(ledger) == 0
 
 
+def test_a_pod_that_changes_sides_has_one_claim() -> None:
+    """Its label names another gang now: whichever reservation ends first, the other's is neither lost nor left over."""
+    for first, second in ((GANG, OTHER), (OTHER, GANG)):
+        ledger = ledger_with(
+            Reservation(GANG, 100, {"m": Claim("n1", {"cpu": 1})}, {"v": Claim("n1", {"cpu": 7})}),
+            Reservation(OTHER, 50, {"m": Claim("n2", {"cpu": 2})}, {"v": Claim("n1", {"cpu": 7})}),
+        )
+        assert ledger.nodes == ["n2"]
+        ledger.release(first)
+        assert ledger.claimed("n2", "cpu", at_least=0) == (2 if first == GANG else 0)
+        assert ledger.leaving("n1", "cpu") == (7 if first == GANG else 0)
+        ledger.release(second)
+        assert ledger.nodes == []
+        assert ledger.leaving("n1", "cpu") == 0
+
+
 @given(
     st.lists(
         st.tuples(
