@@ -79,7 +79,7 @@ class Planner:
         self._nudge = asyncio.Event()
         self.resumed = False
         self._refusals = Refusals()
-        self._counted = 0.0
+        self._ticked = 0.0
         self.now: Callable[[], float] = time.monotonic
         self.ready: Callable[[], bool] = lambda: True
         """Whether the mirror may be trusted: without it nothing is decided and nobody evicted."""
@@ -137,12 +137,13 @@ class Planner:
         for key in basic:
             await self._hands.waker.wake(key, "Basic", "the pod group is not a gang")
         for gang in list(self._gangs):
-            await self._guarded(gang, self._look_at(gang))
+            if gang.plan is not None:
+                await self._guarded(gang, self._advance(gang, gang.plan))
+            elif self._gangs.settle(gang):
+                await self._guarded(gang, self._runs(gang))
         await self._hands.waker.retry()
-        await self._let_go()
-        self._count()
-        if self._refusals.expire(self.now()):
-            self._gangs.decide_anew()
+        if self.now() >= self._ticked + TICK_SECONDS:
+            await self._tick()
         due = self._gangs.to_plan(self.now()) if self.ready() else []
         if due:
             await self._guarded(due[0], self._plan(due[0]))
@@ -156,12 +157,18 @@ class Planner:
             log.exception("a gang is passed over for now", group=gang.key)
             gang.backoff.failed(self.now())
 
-    async def _look_at(self, gang: Gang) -> None:
-        if gang.plan is not None:
-            await self._advance(gang, gang.plan)
-        elif self._gangs.settle(gang):
-            await self._hands.reporter.scheduled(gang.key)
-            await self._hands.waker.wake(gang.key, "Bound", "the pod group runs")
+    async def _runs(self, gang: Gang) -> None:
+        """minCount members are bound."""
+        await self._hands.reporter.scheduled(gang.key)
+        await self._hands.waker.wake(gang.key, "Bound", "the pod group runs")
+
+    async def _tick(self) -> None:
+        """What looks at every gang, or waits for the clock alone."""
+        self._ticked = self.now()
+        self._count()
+        await self._let_go()
+        if self._refusals.expire(self.now()):
+            self._gangs.decide_anew()
 
     async def _let_go(self) -> None:
         """Wake whom filter turned down and would let pass by now, though nothing that has ended speaks for them.
@@ -175,9 +182,6 @@ class Planner:
                 await self._hands.waker.wake(key, "Released", "nothing holds it back any longer")
 
     def _count(self) -> None:
-        if self.now() < self._counted + TICK_SECONDS:
-            return
-        self._counted = self.now()
         phases = Counter(gang.phase for gang in self._gangs)
         for phase in get_args(GangPhase):
             GANGS.labels(phase).set(phases[phase])

@@ -151,6 +151,10 @@ class Waker:
     async def _write(self, wakes: Iterable[Wake]) -> None:
         """Write every pod its condition; a serial makes each one a change, for only a change wakes."""
         self._serial += 1
+        wakes = list(wakes)
+        # A later word on a pod is the last one: no nomination of a plan that has ended is written after it.
+        said = {wake.uid for wake in wakes}
+        self._missed = [wake for wake in self._missed if wake.uid not in said]
         slots = asyncio.Semaphore(AT_ONCE)
 
         async def one(wake: Wake) -> None:

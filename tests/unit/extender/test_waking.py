@@ -70,6 +70,7 @@ async def test_pods_held_while_the_mirror_was_stale_are_woken(minimum: int) -> N
         await stage.settle()
         assert stage.api.woken == [], "it would be turned down again"
         stage.silence(0)
+        stage.clock += 1
         await stage.settle()
         assert stage.api.woken == ["late"]
         assert stage.filter(late, "n1") == ["n1"]
@@ -83,8 +84,25 @@ async def test_a_group_that_comes_back_as_basic_between_two_looks() -> None:
         stage.add(lone)
         assert stage.filter(lone, "n0") == []
         stage.add(gang(minimum=0))
+        stage.clock += 1
         await stage.settle()
         assert stage.api.woken == ["lone"]
+
+
+async def test_a_nomination_that_could_not_be_written_is_not_written_once_its_plan_has_ended() -> None:
+    async with staged(node("n0"), gang(minimum=1), member("m0")) as stage:
+        stage.service.writer._sender._attempts = 1
+        stage.api.refuse = lambda method, path: ApiError(503, "Away", "x", 0) if "/m0/" in path else None
+        stage.filter(member("m0"), "n0")
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        stage.filter(member("m0"), "n0")
+        stage.delete(gang())
+        await stage.settle()
+        stage.api.refuse = lambda _method, _path: None
+        await stage.settle()
+        assert stage.api.nominated == {}
+        assert stage.api.woken == ["m0"]
 
 
 async def test_a_wake_that_was_refused_is_tried_again_on_a_quiet_cluster() -> None:
