@@ -13,7 +13,6 @@ __all__ = [
     "List",
     "ListMeta",
     "ObjectMeta",
-    "OwnerReference",
     "Struct",
 ]
 
