@@ -60,7 +60,7 @@ def _identifier(line: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 (byte {error.start + 1})") from None
     except msgspec.ValidationError as error:
-        raise explain(error, msgspec.json.decode(line), Identified) from None
+        raise _explained(error, line, Identified) from None
     except msgspec.DecodeError as error:
         raise InputError(f"is not JSON: {error}") from None
     if raw is msgspec.UNSET:
@@ -71,11 +71,20 @@ def _identifier(line: bytes) -> Any:
     return msgspec.json.decode(text, type=str) if text.startswith(b'"') else raw
 
 
+def _explained(error: msgspec.ValidationError, line: bytes, expected: type[msgspec.Struct]) -> Exception:
+    """What is wrong with a field; or with the line, which was found to be of the wrong type before its end was seen."""
+    try:
+        document = msgspec.json.decode(line)
+    except msgspec.DecodeError as malformed:
+        return InputError(f"is not JSON: {malformed}")
+    return explain(error, document, expected)
+
+
 def _plan(line: bytes) -> dict[str, Any]:
     try:
         request = msgspec.json.decode(line, type=Request)
     except msgspec.ValidationError as error:
-        raise explain(error, msgspec.json.decode(line), Request) from None
+        raise _explained(error, line, Request) from None
     objects = Objects()
     for index, raw in enumerate(request.objects):
         objects.add(JsonDocument(raw), f"objects[{index}]")

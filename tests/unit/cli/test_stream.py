@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cli import offline, stream
@@ -201,6 +201,7 @@ def test_any_value_in_a_field(name: str, value: object) -> None:
 
 
 @given(st.integers(0, len(line()) - 1), st.binary(max_size=4))
+@example(0, b" ")
 def test_any_damage(at: int, damage: bytes) -> None:
     raw = line()
     _, (answer,) = answers(raw[:at] + damage + raw[at + len(damage) :])
