@@ -23,7 +23,7 @@ $(VENV)/.installed: requirements/dev.txt
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(NATIVE)
 	@echo "compiling the kernels"
 	@rm -f native/*.c native/*.so  # a changed .pxd changes the layout that the others were compiled for
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
 
 build: $(VENV)/.built ## Make .venv with the command .venv/bin/reprieve, the kernels compiled
