@@ -6,6 +6,7 @@ Nothing here waits or writes: `planner` calls, acts, and comes back with what ha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -197,7 +198,7 @@ def assess(
         return Ending("Aborted", "TurnedDown", turned_down)
     if now >= plan.deadline:
         return Ending("Expired", "DeadlineExceeded", "the plan was not carried out in time")
-    if taken := room_taken(plan, members, roster, ledger):
+    if taken := room_taken(plan, roster, ledger):
         return Ending("Aborted", "RoomTaken", taken)
     return None
 
@@ -213,14 +214,9 @@ def _turned_down(plan: ActivePlan, members: dict[str, MemberView], roster: Roste
     return ""
 
 
-def room_taken(plan: ActivePlan, members: dict[str, MemberView], roster: Roster, ledger: Ledger) -> str:
+def room_taken(plan: ActivePlan, roster: Roster, ledger: Ledger) -> str:
     """Why the unbound members no longer fit where they are planned, victims counted as gone; empty if they do."""
-    needs: dict[tuple[str, str], int] = {}
-    for uid, planned in plan.members.items():
-        if members[uid].node is None:
-            for resource, amount in planned.requests.items():
-                needs[planned.node, resource] = needs.get((planned.node, resource), 0) + amount
-    for (node, resource), amount in sorted(needs.items()):
+    for (node, resource), amount in sorted(_needs(plan, roster).items()):
         if not roster.has_node(node):
             return f"node {node} is gone"
         others = ledger.claimed(node, resource, but=plan.group)
@@ -232,13 +228,16 @@ def room_taken(plan: ActivePlan, members: dict[str, MemberView], roster: Roster,
 
 def is_free(plan: ActivePlan, roster: Roster, ledger: Ledger) -> bool:
     """Whether the room is free now, terminating pods counted as still there."""
-    needs: dict[tuple[str, str], int] = {}
-    bound = {member.uid for member in roster.members(plan.group) if member.node is not None}
-    for uid, planned in plan.members.items():
-        for resource, amount in planned.requests.items() if uid not in bound else ():
-            needs[planned.node, resource] = needs.get((planned.node, resource), 0) + amount
     return all(
         amount <= 0
         or amount <= roster.free_now(node, resource) - ledger.claimed(node, resource, but=plan.group)
-        for (node, resource), amount in needs.items()
+        for (node, resource), amount in _needs(plan, roster).items()
     )
+
+
+def _needs(plan: ActivePlan, roster: Roster) -> Counter[tuple[str, str]]:
+    """What the unbound members need, by (node, resource)."""
+    needs: Counter[tuple[str, str]] = Counter()
+    for member in roster.waiting(plan).values():
+        needs.update({(member.node, resource): amount for resource, amount in member.requests.items()})
+    return needs

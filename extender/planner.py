@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 import structlog
 
@@ -246,8 +246,7 @@ class Planner:
         await self._advance(gang, plan)
 
     def _hold(self, plan: ActivePlan) -> None:
-        bound = {member.uid for member in self._roster.members(plan.group) if member.node is not None}
-        claims = {uid: Claim(m.node, m.requests) for uid, m in plan.members.items() if uid not in bound}
+        claims = {uid: Claim(m.node, m.requests) for uid, m in self._roster.waiting(plan).items()}
         victims = {uid: claim for uid in plan.victims if (claim := self._roster.staying(uid)) is not None}
         self._ledger.hold(Reservation(plan.group, plan.spec.preemptor.priority, claims, victims))
 
@@ -269,9 +268,8 @@ class Planner:
         if gang.plan is plan and plan.phase == "Evicting" and not plan.evicted and self.ready():
             self._start_evicting(gang, plan)
 
-    async def _enter(self, gang: Gang, plan: ActivePlan, phase: GangPhase) -> None:
+    async def _enter(self, gang: Gang, plan: ActivePlan, phase: Literal["Evicting", "Ready"]) -> None:
         """The next phase, written before anything is done in it."""
-        assert phase in ("Evicting", "Ready")  # noqa: S101 - narrows the type
         try:
             await self._hands.store.advance(plan, phase)
         except PlanNotStoredError as error:

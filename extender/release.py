@@ -140,12 +140,10 @@ class Waker:
         await self._write(missed)
 
     def _members(self, plan: ActivePlan, *, nominate: bool) -> list[Wake]:
-        bound = {member.uid for member in self._roster.members(plan.group) if member.node is not None}
         text = f"its room is free (plan {plan.name})"
         return [
             Wake(uid, plan.namespace, member.name, "Ready", text, member.node if nominate else None)
-            for uid, member in plan.members.items()
-            if uid not in bound
+            for uid, member in self._roster.waiting(plan).items()
         ]
 
     async def _write(self, wakes: Iterable[Wake]) -> None:

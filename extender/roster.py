@@ -131,10 +131,15 @@ class Roster:
             np.count_nonzero((pods.node.array[rows] >= 0) & (pods.flags.array[rows] & TERMINATING == 0))
         )
 
+    def waiting(self, plan: ActivePlan) -> dict[str, Member]:
+        """The planned members that are not bound, by UID."""
+        bound = {member.uid for member in self.members(plan.group) if member.node is not None}
+        return {uid: member for uid, member in plan.members.items() if uid not in bound}
+
     def unscheduled_message(self, uid: str) -> str:
         """Why the scheduler last turned the group's member down; empty if it has not."""
-        row = self._tables.pod(uid)
-        status = self._tables.view(row).status if row is not None else None
+        view = self._view(uid)
+        status = view.status if view is not None else None
         condition = status.scheduled if status is not None else None
         return condition.message if condition is not None and condition.status == "False" else ""
 
@@ -172,8 +177,7 @@ class Roster:
 
     def leaving(self, uid: str) -> str | None:
         """The node of a bound pod that is terminating; None if it is no such pod."""
-        row = self._tables.pod(uid)
-        view = self._tables.view(row) if row is not None else None
+        view = self._view(uid)
         return view.node if view is not None and view.flags & TERMINATING else None
 
     def is_evictable(self, uid: str) -> bool:
@@ -188,33 +192,35 @@ class Roster:
 
     def unit_priority(self, uid: str) -> int | None:
         """The priority at which the pod may be evicted: its group's, if it has one; None if that is not known."""
-        row = self._tables.pod(uid)
-        if row is None:
+        view = self._view(uid)
+        if view is None:
             return None
-        view = self._tables.view(row)
         if view.group is not None and self.group(view.group) is not None:
             return self.group_priority(view.group)
         return view.priority
 
     def all_mode_group(self, uid: str) -> GroupKey | None:
         """The pod's group, if that goes whole or not at all."""
-        row = self._tables.pod(uid)
-        key = self._tables.view(row).group if row is not None else None
+        view = self._view(uid)
+        key = view.group if view is not None else None
         group = self.group(key) if key is not None else None
         mode = group.spec.disruption_mode if group is not None else None
         return key if mode is not None and mode.all is not None else None
 
     def refusal(self, uid: str, node: str) -> str | None:
         """Why the node would not take the pod, room aside; None if it would."""
-        pod, row = self._tables.pod(uid), self._tables.nodes.find(node)
+        view, row = self._view(uid), self._tables.nodes.find(node)
         shape = self._tables.nodes.shapes[row] if row is not None else None
-        if pod is None or shape is None:
+        if view is None or shape is None:
             return "it is gone"
-        return admits(self._tables.view(pod).pod_class, shape, node)
+        return admits(view.pod_class, shape, node)
+
+    def _view(self, uid: str) -> PodView | None:
+        row = self._tables.pod(uid)
+        return self._tables.view(row) if row is not None else None
 
     def _staying(self, uid: str) -> PodView | None:
-        row = self._tables.pod(uid)
-        view = self._tables.view(row) if row is not None else None
+        view = self._view(uid)
         return view if view is not None and view.node is not None and not view.flags & TERMINATING else None
 
     # ---- nodes

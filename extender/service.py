@@ -43,7 +43,6 @@ class Service:
     def __init__(self, configuration: Configuration, client: ApiClient, executor: ThreadPoolExecutor) -> None:
         planning = configuration.planning
         loop_time = asyncio.get_running_loop().time
-        self._configuration = configuration
         self._max_age = planning.max_watch_age_seconds
         self.mirror = Mirror(client)
         self.writer = Writer(client)
@@ -62,7 +61,6 @@ class Service:
         self.planner = Planner(self.mirror, roster, gangs, self._ledger, hands, executor, bounds)
         self.planner.now = loop_time
         self.planner.ready = self.is_ready
-        self._roster = roster
         self.world = LiveWorld(roster, gangs, self._waker, reporter, self.is_ready, self.planner.nudge)
         self.world.now = loop_time
         self.verbs = Verbs(self.world, self._ledger)

@@ -9,6 +9,7 @@ from api.core import Pod
 from extender.events import Reporter
 from extender.gangs import TURNED_DOWN_SECONDS, Gangs
 from extender.metrics import PARKED
+from extender.plans import ActivePlan
 from extender.release import Waker
 from extender.roster import Roster, group_of
 from extender.verbs import Hold, Offer, PodView
@@ -63,11 +64,9 @@ class LiveWorld:
 
     def offered(self, pod: Pod, *, among: bool) -> None:
         """Note what the scheduler does with its chance: to bind the pod, or to find its node unfit again and again."""
-        key = group_of(pod)
-        gang = self._gangs.get(key) if key is not None else None
-        if gang is None or gang.plan is None:
+        plan, uid = self._plan_of(pod), pod.metadata.uid
+        if plan is None:
             return
-        plan, uid = gang.plan, pod.metadata.uid
         if among:
             message = next((c.message for c in pod.status.conditions or [] if c.type == "PodScheduled"), "")
             plan.offered.setdefault(uid, (self.now(), message))
@@ -108,13 +107,18 @@ class LiveWorld:
     def preempt_called(self, pod: Pod) -> None:
         """The scheduler wants to preempt for a pod of a gang: it did not take what filter offered it, if it did."""
         PARKED.inc()
-        key = group_of(pod)
-        gang = self._gangs.get(key) if key is not None else None
-        if gang is not None and gang.plan is not None and pod.metadata.uid in gang.plan.offered:
-            gang.plan.turned_down = f"the scheduler found no room for pod {pod.metadata.name} on its node"
+        plan = self._plan_of(pod)
+        if plan is not None and pod.metadata.uid in plan.offered:
+            plan.turned_down = f"the scheduler found no room for pod {pod.metadata.name} on its node"
             self._nudge()
 
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
         """Every node that the scheduler offered was struck out (reason per node)."""
         PARKED.inc()
         self._reporter.nothing_to_evict(pod, list(reasons.values()))
+
+    def _plan_of(self, pod: Pod) -> ActivePlan | None:
+        """The plan that is being carried out for the pod's gang."""
+        key = group_of(pod)
+        gang = self._gangs.get(key) if key is not None else None
+        return gang.plan if gang is not None else None
