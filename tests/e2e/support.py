@@ -220,6 +220,13 @@ class Sandbox:
         self.wait_running(*created)
         return created
 
+    def full_nodes(self, count: int) -> list[str]:
+        """Nodes of one CPU, each taken by a pod of priority 10: low-K-0 on node K."""
+        nodes = self.nodes(count, cpu="1")
+        for number, node in enumerate(nodes):
+            self.filler(f"low-{number}", node, 1)
+        return nodes
+
     def get_pod(self, name: str) -> Json | None:
         """The pod, or None."""
         return self.client.find("v1", "Pod", name, self.namespace)

@@ -9,11 +9,6 @@ from tests.e2e.conftest import PlaneFactory, SandboxFactory
 from tests.e2e.support import Sandbox, wait_for
 
 
-def full_nodes(sandbox: Sandbox, count: int) -> None:
-    for number, node in enumerate(sandbox.nodes(count, cpu="1")):
-        sandbox.filler(f"low-{number}", node, 1)
-
-
 @pytest.mark.parametrize("place", ["evict.before_first", "evict.between", "plan.committed", "plan.ready"])
 def test_killed_at_any_place_the_next_process_goes_on(
     planes: PlaneFactory, sandboxes: SandboxFactory, place: str
@@ -21,7 +16,7 @@ def test_killed_at_any_place_the_next_process_goes_on(
     """Done 7: after the restart every victim is evicted once, and the gang is bound."""
     plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": f"{place}=kill"})
     sandbox = sandboxes(plane)
-    full_nodes(sandbox, 3)
+    sandbox.full_nodes(3)
     members = sandbox.gang("hero", 3, priority=100)
     plane.reprieve.wait(30)
     written = sandbox.plans("hero")
@@ -37,7 +32,7 @@ def test_a_member_deleted_between_plan_and_eviction(planes: PlaneFactory, sandbo
     """Done 7: nobody is evicted for a gang that is no longer whole."""
     plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": "evict.before_first=kill"})
     sandbox = sandboxes(plane)
-    full_nodes(sandbox, 2)
+    sandbox.full_nodes(2)
     members = sandbox.gang("hero", 2, priority=100)
     plane.reprieve.wait(30)
     sandbox.delete_pod(members[0])
@@ -52,7 +47,7 @@ def test_a_member_deleted_while_the_evictor_waits(planes: PlaneFactory, sandboxe
     """Done 7, without a crash: the last look before the first eviction sees it."""
     plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": "evict.before_first=3s"})
     sandbox = sandboxes(plane)
-    full_nodes(sandbox, 2)
+    sandbox.full_nodes(2)
     members = sandbox.gang("hero", 2, priority=100)
     sandbox.wait_plan("hero", "Evicting")
     sandbox.delete_pod(members[1])
@@ -67,7 +62,7 @@ def test_a_late_mirror_and_a_late_planner(
     """Done 9: every wake-up comes late, and still comes."""
     plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": delay})
     sandbox = sandboxes(plane)
-    full_nodes(sandbox, 2)
+    sandbox.full_nodes(2)
     members = sandbox.gang("hero", 2, priority=100)
     sandbox.wait_bound(*members, seconds=60)
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
@@ -80,7 +75,7 @@ def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
     """Done 11."""
     plane = planes(reprieve=True)
     sandbox = sandboxes(plane)
-    full_nodes(sandbox, 1)
+    sandbox.full_nodes(1)
     if how == "stopped":
         plane.reprieve.stop()
     else:
@@ -110,7 +105,7 @@ def test_a_plan_that_the_scheduler_turns_down_evicts_no_more(
 ) -> None:
     """Bindings are refused: the plan ends, nobody else goes, and the gang is bound once they are allowed."""
     sandbox = sandboxes(planes(reprieve=True))
-    full_nodes(sandbox, 2)
+    sandbox.full_nodes(2)
     forbid_bindings(sandbox)
     members = sandbox.gang("hero", 1, priority=100)
     sandbox.wait_plan("hero", "Aborted")

@@ -15,17 +15,9 @@ QUIET_SECONDS = 60
 """How long nobody may be evicted for a gang that fits nowhere."""
 
 
-def full_nodes(sandbox: Sandbox, count: int) -> list[str]:
-    """Nodes of one CPU, each taken by a pod of priority 10: low-K-0 on node K."""
-    nodes = sandbox.nodes(count, cpu="1")
-    for number, node in enumerate(nodes):
-        sandbox.filler(f"low-{number}", node, 1)
-    return nodes
-
-
 def test_a_gang_of_three_takes_three_full_nodes(sandbox: Sandbox) -> None:
     """Done 1: exactly the needed victims go, and the gang is bound whole."""
-    nodes = full_nodes(sandbox, 3)
+    nodes = sandbox.full_nodes(3)
     spare = sandbox.filler("spare", sandbox.node("spare", cpu="500m"), 1, cpu="500m")
     members = sandbox.gang("hero", 3, priority=100)
     start = time.monotonic()
@@ -45,7 +37,7 @@ def test_a_gang_of_three_takes_three_full_nodes(sandbox: Sandbox) -> None:
 
 def test_victims_are_told_by_whom(sandbox: Sandbox) -> None:
     """Each victim has an event that names preemptor and plan; a nomination is written once."""
-    full_nodes(sandbox, 2)
+    sandbox.full_nodes(2)
     members = sandbox.gang("hero", 2, priority=100)
     sandbox.wait_bound(*members)
     plan = sandbox.wait_plan("hero", "Bound")["metadata"]["name"]
@@ -62,7 +54,7 @@ def test_victims_are_told_by_whom(sandbox: Sandbox) -> None:
 
 def test_a_gang_of_four_there_evicts_nobody(sandbox: Sandbox, tmp_path: Path) -> None:
     """Done 2: a minute of nothing, and the PodGroup and the command name the constraint."""
-    full_nodes(sandbox, 3)
+    sandbox.full_nodes(3)
     members = sandbox.gang("hero", 4, priority=100)
     said = sandbox.wait_condition("PodGroup", "hero", "PodGroupInitiallyScheduled", "False")
     assert said["reason"] == "Unschedulable"
@@ -118,12 +110,16 @@ def planned_offline(sandbox: Sandbox, group: str, folder: Path) -> subprocess.Co
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def group_on_two_full_nodes(sandbox: Sandbox, mode: str) -> None:
+    """PodGroup victims of priority 10: v-0-0 and v-1-0, one on each node."""
+    sandbox.group("victims", min_count=2, priority=10, mode=mode)
+    for number, node in enumerate(sandbox.nodes(2, cpu="1")):
+        sandbox.filler(f"v-{number}", node, 1, group="victims")
+
+
 def test_a_group_in_all_mode_goes_whole(sandbox: Sandbox) -> None:
     """Done 4: one node's pod would do, but the group runs on two."""
-    nodes = sandbox.nodes(2, cpu="1")
-    sandbox.group("victims", min_count=2, priority=10, mode="all")
-    for number, node in enumerate(nodes):
-        sandbox.filler(f"v-{number}", node, 1, group="victims")
+    group_on_two_full_nodes(sandbox, "all")
     members = sandbox.gang("hero", 1, priority=100)
     sandbox.wait_bound(*members)
     sandbox.wait_gone("v-0-0", "v-1-0")
@@ -136,10 +132,7 @@ def test_a_group_in_all_mode_goes_whole(sandbox: Sandbox) -> None:
 
 def test_a_group_in_single_mode_loses_one_pod(sandbox: Sandbox) -> None:
     """Done 4, the other half."""
-    nodes = sandbox.nodes(2, cpu="1")
-    sandbox.group("victims", min_count=2, priority=10, mode="single")
-    for number, node in enumerate(nodes):
-        sandbox.filler(f"v-{number}", node, 1, group="victims")
+    group_on_two_full_nodes(sandbox, "single")
     members = sandbox.gang("hero", 1, priority=100)
     sandbox.wait_bound(*members)
     assert len(sandbox.history.evictions()) == 1
@@ -268,7 +261,7 @@ def test_two_gangs_in_order_of_creation(sandbox: Sandbox) -> None:
 
 def test_a_gang_that_needs_a_filter_we_lack_is_blocked(sandbox: Sandbox) -> None:
     """Done 12: host ports are not modelled; nobody is evicted, event and plan say which filter."""
-    full_nodes(sandbox, 2)
+    sandbox.full_nodes(2)
     sandbox.group("hero", min_count=2, priority=100)
     for number in range(2):
         body = sandbox.pod_body(f"hero-{number}", priority=100, group="hero")
@@ -326,7 +319,7 @@ def test_a_later_member_joins_when_the_gang_runs(sandbox: Sandbox) -> None:
 
 def test_never_waits_for_room(sandbox: Sandbox) -> None:
     """preemptionPolicy Never evicts nobody, and is bound when room comes."""
-    full_nodes(sandbox, 1)
+    sandbox.full_nodes(1)
     sandbox.group("hero", min_count=1, priority=100, preemptionPolicy="Never")
     sandbox.pod("hero-0", priority=100, group="hero")
     sandbox.wait_condition("PodGroup", "hero", "PodGroupInitiallyScheduled", "False")
