@@ -1,0 +1,141 @@
+"""What the quota search is given and what it answers: who wants quota, whose it may take, and whose it took.
+
+Nodes are the ClusterQueues, then the Cohorts, each by name. An FR is a pair of flavor and resource. Amounts are in
+canonical units (cpu in thousandths, everything else whole), times in microseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "ANY",
+    "COHORT_WITHIN_QUOTA",
+    "FAIR_SHARING",
+    "FINAL_SHARE",
+    "INITIAL_SHARE",
+    "IN_CLUSTER_QUEUE",
+    "LOWER_OR_NEWER",
+    "LOWER_PRIORITY",
+    "NEVER",
+    "NO_CANDIDATES",
+    "PREEMPT",
+    "PUT_BACK",
+    "QUEUE_WITHIN_NOMINAL",
+    "RECLAIM",
+    "RECLAMATION",
+    "SHARE_REFUSED",
+    "TAKEN",
+    "TIME_BASED",
+    "UNLIMITED",
+    "UNSET",
+    "WHILE_BORROWING",
+    "WOULD_BORROW",
+    "Ask",
+    "Found",
+    "Quotas",
+]
+
+UNLIMITED: Final = 2**63 - 1
+"""A quota that does not fit 64 bits: whatever is taken of it, it stays."""
+UNSET: Final = -1
+"""No borrowing or lending limit."""
+
+NEVER: Final = 0
+LOWER_PRIORITY: Final = 1
+LOWER_OR_NEWER: Final = 2
+ANY: Final = 3
+"""Preemption policies; LOWER_OR_NEWER is LowerOrNewerEqualPriority."""
+
+IN_CLUSTER_QUEUE: Final = 0
+TIME_BASED: Final = 1
+RECLAMATION: Final = 2
+WHILE_BORROWING: Final = 3
+FAIR_SHARING: Final = 4
+"""Reasons of a target."""
+
+NO_CANDIDATES: Final = 0
+PREEMPT: Final = 1
+RECLAIM: Final = 2
+"""What a simulated preemption says: nobody may go; somebody of the own ClusterQueue must; only others must."""
+
+FINAL_SHARE: Final = 0
+INITIAL_SHARE: Final = 1
+"""Fair sharing strategies: LessThanOrEqualToFinalShare, LessThanInitialShare."""
+
+TAKEN: Final = 0
+PUT_BACK: Final = 1
+QUEUE_WITHIN_NOMINAL: Final = 2
+COHORT_WITHIN_QUOTA: Final = 3
+WOULD_BORROW: Final = 4
+SHARE_REFUSED: Final = 5
+"""What became of a candidate."""
+
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+Flags = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """The tree of N ClusterQueues and Cohorts, and the quota of each for F flavor-resources."""
+
+    parent: Int32s
+    """[N], -1 for a root. No cycles."""
+    queues: int
+    """Nodes below this are ClusterQueues, the others Cohorts."""
+
+    defined: Flags
+    """[N, F], 1 where the node's own spec names the FR."""
+    nominal: Int64s
+    borrowing_limit: Int64s
+    lending_limit: Int64s
+    """[N, F], 0 or more; UNSET where there is no limit."""
+
+    resource: Int32s
+    """[F], the resource of the FR."""
+    weight: NDArray[np.float64]
+    """[N], the weight in fair sharing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a workload wants of its ClusterQueue, and whom that ClusterQueue lets it preempt."""
+
+    queue: int
+    priority: int
+    queued: int
+    """Its queue timestamp."""
+    now: int
+
+    within: int
+    """withinClusterQueue: NEVER, LOWER_PRIORITY or LOWER_OR_NEWER."""
+    reclaim: int
+    """reclaimWithinCohort: NEVER, LOWER_PRIORITY or ANY."""
+    borrow: bool
+    """Whether borrowWithinCohort.policy is other than Never (KEP-1337)."""
+    threshold: int | None
+    """borrowWithinCohort.maxPriorityThreshold."""
+    min_admit: int | None
+    """withinClusterQueueConfig.minAdmitDuration (KEP-8522)."""
+
+    frs: tuple[int, ...]
+    """The FRs that it wants some of, each once."""
+    amounts: tuple[int, ...]
+    """As many; more than zero."""
+    contested: tuple[bool, ...]
+    """As many: those that it gets only by preemption."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who must go. No targets: it cannot be done."""
+
+    targets: list[tuple[object, int]]
+    """Holder and reason."""
+    trace: list[tuple[int, bool, object, int]]
+    """Number of the attempt, whether it may borrow, holder, what became of it; in the order in which it happened."""
