@@ -8,7 +8,8 @@ import msgspec
 
 from api.groups import API_VERSION
 from api.plans import PreemptionPlanSpec
-from cli.objects import InputError, Objects
+from cli.documents import InputError
+from cli.objects import Objects
 from cluster.snapshot import Snapshot
 from extender.decision import DecisionError, decide_group, decide_pod
 from extender.naming import plan_name

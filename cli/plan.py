@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
-import msgspec
-import yaml
 
 from api.plans import Outcome
-from cli.objects import STDIN, InputError, Objects, read_file
+from cli.documents import InputError, read_file
+from cli.lines import answer_file
+from cli.objects import Objects
 from cli.offline import decide, plain
-from cli.render import render, show
-from cli.stream import run
+from cli.output import BAD_INPUT, formatted, show
+from cli.render import render
+from cli.stream import plan_line
 
 __all__ = ["plan"]
 
 NOT_PLACED: Final = 3
-BAD_INPUT: Final = 2
 PLACED: Final[frozenset[Outcome]] = frozenset({"Fits", "Preempts"})
 
 EPILOG: Final = """\b
@@ -68,7 +66,7 @@ def plan(
     if stream is not None:
         if paths or preemptor or pod or output:
             raise click.UsageError("--jsonl takes no other option: the lines say what to plan for")
-        context.exit(_stream(stream))
+        context.exit(0 if answer_file(stream, plan_line) else BAD_INPUT)
     if not paths or not preemptor:
         raise click.UsageError("-f FILE and --for NAMESPACE/NAME are needed (or --jsonl FILE)")
     try:
@@ -84,32 +82,8 @@ def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, output: str) -> int
         objects.add_file(read_file(path), path)
     spec, snapshot = decide(objects, preemptor, pod=pod)
     if output == "text":
-        _note_ignored(objects)
+        objects.note_ignored()
         show(render(spec, snapshot))
     else:
-        click.echo(_formatted(plain(spec), output), nl=False)
+        click.echo(formatted(plain(spec), output), nl=False)
     return 0 if spec.outcome in PLACED else NOT_PLACED
-
-
-def _formatted(data: dict[str, Any], output: str) -> str:
-    if output == "json":
-        return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
-    return yaml.dump(data, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
-
-
-def _note_ignored(objects: Objects) -> None:
-    if objects.ignored:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(objects.ignored.items()))
-        click.echo(f"Ignored, as of no matter for preemption: {kinds}", err=True)
-
-
-def _stream(path: str) -> int:
-    out = sys.stdout.buffer
-    if path == STDIN:
-        return 0 if run(sys.stdin.buffer, out) else BAD_INPUT
-    try:
-        with Path(path).open("rb") as lines:
-            return 0 if run(lines, out) else BAD_INPUT
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        click.echo(f"Error: {path}: {error.strerror}", err=True)
-        return BAD_INPUT

@@ -11,7 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.objects import InputError, JsonDocument, Objects, read_file
+from cli.documents import InputError, JsonDocument, read_file
+from cli.objects import Objects
 from cluster.snapshot import Snapshot
 
 NODE: dict[str, Any] = {

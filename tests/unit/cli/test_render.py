@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from cli.objects import JsonDocument, Objects
+from cli.documents import JsonDocument
+from cli.objects import Objects
 from cli.offline import decide
-from cli.render import MAX_SURVIVORS, MAX_VICTIMS, render, show
+from cli.output import show
+from cli.render import MAX_SURVIVORS, MAX_VICTIMS, render
 from cli.survivors import survivors
 
 ROOT = Path(__file__).parents[3]

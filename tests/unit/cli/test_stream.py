@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cli import offline, stream
-from cli.stream import run
+from cli.lines import answer_each
+from cli.stream import plan_line
 
 
 def node(name: str) -> dict[str, Any]:
@@ -56,7 +57,7 @@ GOOD: dict[str, Any] = {"id": "good", "objects": OBJECTS, "for": "d/g"}
 
 def answers(*lines: bytes) -> tuple[bool, list[dict[str, Any]]]:
     out = io.BytesIO()
-    complete = run(lines, out)
+    complete = answer_each(lines, out, plan_line)
     return complete, [json.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -159,7 +160,7 @@ def test_a_missing_class_is_named() -> None:
 @pytest.mark.parametrize("number", [b"0", b"-7", b"1.50", b"1e999", b"9" * 400])
 def test_numbers_come_back_digit_for_digit(number: bytes) -> None:
     out = io.BytesIO()
-    assert run([line().replace(b'"good"', number)], out)
+    assert answer_each([line().replace(b'"good"', number)], out, plan_line)
     assert out.getvalue().startswith(b'{"id":' + number + b",")
 
 

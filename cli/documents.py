@@ -1,0 +1,247 @@
+"""Objects from files and lines: JSON or YAML, Lists, several documents, as kubectl prints and takes them."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
+
+import click
+import msgspec
+
+from api.meta import Struct
+from api.validation import FieldError, convert, explain
+from api.yaml import Json, YamlError, documents
+
+__all__ = ["STDIN", "InputError", "JsonDocument", "Kind", "Reader", "located", "only", "read_file"]
+
+T = TypeVar("T")
+
+STDIN: Final = "-"
+DEFAULT_NAMESPACE: Final = "default"
+MAX_LIST_DEPTH: Final = 8
+PEEK: Final = 1024
+"""How much of a file tells whether it is JSON."""
+
+
+class InputError(ValueError):
+    """Bad input; the message names file, document, object and field as far as they are known."""
+
+
+class Kind(NamedTuple):
+    """How objects of one kind are read and checked."""
+
+    struct: type[Any]
+    namespaced: bool
+    check: Callable[[Any], None] = lambda _: None
+
+
+class Name(Struct):
+    """What of its metadata names an object."""
+
+    name: str = ""
+    namespace: str = ""
+
+
+class Header(Struct):
+    """What every object says of itself."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: Name | None = None
+
+
+class Items(Struct, Generic[T]):
+    """What every list has; Go writes an empty one as null."""
+
+    items: list[T] | None = None
+
+
+class Document(Protocol):
+    """An object that is not typed yet. What is not as it must be is a FieldError."""
+
+    def read(self, kind: type[Any]) -> Any:
+        """As that struct."""
+
+    def items(self) -> list[Document]:
+        """Of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDocument:
+    """Bytes that are known to be JSON."""
+
+    raw: msgspec.Raw | bytes
+
+    def read(self, kind: type[Any]) -> Any:
+        """As that struct, straight from the bytes."""
+        try:
+            return msgspec.json.decode(self.raw, type=kind)
+        except msgspec.ValidationError as error:
+            raise explain(error, msgspec.json.decode(self.raw), kind) from None
+
+    def items(self) -> list[Document]:
+        """Of a list, without reading them."""
+        return [JsonDocument(item) for item in self.read(Items[msgspec.Raw]).items or ()]
+
+
+@dataclass(frozen=True, slots=True)
+class YamlDocument:
+    """A document that has been read from YAML."""
+
+    value: Json
+
+    def read(self, kind: type[Any]) -> Any:
+        """As that struct."""
+        return convert(self.value, kind)
+
+    def items(self) -> list[Document]:
+        """Of a list."""
+        return [YamlDocument(item) for item in self.read(Items[Any]).items or ()]
+
+
+class Reader(ABC):
+    """Takes objects of some kinds out of documents. Every method raises InputError for what cannot be used."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]]
+    """By apiVersion and kind."""
+    matter: ClassVar[str]
+    """What objects of other kinds are of no matter for."""
+
+    def __init__(self) -> None:
+        self.ignored: Counter[str] = Counter()
+        """Objects of other kinds, by apiVersion and kind."""
+        self._places: dict[str, str] = {}
+
+    @abstractmethod
+    def keep(self, thing: Any, place: str) -> None:
+        """Store an object that was read and checked; `place` is for messages."""
+
+    def unusable(self, api_version: str, kind: str) -> str:
+        """What is wrong with objects of another kind; nothing is with those that are passed over."""
+        return ""
+
+    def add_file(self, data: bytes, source: str) -> None:
+        """Every object in a file's UTF-8 text; `source` names the file in messages."""
+        for number, document in enumerate(_parse(data, source), start=1):
+            if document is not None:
+                self.add(document, f"{source}: document {number}")
+
+    def add(self, document: Document, place: str) -> None:
+        """An object, or the objects of a list; `place` is for messages."""
+        self._add(document, place, Header(), MAX_LIST_DEPTH)
+
+    def place(self, subject: str) -> str:
+        """Where an object ("PodGroup default/a") was read, itself included; empty if it was not."""
+        return self._places.get(subject, "")
+
+    def note_ignored(self) -> None:
+        """Say on standard error what was passed over."""
+        if self.ignored:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
+            click.echo(f"Ignored, as of no matter for {self.matter}: {kinds}", err=True)
+
+    def _add(self, document: Document, place: str, default: Header, depth: int) -> None:
+        with located(place):
+            header = _header(document, default)
+        if header.kind.endswith("List"):
+            with located(place):
+                items = _items(document, depth)
+            # The elements of a PodList need not say that they are Pods; those of a List must.
+            kind = header.kind.removesuffix("List")
+            element = Header(header.api_version, kind) if kind else Header()
+            for index, item in enumerate(items):
+                self._add(item, f"{place}, items[{index}]", element, depth - 1)
+        elif reader := self.kinds.get((header.api_version, header.kind)):
+            self._take(reader, header, document, place)
+        elif problem := self.unusable(header.api_version, header.kind):
+            raise InputError(f"{place}: apiVersion: {problem}")
+        else:
+            self.ignored[f"{header.api_version} {header.kind}"] += 1
+
+    def _take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
+        meta = header.metadata or Name()
+        namespace = (meta.namespace or DEFAULT_NAMESPACE) if kind.namespaced else ""
+        key = f"{namespace}/{meta.name}" if namespace else meta.name
+        subject = f"{header.kind} {key}"
+        place = f"{place}, {subject}"
+        with located(place):
+            if not meta.name:
+                raise FieldError("metadata.name", "is missing")
+            only(self._places, subject, place, "this object is there twice, also in")
+            thing = document.read(kind.struct)
+            thing.metadata.namespace = namespace
+            thing.metadata.uid = thing.metadata.uid or f"{header.kind}/{key}"
+            kind.check(thing)
+            self.keep(thing, place)
+
+
+def only(places: dict[str, str], key: str, place: str, problem: str) -> None:
+    """Note where the key is. Raises FieldError if it is elsewhere too."""
+    other = places.setdefault(key, place)
+    if other is not place:
+        raise FieldError("", f"{problem} {other}")
+
+
+def read_file(path: str) -> bytes:
+    """A file's UTF-8 text, `-` for standard input. Raises InputError naming the file."""
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        data.decode()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from None
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _parse(data: bytes, source: str) -> Iterator[Document | None]:
+    """JSON as it is, anything else as YAML, which JSON with an error in it becomes for its better messages."""
+    if data[:PEEK].lstrip().startswith(b"{"):
+        try:
+            msgspec.json.decode(data, type=msgspec.Raw)
+        except (msgspec.DecodeError, RecursionError):
+            pass
+        else:
+            yield JsonDocument(data)
+            return
+    try:
+        for value in documents(data.decode()):
+            yield None if value is None else YamlDocument(value)
+    except YamlError as error:
+        raise InputError(f"{source}: {error}") from None
+
+
+def _header(document: Document, default: Header) -> Header:
+    header: Header = document.read(Header)
+    header.kind = header.kind or default.kind
+    header.api_version = header.api_version or default.api_version
+    for name, value in (("apiVersion", header.api_version), ("kind", header.kind)):
+        if not value:
+            raise FieldError(name, "is missing")
+    return header
+
+
+def _items(document: Document, depth: int) -> list[Document]:
+    if not depth:
+        raise FieldError("items", f"lists in lists, more than {MAX_LIST_DEPTH} deep")
+    return document.items()
+
+
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Say where it was that something was wrong."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ValueError, msgspec.DecodeError) as error:
+        raise InputError(f"{place}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{place}: is nested too deeply") from None

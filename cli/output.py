@@ -1,0 +1,87 @@
+"""How the commands answer: tables and sentences on a terminal, JSON or YAML for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+import yaml
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+__all__ = [
+    "BAD_INPUT",
+    "counted",
+    "formatted",
+    "line",
+    "plain_table",
+    "show",
+    "some",
+    "title",
+    "with_rest",
+]
+
+BAD_INPUT: Final = 2
+"""Exit status."""
+PIPE_WIDTH: Final = 100_000
+"""Lines of a pipe or a file are as long as they are; tables take no more than they need."""
+MAX_NAMES: Final = 3
+
+
+def show(answer: RenderableType) -> None:
+    """Print to standard output: coloured on a terminal, unless NO_COLOR is set, and never wrapped off it."""
+    if sys.stdout.isatty():
+        Console(highlight=False, markup=False, emoji=False).print(answer)
+        return
+    out = Console(width=PIPE_WIDTH, highlight=False, markup=False, emoji=False, no_color=True)
+    with out.capture() as capture:
+        out.print(answer)
+    # Tables fill their cells with spaces, which nobody wants in a file.
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def formatted(data: dict[str, Any], output: str) -> str:
+    """The data as text in the format `json` or `yaml`."""
+    if output == "json":
+        return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
+    return yaml.dump(data, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def title(text: str) -> RenderableType:
+    """Above a part of the answer."""
+    return Padding(Text(text, "bold"), (1, 0, 0, 0), expand=False)
+
+
+def line(text: str, style: str = "") -> RenderableType:
+    """A sentence in a part."""
+    return Padding(Text(text, style), (0, 0, 0, 2), expand=False)
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines; columns whose name starts with `>` hold numbers."""
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    for column in columns:
+        name = column.removeprefix(">")
+        table.add_column(name, justify="left" if name == column else "right", overflow="fold")
+    return table
+
+
+def with_rest(table: Table, more: int) -> RenderableType:
+    """The table, and how many rows it lacks."""
+    return Group(table, line(f"and {more} more (all of them: -o yaml)", "dim")) if more > 0 else table
+
+
+def some(names: Iterable[str]) -> str:
+    """The first few of them."""
+    every = list(names)
+    shown = ", ".join(every[:MAX_NAMES])
+    return shown if len(every) <= MAX_NAMES else f"{shown} and {len(every) - MAX_NAMES} more"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
