@@ -33,6 +33,8 @@ __all__ = [
     "Quantities",
     "ResourceRequirements",
     "Taint",
+    "TimedTaint",
+    "TimedToleration",
     "Toleration",
     "TopologySpreadConstraint",
     "Volume",
@@ -58,6 +60,13 @@ class Taint(Struct):
     key: str
     effect: str
     value: str = ""
+
+
+class TimedTaint(Taint):
+    """core/v1 Taint, with what scheduling does not look at."""
+
+    time_added: str | None = None
+    """When a NoExecute taint was added."""
 
 
 class NodeSpec(Struct):
@@ -142,6 +151,13 @@ class Toleration(Struct):
     operator: str = ""
     value: str = ""
     effect: str = ""
+
+
+class TimedToleration(Toleration):
+    """core/v1 Toleration, with what scheduling does not look at."""
+
+    toleration_seconds: int | None = None
+    """How long a NoExecute taint is tolerated. By default for ever."""
 
 
 class ResourceClaimReference(Struct):

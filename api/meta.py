@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 __all__ = [
+    "CheckName",
     "Condition",
+    "Conditions",
+    "Count",
+    "Defaulting",
     "LabelSelector",
     "LabelSelectorRequirement",
     "List",
     "ListMeta",
+    "Name",
     "ObjectMeta",
+    "OrDefault",
+    "Quantity",
     "Struct",
 ]
 
 T = TypeVar("T")
+if TYPE_CHECKING:
+    OrDefault = Annotated[T, "null is taken, and replaced by the default"]
+else:
+    OrDefault = T | None
+
+SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+"""As a schema has it; `api.names` has the same for code."""
+
+Quantity = str | int | float
+"""As it came: manifests may write numbers."""
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Name = Annotated[str, Meta(max_length=253, pattern=SUBDOMAIN)]
+"""Of an object (RFC 1123)."""
+CheckName = Annotated[str, Meta(min_length=1, max_length=316)]
+"""Of an AdmissionCheck."""
 
 
 class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
@@ -24,6 +47,17 @@ class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
 
     `gc=False`: wire objects form trees, never cycles, and a large mirror must not pay for collecting them.
     """
+
+
+class Defaulting(Struct):
+    """Base of types with `OrDefault` fields: an API server puts the default in the place of an explicit null."""
+
+    def __post_init__(self) -> None:
+        fields, defaults = self.__struct_fields__, self.__struct_defaults__
+        for name, default in zip(reversed(fields), reversed(defaults), strict=False):
+            if default is not None and getattr(self, name) is None:
+                # What is not a plain value comes from a factory.
+                setattr(self, name, default.factory() if hasattr(default, "factory") else default)
 
 
 class ObjectMeta(Struct):
@@ -64,6 +98,9 @@ class Condition(Struct):
     message: str = ""
     last_transition_time: str | None = None
     observed_generation: int = 0
+
+
+Conditions = Annotated[list[Condition], Meta(max_length=16)]
 
 
 class LabelSelectorRequirement(Struct):

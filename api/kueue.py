@@ -1,0 +1,299 @@
+"""Kueue's quota objects (`kueue.x-k8s.io/v1beta2`): ClusterQueue, Cohort, ResourceFlavor, LocalQueue and priorities.
+
+Fields, defaults, enums and bounds are those of Kueue's CRDs; what rules across fields say (CEL, webhook) is not here.
+Quantities stay as they came. An explicit null is what an API server makes of it: the default. What controllers report
+is in `api.usage`, Workload in `api.workloads`, admission checks and MultiKueue in `api.checks`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, field
+
+from api.core import Int32, TimedTaint, TimedToleration
+from api.meta import CheckName, Defaulting, LabelSelector, Name, ObjectMeta, OrDefault, Quantity, Struct
+from api.usage import ClusterQueueStatus, CohortStatus, LocalQueueStatus
+
+__all__ = [
+    "API_VERSION",
+    "MIN_ADMIT_DURATION_ANNOTATION",
+    "AdmissionCheckStrategyRule",
+    "AdmissionChecksStrategy",
+    "AdmissionScope",
+    "BorrowWithinCohort",
+    "ClusterQueue",
+    "ClusterQueuePreemption",
+    "ClusterQueueSpec",
+    "Cohort",
+    "CohortSpec",
+    "ConcurrentAdmissionConstraints",
+    "ConcurrentAdmissionMigration",
+    "ConcurrentAdmissionPolicy",
+    "FairSharing",
+    "FlavorFungibility",
+    "FlavorQuotas",
+    "LocalQueue",
+    "LocalQueueSpec",
+    "ResourceFlavor",
+    "ResourceFlavorSpec",
+    "ResourceGroup",
+    "ResourceQuota",
+    "WithinClusterQueueConfig",
+    "WorkloadPriorityClass",
+]
+
+API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
+MIN_ADMIT_DURATION_ANNOTATION: Final = "reprieve.dev/min-admit-duration"
+"""On a ClusterQueue, in place of `withinClusterQueueConfig.minAdmitDuration`, which Kueue's own CRD prunes."""
+
+StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
+FungibilityPolicy = Literal["MayStopSearch", "TryNextFlavor"]
+
+
+class ResourceQuota(Struct):
+    """The quota of one resource in one flavor."""
+
+    name: str
+    """The resource."""
+    nominal_quota: Quantity
+    """What workloads may use without borrowing. Not negative."""
+    borrowing_limit: Quantity | None = None
+    """What may be borrowed from the cohort beyond nominalQuota. Not negative. By default there is no limit."""
+    lending_limit: Quantity | None = None
+    """What others in the cohort may borrow of nominalQuota. Not negative. By default there is no limit."""
+
+
+class FlavorQuotas(Struct):
+    """The quotas of one flavor."""
+
+    name: Name
+    """The ResourceFlavor. Without it the ClusterQueue is not active."""
+    resources: Annotated[list[ResourceQuota], Meta(min_length=1, max_length=64)]
+    """The quotas of the resources that the group covers, in the same order."""
+
+
+class ResourceGroup(Struct):
+    """Resources that come from one flavor together, and the flavors to try, in this order."""
+
+    covered_resources: Annotated[list[str], Meta(min_length=1, max_length=64)]
+    """The resources. Each is in one group only."""
+    flavors: Annotated[list[FlavorQuotas], Meta(min_length=1, max_length=64)]
+    """The flavors. Each is in one group only."""
+
+
+class FlavorFungibility(Defaulting):
+    """Whether to try the next flavor before borrowing or preempting in this one."""
+
+    when_can_borrow: OrDefault[FungibilityPolicy] = "MayStopSearch"
+    """TryNextFlavor: try the next flavor before borrowing in this one. MayStopSearch: stay with this one."""
+    when_can_preempt: OrDefault[FungibilityPolicy] = "TryNextFlavor"
+    """TryNextFlavor: try the next flavor before preempting in this one. MayStopSearch: stay with this one."""
+    preference: Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"] | None = None
+    """What to prefer when every flavor needs either. By default BorrowingOverPreemption. Only when both policies
+    are TryNextFlavor."""
+
+
+class BorrowWithinCohort(Defaulting):
+    """Whether a workload may preempt in the cohort and borrow at once (KEP-1337). Not with fair sharing."""
+
+    policy: OrDefault[Literal["Never", "LowerPriority"]] = "Never"
+    """LowerPriority: workloads of lower priority may go so that another ClusterQueue borrows."""
+    max_priority_threshold: Int32 | None = None
+    """Only workloads of this priority or below may go. By default any that the policy lets go."""
+
+
+class WithinClusterQueueConfig(Struct):
+    """More on preemption within the ClusterQueue (KEP-8522)."""
+
+    min_admit_duration: str | None = None
+    """How long a workload holds its quota before one of equal priority may take it, as in 1h30m. Takes effect with
+    withinClusterQueue LowerOrNewerEqualPriority. By default time gives nobody the right to preempt."""
+
+
+class ClusterQueuePreemption(Defaulting):
+    """Who may be preempted for a workload of this ClusterQueue."""
+
+    reclaim_within_cohort: OrDefault[Literal["Never", "LowerPriority", "Any"]] = "Never"
+    """Whether workloads of other ClusterQueues, which use more than their nominal quota, may go: Never, those of
+    LowerPriority, or Any."""
+    borrow_within_cohort: OrDefault[BorrowWithinCohort] = field(default_factory=BorrowWithinCohort)
+    """Whether workloads of other ClusterQueues may also go so that this one borrows."""
+    within_cluster_queue: OrDefault[Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]] = "Never"
+    """Whether workloads of this ClusterQueue may go: Never, those of LowerPriority, or also those of equal priority
+    that are newer."""
+    within_cluster_queue_config: WithinClusterQueueConfig | None = None
+    """More on withinClusterQueue."""
+
+
+class AdmissionCheckStrategyRule(Struct):
+    """One admission check, and for which flavors it is made."""
+
+    name: CheckName
+    """The AdmissionCheck."""
+    on_flavors: Annotated[list[Name], Meta(max_length=64)] | None = None
+    """The ResourceFlavors it is made for. By default it is made for every workload."""
+
+
+class AdmissionChecksStrategy(Struct):
+    """The checks that workloads pass before they are admitted."""
+
+    admission_checks: Annotated[list[AdmissionCheckStrategyRule], Meta(min_length=1, max_length=64)]
+    """The checks."""
+
+
+class FairSharing(Defaulting):
+    """What counts when ClusterQueues and Cohorts share by weight."""
+
+    weight: OrDefault[Quantity] = 1
+    """The share of what can be borrowed is divided by it. Zero: always behind all others. Otherwise above 1n."""
+
+
+class AdmissionScope(Struct):
+    """Whether use over time counts in the order of admission."""
+
+    admission_mode: Literal["UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing"]
+    """UsageBasedAdmissionFairSharing: LocalQueues that used less go first."""
+
+
+class ConcurrentAdmissionConstraints(Struct):
+    """Where a workload may still move."""
+
+    last_acceptable_flavor_name: Name | None = None
+    """The last flavor, in the ClusterQueue's order, that it may move to. Only with TryPreferredFlavors."""
+
+
+class ConcurrentAdmissionMigration(Struct):
+    """Whether an admitted workload moves to a better flavor."""
+
+    mode: Literal["TryPreferredFlavors", "RetainFirstAdmission"]
+    """TryPreferredFlavors: it does once there is room. RetainFirstAdmission: it stays."""
+    constraints: ConcurrentAdmissionConstraints | None = None
+    """Where it may move."""
+
+
+class ConcurrentAdmissionPolicy(Struct):
+    """Workloads try several flavors at once."""
+
+    migration: ConcurrentAdmissionMigration
+    """What happens after the first flavor has admitted it."""
+
+
+class ClusterQueueSpec(Defaulting):
+    """Quotas, and the rules of using them."""
+
+    resource_groups: Annotated[list[ResourceGroup], Meta(max_length=16)] | None = None
+    """Resources, flavors and quotas. At most 256 flavors and 256 resources in all groups together."""
+    cohort_name: OrDefault[Name] = ""
+    """The cohort, with which quota is lent and borrowed. Without one there is neither. Its Cohort need not exist."""
+    queueing_strategy: OrDefault[Literal["StrictFIFO", "BestEffortFIFO"]] = "BestEffortFIFO"
+    """StrictFIFO: a workload that cannot be admitted holds up those behind it. BestEffortFIFO: it does not."""
+    namespace_selector: LabelSelector | None = None
+    """Namespaces that may submit workloads: without it none, with {} all."""
+    flavor_fungibility: OrDefault[FlavorFungibility] = field(default_factory=FlavorFungibility)
+    """Whether to try the next flavor before borrowing or preempting in this one."""
+    preemption: OrDefault[ClusterQueuePreemption] = field(default_factory=ClusterQueuePreemption)
+    """Who may be preempted for a workload of this ClusterQueue."""
+    admission_checks_strategy: AdmissionChecksStrategy | None = None
+    """The checks that workloads pass before they are admitted."""
+    stop_policy: OrDefault[StopPolicy] = "None"
+    """Hold: nothing more is admitted. HoldAndDrain: what is admitted is evicted as well."""
+    fair_sharing: FairSharing | None = None
+    """The weight, when fair sharing is on."""
+    admission_scope: AdmissionScope | None = None
+    """Whether use over time counts in the order of admission."""
+    concurrent_admission_policy: ConcurrentAdmissionPolicy | None = None
+    """Whether workloads try several flavors at once. Cannot be changed."""
+
+
+class ClusterQueue(Defaulting, kw_only=True):
+    """Quotas for the workloads of some namespaces, and the rules of using them."""
+
+    # Factories: a plain default would be left out, and the API server needs both.
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["ClusterQueue"] = field(default_factory=lambda: "ClusterQueue")
+    metadata: ObjectMeta
+    spec: OrDefault[ClusterQueueSpec] = field(default_factory=ClusterQueueSpec)
+    status: ClusterQueueStatus | None = None
+
+
+class CohortSpec(Defaulting):
+    """The cohort's place in its tree, and quota of its own."""
+
+    parent_name: OrDefault[Name] = ""
+    """The cohort above, whose Cohort need not exist. Without one this is a root. A cycle stops all its members."""
+    resource_groups: Annotated[list[ResourceGroup], Meta(max_length=16)] | None = None
+    """Quota for all members, beside their own. Limits are on what the members borrow from above, and lend."""
+    fair_sharing: FairSharing | None = None
+    """The weight, when fair sharing is on."""
+
+
+class Cohort(Defaulting, kw_only=True):
+    """ClusterQueues and Cohorts that lend one another quota, and quota that they share."""
+
+    # Factories: see ClusterQueue.
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["Cohort"] = field(default_factory=lambda: "Cohort")
+    metadata: ObjectMeta
+    spec: OrDefault[CohortSpec] = field(default_factory=CohortSpec)
+    status: CohortStatus | None = None
+
+
+class ResourceFlavorSpec(Struct):
+    """The nodes of this flavor. Cannot be changed once topologyName is set."""
+
+    node_labels: Annotated[dict[str, str], Meta(max_length=8)] | None = None
+    """Labels of the nodes. Pods whose node selector or required affinity contradicts them do not get this flavor."""
+    node_taints: Annotated[list[TimedTaint], Meta(max_length=8)] | None = None
+    """Taints of the nodes. Pods that do not tolerate a NoSchedule or NoExecute one do not get this flavor."""
+    tolerations: Annotated[list[TimedToleration], Meta(max_length=8)] | None = None
+    """Tolerations that pods of this flavor are given."""
+    topology_name: Name | None = None
+    """The Topology of the nodes. Needs at least one of nodeLabels."""
+    resource_weights: Annotated[dict[str, Quantity], Meta(max_length=16)] | None = None
+    """What a resource counts for in fair sharing, above zero. By default 1."""
+
+
+class ResourceFlavor(Defaulting, kw_only=True):
+    """A kind of nodes that quota is given for."""
+
+    # Factories: see ClusterQueue.
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["ResourceFlavor"] = field(default_factory=lambda: "ResourceFlavor")
+    metadata: ObjectMeta
+    spec: OrDefault[ResourceFlavorSpec] = field(default_factory=ResourceFlavorSpec)
+
+
+class LocalQueueSpec(Defaulting):
+    """Which ClusterQueue the queue leads to."""
+
+    cluster_queue: OrDefault[Name] = ""
+    """The ClusterQueue. Cannot be changed."""
+    stop_policy: OrDefault[StopPolicy] = "None"
+    """Hold: nothing more is admitted. HoldAndDrain: what is admitted is evicted as well."""
+    fair_sharing: FairSharing | None = None
+    """The weight, when use over time counts in the order of admission."""
+
+
+class LocalQueue(Defaulting, kw_only=True):
+    """Where the workloads of a namespace wait for a ClusterQueue."""
+
+    # Factories: see ClusterQueue.
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["LocalQueue"] = field(default_factory=lambda: "LocalQueue")
+    metadata: ObjectMeta
+    spec: OrDefault[LocalQueueSpec] = field(default_factory=LocalQueueSpec)
+    status: LocalQueueStatus | None = None
+
+
+class WorkloadPriorityClass(Struct, kw_only=True):
+    """A priority of workloads that their pods' scheduling does not depend on."""
+
+    # Factories: see ClusterQueue.
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["WorkloadPriorityClass"] = field(default_factory=lambda: "WorkloadPriorityClass")
+    metadata: ObjectMeta
+    value: Int32
+    """The priority. A change does not affect workloads that are there already."""
+    description: Annotated[str, Meta(max_length=2048)] = ""
+    """When to use the class."""

@@ -1,0 +1,167 @@
+"""The pod sets of a Workload (`kueue.x-k8s.io/v1beta2`): what each asks for and what it is assigned."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, field
+
+from api.core import Int32, PodSpec, Quantities, TimedToleration
+from api.meta import Count, Defaulting, Name, ObjectMeta, OrDefault, Struct
+
+__all__ = [
+    "DEFAULT_POD_SET",
+    "PodSet",
+    "PodSetAssignment",
+    "PodSetName",
+    "PodSetRequest",
+    "PodSetTopologyRequest",
+    "PodSetUpdate",
+    "PodTemplate",
+    "TopologyAssignment",
+    "TopologyAssignmentSlice",
+    "TopologyAssignmentSliceLevelValues",
+    "TopologyConstraint",
+]
+
+DEFAULT_POD_SET: Final = "main"
+
+PodSetName = Annotated[str, Meta(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Level = Annotated[str, Meta(max_length=63)]
+LabelKey = Annotated[str, Meta(max_length=317)]
+LevelValue = Annotated[str, Meta(max_length=63)]
+
+
+class PodTemplate(Defaulting):
+    """core/v1 PodTemplateSpec. Of the metadata only labels and annotations may be set."""
+
+    metadata: ObjectMeta | None = None
+    """Labels and annotations of the pods."""
+    spec: OrDefault[PodSpec] = field(default_factory=PodSpec)
+    """The pods. Their node selector and required node affinity, as far as flavors have the labels, choose flavors."""
+
+
+class TopologyConstraint(Struct):
+    """Groups of so many pods run in one domain each."""
+
+    topology: Level
+    """The level of the domain."""
+    size: Positive
+    """Pods in a group."""
+
+
+class PodSetTopologyRequest(Struct):
+    """Where the pods may run, relative to one another."""
+
+    required: Level | None = None
+    """The level of which one domain must hold all pods."""
+    preferred: Level | None = None
+    """The level of which one domain should hold all pods."""
+    unconstrained: bool | None = None
+    """Any domains will do."""
+    pod_index_label: LabelKey | None = None
+    """The label that has a pod's index."""
+    sub_group_index_label: LabelKey | None = None
+    """The label that has the index of a pod's replicated Job."""
+    sub_group_count: Int32 | None = None
+    """Replicated Jobs in the pod set."""
+    pod_set_group_name: Annotated[str, Meta(max_length=256)] | None = None
+    """Pod sets with the same name here get the same flavors."""
+    pod_set_slice_required_topology: Level | None = None
+    """The level of which one domain must hold each slice of the pod set."""
+    pod_set_slice_size: Int32 | None = None
+    """Pods in a slice."""
+    podset_slice_required_topology_constraints: list[TopologyConstraint] | None = None
+    """Slices within slices, from the highest level to the lowest."""
+
+
+class PodSet(Defaulting):
+    """Pods that are all alike."""
+
+    template: PodTemplate
+    """The pods."""
+    name: OrDefault[PodSetName] = DEFAULT_POD_SET
+    """Unique in the Workload."""
+    count: OrDefault[Count] = 1
+    """How many pods there are."""
+    min_count: Positive | None = None
+    """How many will do, if there is no quota for all. In one pod set only. At most count."""
+    topology_request: PodSetTopologyRequest | None = None
+    """Where the pods may run, relative to one another."""
+
+
+class TopologyAssignmentSliceLevelValues(Struct):
+    """The domains of a slice at one level: prefix + root + suffix of each, or one value for all."""
+
+    prefix: LevelValue | None = None
+    """What all values begin with."""
+    suffix: LevelValue | None = None
+    """What all values end with."""
+    roots: Annotated[list[LevelValue], Meta(min_length=1, max_length=100_000)] | None = None
+    """The rest of each value, domainCount of them."""
+    universal_value: LevelValue | None = None
+    """The value of every domain, in place of the others."""
+
+
+class TopologyAssignmentSlice(Struct):
+    """Some of the domains that pods are assigned to."""
+
+    domain_count: Positive
+    """How many domains."""
+    values_per_level: Annotated[list[TopologyAssignmentSliceLevelValues], Meta(min_length=1, max_length=16)]
+    """The domains, level by level."""
+    pod_counts: Annotated[list[Int32], Meta(min_length=1, max_length=100_000)] | None = None
+    """Pods in each domain, domainCount of them."""
+    universal_pod_count: Int32 | None = None
+    """Pods in every domain, in place of podCounts."""
+
+
+class TopologyAssignment(Struct):
+    """The domains that the pods are assigned to."""
+
+    levels: Annotated[list[LabelKey], Meta(min_length=1, max_length=16)]
+    """Node labels whose values name the domains, from the highest level to the lowest."""
+    slices: Annotated[list[TopologyAssignmentSlice], Meta(max_length=1000)]
+    """The domains, in parts that can be written briefly."""
+
+
+class PodSetAssignment(Defaulting):
+    """The quota that a pod set holds."""
+
+    name: OrDefault[PodSetName] = DEFAULT_POD_SET
+    """The pod set."""
+    flavors: dict[str, Name] | None = None
+    """The flavor of each resource."""
+    resource_usage: Quantities | None = None
+    """What all its pods together use. Stays when some of them need no more."""
+    count: Count | None = None
+    """The pods that are counted. By default the count of the pod set. Stays when some of them need no more."""
+    topology_assignment: TopologyAssignment | None = None
+    """The domains that the pods are assigned to."""
+    delayed_topology_request: Literal["Pending", "Ready"] | None = None
+    """Whether the domains are still to be chosen."""
+
+
+class PodSetRequest(Struct):
+    """What a pod set asked for when it was last considered."""
+
+    name: PodSetName
+    """The pod set."""
+    resources: Quantities | None = None
+    """What all its pods together need."""
+
+
+class PodSetUpdate(Struct):
+    """What an admission check adds to a pod set."""
+
+    name: PodSetName
+    """The pod set."""
+    labels: dict[str, str] | None = None
+    """Labels to add."""
+    annotations: dict[str, str] | None = None
+    """Annotations to add."""
+    node_selector: dict[str, str] | None = None
+    """Node labels to require."""
+    tolerations: Annotated[list[TimedToleration], Meta(max_length=8)] | None = None
+    """Tolerations to add."""

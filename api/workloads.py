@@ -1,0 +1,246 @@
+"""Workload (`kueue.x-k8s.io/v1beta2`): pods that are admitted together, or wait together, and what became of them.
+
+Fields, defaults, enums and bounds are those of Kueue's CRD; what rules across fields say (CEL, webhook) is not here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, field
+
+from api.core import Int32
+from api.kueue import API_VERSION
+from api.meta import CheckName, Conditions, Count, Defaulting, Name, ObjectMeta, OrDefault, Struct
+from api.podsets import PodSet, PodSetAssignment, PodSetName, PodSetRequest, PodSetUpdate
+
+__all__ = [
+    "ADMISSION_CHECK",
+    "ADMITTED",
+    "BLOCKED_ON_PREEMPTION_GATES",
+    "DEACTIVATION_TARGET",
+    "EVICTED",
+    "FINISHED",
+    "IN_CLUSTER_QUEUE",
+    "IN_CLUSTER_QUEUE_TIME_BASED",
+    "IN_COHORT_FAIR_SHARING",
+    "IN_COHORT_RECLAIM_WHILE_BORROWING",
+    "IN_COHORT_RECLAMATION",
+    "JOB_UID_LABEL",
+    "PODS_READY",
+    "PODS_READY_TIMEOUT",
+    "PREEMPTED",
+    "PreemptionReason",
+    "QUOTA_RESERVED",
+    "REQUEUED",
+    "Admission",
+    "AdmissionCheckState",
+    "PreemptionGate",
+    "PreemptionGateState",
+    "PriorityClassRef",
+    "ReclaimablePod",
+    "RequeueState",
+    "SchedulingStats",
+    "SchedulingStatsEviction",
+    "UnhealthyNode",
+    "Workload",
+    "WorkloadSpec",
+    "WorkloadStatus",
+]
+
+JOB_UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
+"""The UID of the Job that the Workload stands for."""
+
+QUOTA_RESERVED: Final = "QuotaReserved"
+ADMITTED: Final = "Admitted"
+EVICTED: Final = "Evicted"
+PREEMPTED: Final = "Preempted"
+"""A condition, and the reason of Evicted that goes with it."""
+REQUEUED: Final = "Requeued"
+FINISHED: Final = "Finished"
+PODS_READY: Final = "PodsReady"
+DEACTIVATION_TARGET: Final = "DeactivationTarget"
+BLOCKED_ON_PREEMPTION_GATES: Final = "BlockedOnPreemptionGates"
+
+PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
+ADMISSION_CHECK: Final = "AdmissionCheck"
+
+IN_CLUSTER_QUEUE: Final = "InClusterQueue"
+IN_CLUSTER_QUEUE_TIME_BASED: Final = "InClusterQueueTimeBased"
+"""Of KEP-8522; the others are Kueue's."""
+IN_COHORT_RECLAMATION: Final = "InCohortReclamation"
+IN_COHORT_RECLAIM_WHILE_BORROWING: Final = "InCohortReclaimWhileBorrowing"
+IN_COHORT_FAIR_SHARING: Final = "InCohortFairSharing"
+PreemptionReason = Literal[
+    "InClusterQueue",
+    "InClusterQueueTimeBased",
+    "InCohortReclamation",
+    "InCohortReclaimWhileBorrowing",
+    "InCohortFairSharing",
+]
+
+MAX_POD_SETS: Final = 18
+ClusterName = Annotated[str, Meta(max_length=256)]
+GateName = Annotated[str, Meta(min_length=1, max_length=63)]
+EvictionReason = Annotated[str, Meta(max_length=316)]
+
+
+class PriorityClassRef(Struct):
+    """The class that the priority comes from."""
+
+    group: Literal["kueue.x-k8s.io", "scheduling.k8s.io"]
+    """kueue.x-k8s.io for a WorkloadPriorityClass, scheduling.k8s.io for a PriorityClass."""
+    kind: Literal["WorkloadPriorityClass", "PriorityClass"]
+    """WorkloadPriorityClass or PriorityClass."""
+    name: Annotated[Name, Meta(min_length=1)]
+    """The class."""
+
+
+class PreemptionGate(Struct):
+    """Nobody is preempted for the Workload while the gate is closed (KEP-8303)."""
+
+    name: GateName
+    """Unique in the Workload."""
+
+
+class WorkloadSpec(Defaulting):
+    """What is asked for."""
+
+    pod_sets: OrDefault[Annotated[list[PodSet], Meta(min_length=1, max_length=MAX_POD_SETS)]] = field(
+        default_factory=list
+    )
+    """Pods by kind, at most 18 kinds. Cannot be changed while quota is held."""
+    queue_name: OrDefault[Name] = ""
+    """The LocalQueue. Cannot be changed while quota is held."""
+    priority_class_ref: PriorityClassRef | None = None
+    """The class that the priority comes from."""
+    priority: Int32 | None = None
+    """The higher it is, the earlier the Workload is admitted. By default 0. Must be set if priorityClassRef is."""
+    active: OrDefault[bool] = True
+    """false: not admitted, and evicted if it was."""
+    maximum_execution_time_seconds: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    """How long it may be admitted before it is deactivated, in seconds. By default there is no limit."""
+    preemption_gates: Annotated[list[PreemptionGate], Meta(max_length=8)] | None = None
+    """Nobody is preempted for the Workload unless the status has all of these as Open."""
+
+
+class Admission(Defaulting):
+    """The quota that is held."""
+
+    cluster_queue: OrDefault[Name] = ""
+    """The ClusterQueue that it is held in."""
+    pod_set_assignments: Annotated[list[PodSetAssignment], Meta(max_length=MAX_POD_SETS)] | None = None
+    """What each pod set holds."""
+
+
+class RequeueState(Struct):
+    """When to try again."""
+
+    count: Count | None = None
+    """How often it was queued again."""
+    requeue_at: str | None = None
+    """Not before this time."""
+
+
+class ReclaimablePod(Struct):
+    """Pods that need their quota no more."""
+
+    name: PodSetName
+    """The pod set."""
+    count: Count
+    """How many."""
+
+
+class AdmissionCheckState(Struct):
+    """How an admission check stands."""
+
+    name: CheckName
+    """The AdmissionCheck."""
+    state: Literal["Pending", "Ready", "Retry", "Rejected"]
+    """Pending: not decided. Ready: passed. Retry: quota is given back and asked for again. Rejected: deactivated."""
+    last_transition_time: str
+    """When the state changed."""
+    message: Annotated[str, Meta(max_length=32768)] = ""
+    """Details for people."""
+    requeue_after_seconds: Count | None = None
+    """With Retry: how long to wait, in seconds."""
+    retry_count: Count | None = None
+    """How often it was Retry."""
+    pod_set_updates: Annotated[list[PodSetUpdate], Meta(max_length=MAX_POD_SETS)] | None = None
+    """What the check adds to pod sets."""
+
+
+class SchedulingStatsEviction(Struct):
+    """How often the Workload was evicted for one reason."""
+
+    reason: EvictionReason
+    """The reason."""
+    underlying_cause: EvictionReason
+    """What led to it; may be empty."""
+    count: Count
+    """How often."""
+
+
+class SchedulingStats(Struct):
+    """What happened to the Workload."""
+
+    evictions: Annotated[list[SchedulingStatsEviction], Meta(max_length=256)] | None = None
+    """How often it was evicted, by reason."""
+
+
+class UnhealthyNode(Struct):
+    """A node that failed."""
+
+    name: Annotated[str, Meta(max_length=63)]
+    """The node."""
+
+
+class PreemptionGateState(Struct):
+    """How a preemption gate stands."""
+
+    name: GateName
+    """The gate."""
+    position: Literal["Closed", "Open"]
+    """Closed: nobody is preempted."""
+    last_transition_time: str
+    """When the position changed."""
+
+
+class WorkloadStatus(Struct):
+    """What became of it."""
+
+    conditions: Conditions | None = None
+    """QuotaReserved, Admitted, Evicted, Preempted, Requeued, Finished, PodsReady and others."""
+    admission: Admission | None = None
+    """The quota that is held. Can be given back, not changed."""
+    requeue_state: RequeueState | None = None
+    """When to try again after an eviction."""
+    reclaimable_pods: Annotated[list[ReclaimablePod], Meta(max_length=MAX_POD_SETS)] | None = None
+    """Pods that need their quota no more."""
+    admission_checks: Annotated[list[AdmissionCheckState], Meta(max_length=8)] | None = None
+    """The checks that the ClusterQueue asks for."""
+    resource_requests: Annotated[list[PodSetRequest], Meta(max_length=MAX_POD_SETS)] | None = None
+    """What was asked for when the Workload was last considered. Empty while quota is held."""
+    accumulated_past_execution_time_seconds: Int32 | None = None
+    """How long the Workload was admitted before it was last evicted, in seconds."""
+    scheduling_stats: SchedulingStats | None = None
+    """What happened to the Workload."""
+    nominated_cluster_names: Annotated[list[ClusterName], Meta(max_length=10)] | None = None
+    """Clusters that may get the Workload. Not together with clusterName."""
+    cluster_name: ClusterName | None = None
+    """The cluster that has it. Cannot be changed once set, except by an eviction."""
+    unhealthy_nodes: Annotated[list[UnhealthyNode], Meta(max_length=8)] | None = None
+    """Failed nodes that pods are on, for which others are looked for."""
+    preemption_gates: Annotated[list[PreemptionGateState], Meta(max_length=8)] | None = None
+    """How the gates stand. One that is missing here is closed."""
+
+
+class Workload(Defaulting, kw_only=True):
+    """Pods that are admitted together, or wait together."""
+
+    # Factories: a plain default would be left out, and the API server needs both.
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["Workload"] = field(default_factory=lambda: "Workload")
+    metadata: ObjectMeta
+    spec: OrDefault[WorkloadSpec] = field(default_factory=WorkloadSpec)
+    status: OrDefault[WorkloadStatus] = field(default_factory=WorkloadStatus)
