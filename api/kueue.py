@@ -250,8 +250,6 @@ class ResourceFlavorSpec(Struct):
     """Tolerations that pods of this flavor are given."""
     topology_name: Name | None = None
     """The Topology of the nodes. Needs at least one of nodeLabels."""
-    resource_weights: Annotated[dict[str, Quantity], Meta(max_length=16)] | None = None
-    """What a resource counts for in fair sharing, above zero. By default 1."""
 
 
 class ResourceFlavor(Defaulting, kw_only=True):

@@ -20,7 +20,9 @@ __all__ = [
     "PodTemplate",
     "TopologyAssignment",
     "TopologyAssignmentSlice",
+    "TopologyAssignmentSliceLevelIndividualValues",
     "TopologyAssignmentSliceLevelValues",
+    "TopologyAssignmentSlicePodCounts",
     "TopologyConstraint",
 ]
 
@@ -45,7 +47,7 @@ class PodTemplate(Defaulting):
 class TopologyConstraint(Struct):
     """Groups of so many pods run in one domain each."""
 
-    topology: Level
+    topology: Annotated[str, Meta(min_length=1, max_length=63)]
     """The level of the domain."""
     size: Positive
     """Pods in a group."""
@@ -72,8 +74,10 @@ class PodSetTopologyRequest(Struct):
     """The level of which one domain must hold each slice of the pod set."""
     pod_set_slice_size: Int32 | None = None
     """Pods in a slice."""
-    podset_slice_required_topology_constraints: list[TopologyConstraint] | None = None
-    """Slices within slices, from the highest level to the lowest."""
+    podset_slice_required_topology_constraints: (
+        Annotated[list[TopologyConstraint], Meta(max_length=3)] | None
+    ) = None
+    """Slices within slices, from the highest level to the lowest. In place of podSetSliceRequiredTopology."""
 
 
 class PodSet(Defaulting):
@@ -91,17 +95,33 @@ class PodSet(Defaulting):
     """Where the pods may run, relative to one another."""
 
 
-class TopologyAssignmentSliceLevelValues(Struct):
-    """The domains of a slice at one level: prefix + root + suffix of each, or one value for all."""
+class TopologyAssignmentSliceLevelIndividualValues(Struct):
+    """A value for each domain: prefix, root and suffix in one."""
 
+    roots: Annotated[list[LevelValue], Meta(min_length=1, max_length=100_000)]
+    """What the values differ in, domainCount of them."""
     prefix: LevelValue | None = None
     """What all values begin with."""
     suffix: LevelValue | None = None
     """What all values end with."""
-    roots: Annotated[list[LevelValue], Meta(min_length=1, max_length=100_000)] | None = None
-    """The rest of each value, domainCount of them."""
-    universal_value: LevelValue | None = None
-    """The value of every domain, in place of the others."""
+
+
+class TopologyAssignmentSliceLevelValues(Struct):
+    """The domains of a slice at one level; exactly one of `universal` and `individual`."""
+
+    universal: LevelValue | None = None
+    """One value for all domains."""
+    individual: TopologyAssignmentSliceLevelIndividualValues | None = None
+    """A value for each domain."""
+
+
+class TopologyAssignmentSlicePodCounts(Struct):
+    """Pods in the domains of a slice; exactly one of `universal` and `individual`."""
+
+    universal: Positive | None = None
+    """Pods in every domain."""
+    individual: Annotated[list[Positive], Meta(min_length=1, max_length=100_000)] | None = None
+    """Pods in each domain, domainCount of them."""
 
 
 class TopologyAssignmentSlice(Struct):
@@ -111,10 +131,8 @@ class TopologyAssignmentSlice(Struct):
     """How many domains."""
     values_per_level: Annotated[list[TopologyAssignmentSliceLevelValues], Meta(min_length=1, max_length=16)]
     """The domains, level by level."""
-    pod_counts: Annotated[list[Int32], Meta(min_length=1, max_length=100_000)] | None = None
-    """Pods in each domain, domainCount of them."""
-    universal_pod_count: Int32 | None = None
-    """Pods in every domain, in place of podCounts."""
+    pod_counts: TopologyAssignmentSlicePodCounts
+    """Pods in the domains."""
 
 
 class TopologyAssignment(Struct):

@@ -10,25 +10,17 @@ from api.core import Int32, Quantities
 from api.meta import Conditions, Name, Quantity, Struct
 
 __all__ = [
-    "AdmissionFairSharingStatus",
     "ClusterQueueStatus",
     "CohortStatus",
     "FairSharingStatus",
     "FlavorUsage",
+    "LocalQueueAdmissionFairSharingStatus",
+    "LocalQueueFairSharingStatus",
     "LocalQueueFlavorUsage",
     "LocalQueueResourceUsage",
     "LocalQueueStatus",
     "ResourceUsage",
 ]
-
-
-class AdmissionFairSharingStatus(Struct):
-    """What was used over time."""
-
-    consumed_resources: Quantities
-    """Use of resources over time; older use counts less."""
-    last_update: str
-    """When it was updated."""
 
 
 class FairSharingStatus(Struct):
@@ -37,8 +29,6 @@ class FairSharingStatus(Struct):
     weighted_share: int
     """The highest of the ratios of what is used beyond nominal quota to what the cohort can lend, in thousandths,
     divided by the weight; 9223372036854775807 for a weight of zero that borrows."""
-    admission_fair_sharing_status: AdmissionFairSharingStatus | None = None
-    """Use over time, if it is counted."""
 
 
 class ResourceUsage(Struct):
@@ -105,6 +95,22 @@ class LocalQueueFlavorUsage(Struct):
     """Its resources."""
 
 
+class LocalQueueAdmissionFairSharingStatus(Struct):
+    """What was used over time."""
+
+    consumed_resources: Quantities
+    """Use of resources over time; older use counts less."""
+    last_update: str
+    """When it was updated."""
+
+
+class LocalQueueFairSharingStatus(FairSharingStatus):
+    """Where sharing stands."""
+
+    admission_fair_sharing_status: LocalQueueAdmissionFairSharingStatus | None = None
+    """Use over time, if it is counted."""
+
+
 class LocalQueueStatus(Struct):
     """What is in use, and what waits."""
 
@@ -120,5 +126,5 @@ class LocalQueueStatus(Struct):
     """The quota that workloads have reserved."""
     flavors_usage: Annotated[list[LocalQueueFlavorUsage], Meta(max_length=16)] | None = None
     """The quota that admitted workloads use."""
-    fair_sharing: FairSharingStatus | None = None
+    fair_sharing: LocalQueueFairSharingStatus | None = None
     """Where fair sharing stands."""

@@ -160,7 +160,7 @@ class AdmissionCheckState(Struct):
     """Pending: not decided. Ready: passed. Retry: quota is given back and asked for again. Rejected: deactivated."""
     last_transition_time: str
     """When the state changed."""
-    message: Annotated[str, Meta(max_length=32768)] = ""
+    message: Annotated[str, Meta(max_length=32768)]
     """Details for people."""
     requeue_after_seconds: Count | None = None
     """With Retry: how long to wait, in seconds."""
