@@ -284,7 +284,7 @@ class LocalQueue(Defaulting, kw_only=True):
     status: LocalQueueStatus | None = None
 
 
-class WorkloadPriorityClass(Struct, kw_only=True):
+class WorkloadPriorityClass(Defaulting, kw_only=True):
     """A priority of workloads that their pods' scheduling does not depend on."""
 
     # Factories: see ClusterQueue.
@@ -293,5 +293,5 @@ class WorkloadPriorityClass(Struct, kw_only=True):
     metadata: ObjectMeta
     value: Int32
     """The priority. A change does not affect workloads that are there already."""
-    description: Annotated[str, Meta(max_length=2048)] = ""
+    description: OrDefault[Annotated[str, Meta(max_length=2048)]] = ""
     """When to use the class."""

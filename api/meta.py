@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeVar
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -53,11 +55,21 @@ class Defaulting(Struct):
     """Base of types with `OrDefault` fields: an API server puts the default in the place of an explicit null."""
 
     def __post_init__(self) -> None:
-        fields, defaults = self.__struct_fields__, self.__struct_defaults__
-        for name, default in zip(reversed(fields), reversed(defaults), strict=False):
-            if default is not None and getattr(self, name) is None:
-                # What is not a plain value comes from a factory.
-                setattr(self, name, default.factory() if hasattr(default, "factory") else default)
+        for name, default in _defaults(type(self)):
+            if getattr(self, name) is None:
+                setattr(self, name, default())
+
+
+@cache
+def _defaults(kind: type[Struct]) -> tuple[tuple[str, Callable[[], Any]], ...]:
+    """The fields with a default other than null, and what makes it."""
+    fields = zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False)
+    # What is not a plain value comes from a factory.
+    return tuple(
+        (name, getattr(default, "factory", lambda value=default: value))
+        for name, default in fields
+        if default is not None and default is not msgspec.NODEFAULT
+    )
 
 
 class ObjectMeta(Struct):

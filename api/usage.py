@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from api.core import Int32, Quantities
-from api.meta import Conditions, Name, Quantity, Struct
+from api.meta import Conditions, Defaulting, Name, OrDefault, Quantity, Struct
 
 __all__ = [
     "ClusterQueueStatus",
@@ -51,7 +51,7 @@ class FlavorUsage(Struct):
     """Its resources."""
 
 
-class ClusterQueueStatus(Struct):
+class ClusterQueueStatus(Defaulting):
     """What is in use, and what waits."""
 
     conditions: Conditions | None = None
@@ -60,11 +60,11 @@ class ClusterQueueStatus(Struct):
     """The quota that workloads have reserved."""
     flavors_usage: Annotated[list[FlavorUsage], Meta(max_length=64)] | None = None
     """The quota that admitted workloads use."""
-    pending_workloads: Int32 = 0
+    pending_workloads: OrDefault[Int32] = 0
     """Workloads that wait."""
-    reserving_workloads: Int32 = 0
+    reserving_workloads: OrDefault[Int32] = 0
     """Workloads that have reserved quota."""
-    admitted_workloads: Int32 = 0
+    admitted_workloads: OrDefault[Int32] = 0
     """Workloads that are admitted and not finished."""
     fair_sharing: FairSharingStatus | None = None
     """Where fair sharing stands, when it is on."""
@@ -111,16 +111,16 @@ class LocalQueueFairSharingStatus(FairSharingStatus):
     """Use over time, if it is counted."""
 
 
-class LocalQueueStatus(Struct):
+class LocalQueueStatus(Defaulting):
     """What is in use, and what waits."""
 
     conditions: Conditions | None = None
     """Active: whether workloads can be admitted, and why not."""
-    pending_workloads: Int32 = 0
+    pending_workloads: OrDefault[Int32] = 0
     """Workloads that wait."""
-    reserving_workloads: Int32 = 0
+    reserving_workloads: OrDefault[Int32] = 0
     """Workloads that have reserved quota and are not finished."""
-    admitted_workloads: Int32 = 0
+    admitted_workloads: OrDefault[Int32] = 0
     """Workloads that are admitted and not finished."""
     flavors_reservation: Annotated[list[LocalQueueFlavorUsage], Meta(max_length=16)] | None = None
     """The quota that workloads have reserved."""
