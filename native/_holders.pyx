@@ -41,8 +41,9 @@ cdef class Block:
         copy.owner, copy.slots = owner, self.slots
         copy.view = self.view
         copy.holders, copy.free = self.holders.copy(), self.free.copy()
-        copy.keys, copy.queued, copy.order = self.keys.copy(), self.queued.copy(), self.order.copy()
-        copy.frs, copy.amounts = self.frs.copy(), self.amounts.copy()
+        # By NumPy: a slice without elements cannot copy itself.
+        copy.keys, copy.queued, copy.order = np.array(self.keys), np.array(self.queued), np.array(self.order)
+        copy.frs, copy.amounts = np.array(self.frs), np.array(self.amounts)
         copy.point()
         return copy
 
