@@ -56,7 +56,7 @@ class Ledger:
             raise ValueError(f"holder is there already: {key}")
         usage = dict(zip(frs, amounts, strict=True))
         for fr, amount in usage.items():
-            if sum(self.tree.usage[each][fr] for each in range(self.tree.queues)) + amount > MOST:
+            if sum(each.usage.get(fr, 0) for each in self.held.values()) + amount > MOST:
                 raise OverflowError(fr)
         self.held[key] = Holder(holder, queue, priority, reserved, queued, order, evicting, usage)
         self.tree.use(queue, usage)

@@ -8,7 +8,7 @@ import sys
 
 def test_it_imports_nothing_compiled() -> None:
     script = (
-        "import native.reference.victims, sys\n"
+        "import native.reference.quota, native.reference.victims, sys\n"
         "print(sorted(name for name in sys.modules if name.startswith(('native._', 'numpy'))))"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
