@@ -11,11 +11,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from api.core import Container, ContainerStatus, Node, Pod, Quantities
+from api.core import Container, ContainerStatus, Node, Pod, PodSpec, Quantities
+from api.meta import ObjectMeta
 from api.names import is_qualified_name
 from api.quantity import MILLI, Quantity, QuantityError, parse
 
-__all__ = ["PODS", "allocatable", "pod_requests"]
+__all__ = ["PODS", "allocatable", "pod_requests", "template_requests"]
 
 PODS: Final = "pods"
 """The resource of a node that counts its pods."""
@@ -42,6 +43,24 @@ def pod_requests(pod: Pod) -> dict[str, int]:
     counted.pop(PODS, None)
     # A negative request counts as none for the pod that asks, and is taken at its word for one that runs.
     return counted if bound else {name: amount for name, amount in counted.items() if amount > 0}
+
+
+def template_requests(spec: PodSpec) -> dict[str, Quantity]:
+    """What a pod of this spec will ask for: every resource that is named, zeros included. Raises QuantityError.
+
+    Where only a limit is set it is the request, as an API server makes it when it creates the pod.
+    """
+    pod = Pod(ObjectMeta(), spec)
+    amounts = _of_containers(pod, _spec_requests_or_limits, False)
+    if spec.resources is not None:
+        limits = _amounts(spec.resources.limits, "spec.resources.limits")
+        for name, amount in limits.items():
+            # What containers ask for comes before a limit of the pod; huge pages are never overcommitted.
+            if _may_be_pod_level(name) and (name not in amounts or name.startswith(HUGE_PAGES)):
+                amounts[name] = amount
+    _apply_pod_level(amounts, pod, False)
+    _add(amounts, _amounts(spec.overhead, "spec.overhead"))
+    return amounts
 
 
 def allocatable(node: Node) -> dict[str, int]:
@@ -118,6 +137,11 @@ def _of_container(
 
 def _spec_requests(container: Container, _: ContainerStatus | None, __: bool) -> Quantities | None:
     return container.resources.requests if container.resources is not None else None
+
+
+def _spec_requests_or_limits(container: Container, _: ContainerStatus | None, __: bool) -> Quantities | None:
+    resources = container.resources
+    return {**(resources.limits or {}), **(resources.requests or {})} if resources is not None else None
 
 
 def _allocated_requests(

@@ -1,0 +1,109 @@
+"""Quantities as the quota search counts them (pkg/resources of Kueue).
+
+Canonical units are thousandths for cpu and whole units for everything else, rounded up. Whatever does not fit 64 bits
+is unlimited as a quota, and an error as a request.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final
+
+from api.quantity import Quantity, QuantityError, parse
+from native.quotas import UNLIMITED
+
+__all__ = ["QuotaError", "fair_weight", "quota_amount", "request_amount"]
+
+Given = str | int | float | Quantity | None
+"""As it came, or parsed; null is zero."""
+
+CPU: Final = "cpu"
+MILLI: Final = 3
+MAX_QUOTA: Final = {True: UNLIMITED // 1000 * 1000, False: UNLIMITED}
+"""From here on a quota is unlimited; of cpu already where the whole CPUs in thousandths reach the top."""
+DIGITS: Final = 20
+"""Any number with more is beyond 64 bits."""
+TOO_MUCH: Final = "is too much: it does not fit 64 bits"
+LEAST_WEIGHT: Final = Decimal("1e-9")
+
+
+class QuotaError(ValueError):
+    """An object that the quota search cannot use."""
+
+    def __init__(self, subject: str, field: str, problem: str) -> None:
+        """`subject` as in `Workload ns/name`, "" if only the caller knows; `field` as in `spec.podSets[0].name`."""
+        super().__init__(": ".join(part for part in (subject, field, problem) if part))
+        self.subject, self.field, self.problem = subject, field, problem
+
+
+def quota_amount(resource: str, quantity: Given, subject: str, field: str) -> int:
+    """A nominal quota or a limit: 0 or more, UNLIMITED if it does not fit. Raises QuotaError."""
+    amount = _amount(resource == CPU, quantity, subject, field)
+    return UNLIMITED if amount >= MAX_QUOTA[resource == CPU] else amount
+
+
+def request_amount(resource: str, quantity: Given, subject: str, field: str) -> int:
+    """What is asked for or used: 0 or more, below UNLIMITED. Raises QuotaError."""
+    amount = _amount(resource == CPU, quantity, subject, field)
+    if amount >= UNLIMITED:
+        raise QuotaError(subject, field, TOO_MUCH)
+    return amount
+
+
+def fair_weight(quantity: Given, subject: str, field: str) -> float:
+    """A weight of fair sharing: 0, or more than 1n as Kueue's webhook has it. Raises QuotaError."""
+    weight = _decimal(_parsed(quantity, subject, field))
+    if weight < 0:
+        raise QuotaError(subject, field, "must be greater than or equal to 0")
+    if 0 < weight <= LEAST_WEIGHT:
+        raise QuotaError(subject, field, "must be more than 1n where it is not 0")
+    return float(weight)
+
+
+def _amount(cpu: bool, quantity: Given, subject: str, field: str) -> int:
+    if type(quantity) is str:
+        amount = _of_text(cpu, quantity)
+        if amount is not None:
+            return amount
+    parsed = _parsed(quantity, subject, field)
+    if parsed.unscaled < 0:
+        raise QuotaError(subject, field, "must be greater than or equal to 0")
+    return _canonical(cpu, parsed)
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_text(cpu: bool, text: str) -> int | None:
+    """None where it is negative or no quantity. A quick way for what is read over and over."""
+    try:
+        parsed = parse(text)
+    except QuantityError:
+        return None
+    return None if parsed.unscaled < 0 else _canonical(cpu, parsed)
+
+
+def _parsed(quantity: Given, subject: str, field: str) -> Quantity:
+    if isinstance(quantity, Quantity):
+        return quantity
+    try:
+        return parse(quantity)
+    except QuantityError as error:
+        raise QuotaError(subject, field, str(error)) from None
+
+
+def _canonical(cpu: bool, quantity: Quantity) -> int:
+    """Rounded up; UNLIMITED for whatever is as much or more. Not negative."""
+    places = quantity.exponent + (MILLI if cpu else 0)
+    if quantity.unscaled and places > DIGITS:
+        return UNLIMITED
+    if places >= 0:
+        return min(UNLIMITED, quantity.unscaled * int(10**places))
+    # Beyond so many places all that is left is whether there is anything.
+    divisor = int(10 ** min(-places, quantity.unscaled.bit_length() + 1))
+    return min(UNLIMITED, -(-quantity.unscaled // divisor))
+
+
+def _decimal(quantity: Quantity) -> Decimal:
+    # Exact: arithmetic would round, and text is limited in length.
+    sign, digits, _ = Decimal(quantity.unscaled).as_tuple()
+    return Decimal((sign, digits, quantity.exponent))

@@ -1,0 +1,262 @@
+"""What the quota search reads of a Workload (pkg/workload of Kueue). Times are microseconds since 1970."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from api.core import PodSpec, Quantities, ResourceRequirements
+from api.meta import Condition
+from api.podsets import PodSet, PodSetAssignment
+from api.requests import template_requests
+from api.workloads import (
+    ADMISSION_CHECK,
+    EVICTED,
+    FINISHED,
+    IN_CLUSTER_QUEUE_TIME_BASED,
+    PODS_READY_TIMEOUT,
+    PREEMPTED,
+    QUOTA_RESERVED,
+    Workload,
+)
+from quota.amounts import TOO_MUCH, QuotaError, request_amount
+
+__all__ = [
+    "PodSetRequest",
+    "effective_priority",
+    "has_closed_preemption_gate",
+    "holds_quota",
+    "is_evicting",
+    "key_of",
+    "pod_set_requests",
+    "queue_timestamp",
+    "reserved_at",
+    "subject_of",
+    "time_us",
+    "usage",
+]
+
+RFC3339: Final = re.compile(
+    r"(?P<moment>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.(?P<fraction>[0-9]+))?"
+    r"(?:Z|(?P<sign>[+-])(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}))"
+)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+ZERO_TIME: Final = -62_135_596_800 * 1_000_000
+"""The first of January of the year 1: how Go reads a time that is not there."""
+MOST: Final = 2**62 - 1
+"""That a Workload may ask for of one resource: sums with what others hold must fit 64 bits."""
+QUEUED_AGAIN: Final = frozenset({PODS_READY_TIMEOUT, ADMISSION_CHECK})
+"""Evictions after which a Workload queues behind those that were there meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetRequest:
+    """What a pod set that holds no quota asks for."""
+
+    name: str
+    count: int
+    """Pods, without the reclaimable ones."""
+    requests: Mapping[str, int]
+    """By resource, for all its pods together, zeros included. Pods are not counted as a resource here."""
+
+
+def key_of(workload: Workload) -> str:
+    """`namespace/name`."""
+    return f"{workload.metadata.namespace}/{workload.metadata.name}"
+
+
+def subject_of(workload: Workload) -> str:
+    """How errors name it."""
+    return f"Workload {key_of(workload)}"
+
+
+def effective_priority(workload: Workload) -> int:
+    """spec.priority, 0 if unset."""
+    return workload.spec.priority or 0
+
+
+def holds_quota(workload: Workload) -> bool:
+    """Whether its usage counts: quota is reserved, and it is neither finished nor deactivated.
+
+    One that is evicted counts until the reservation is gone.
+    """
+    return (
+        workload.spec.active
+        and _is_true(workload, QUOTA_RESERVED) is not None
+        and _is_true(workload, FINISHED) is None
+    )
+
+
+def is_evicting(workload: Workload) -> bool:
+    """Whether it is on its way out, or was the last time that it held quota."""
+    return _is_true(workload, EVICTED) is not None
+
+
+def reserved_at(workload: Workload) -> int:
+    """When it got the quota that it holds. Raises QuotaError, also if it holds none."""
+    condition = _is_true(workload, QUOTA_RESERVED)
+    if condition is None:
+        raise QuotaError(subject_of(workload), "status.conditions", f"{QUOTA_RESERVED} is not True")
+    return _transition(workload, condition)
+
+
+def queue_timestamp(workload: Workload) -> int:
+    """Since when it has been waiting in its queue. Raises QuotaError.
+
+    Kueue's rule (GetQueueOrderTimestamp with requeuingStrategy.timestamp Eviction) but for one departure: who was
+    preempted because its time was up (KEP-8522) waits since then. By its creation it would be the older one, and take
+    its place back at once.
+    """
+    preempted = _is_true(workload, PREEMPTED)
+    if preempted is not None and preempted.reason == IN_CLUSTER_QUEUE_TIME_BASED:
+        return _transition(workload, preempted)
+    evicted = _is_true(workload, EVICTED)
+    if evicted is not None and evicted.reason in QUEUED_AGAIN:
+        return _transition(workload, evicted)
+    created = workload.metadata.creation_timestamp
+    if created is None:
+        return ZERO_TIME
+    return time_us(created, "metadata.creationTimestamp", subject_of(workload))
+
+
+def has_closed_preemption_gate(workload: Workload) -> bool:
+    """Whether any gate of its spec is not reported open (KEP-8303)."""
+    states = {state.name: state.position for state in workload.status.preemption_gates or ()}
+    return any(states.get(gate.name) != "Open" for gate in workload.spec.preemption_gates or ())
+
+
+def usage(workload: Workload) -> dict[tuple[str, str], int]:
+    """What a holder uses, by flavor and resource, without reclaimable pods; zeros are included. Raises QuotaError."""
+    subject = subject_of(workload)
+    if workload.status.admission is None:
+        raise QuotaError(subject, "status.admission", f"must be set while {QUOTA_RESERVED} is True")
+    counts = {pods.name: pods.count for pods in workload.spec.pod_sets}
+    needed = _needed(workload)
+    used: dict[tuple[str, str], int] = {}
+    for i, assignment in enumerate(workload.status.admission.pod_set_assignments or ()):
+        field = f"status.admission.podSetAssignments[{i}]"
+        if assignment.name not in counts:
+            raise QuotaError(subject, f"{field}.name", f"the Workload has no pod set {assignment.name!r}")
+        count = counts[assignment.name] if assignment.count is None else assignment.count
+        _add_usage(used, assignment, count, needed[assignment.name], subject, field)
+    return used
+
+
+def pod_set_requests(workload: Workload) -> list[PodSetRequest]:
+    """What each pod set asks for, in the order of the spec. Raises QuotaError."""
+    needed = _needed(workload)
+    requests = [
+        PodSetRequest(pods.name, needed[pods.name], _requests(workload, i, pods, needed[pods.name]))
+        for i, pods in enumerate(workload.spec.pod_sets)
+    ]
+    _check_total(requests, subject_of(workload))
+    return requests
+
+
+def time_us(text: str, field: str, subject: str = "") -> int:
+    """An RFC 3339 time; what is finer than a microsecond is cut off. Raises QuotaError."""
+    match = RFC3339.fullmatch(text)
+    if match is None:
+        raise _no_time(text, field, subject)
+    try:
+        passed = datetime.fromisoformat(f"{match['moment']}Z") - EPOCH
+    except ValueError:
+        raise _no_time(text, field, subject) from None
+    moment = (passed.days * 86_400 + passed.seconds) * 1_000_000
+    if match["fraction"]:
+        moment += int(match["fraction"][:6].ljust(6, "0"))
+    if match["sign"]:
+        offset = (int(match["hours"]) * 60 + int(match["minutes"])) * 60_000_000
+        moment -= offset if match["sign"] == "+" else -offset
+    return moment
+
+
+def _no_time(text: str, field: str, subject: str) -> QuotaError:
+    return QuotaError(subject, field, f"{text[:40]!r} is no time, such as 2026-01-31T12:00:00Z")
+
+
+# ---- conditions
+
+
+def _is_true(workload: Workload, kind: str) -> Condition | None:
+    """The condition of this type, if it is True."""
+    for condition in workload.status.conditions or ():
+        if condition.type == kind:
+            return condition if condition.status == "True" else None
+    return None
+
+
+def _transition(workload: Workload, condition: Condition) -> int:
+    field, subject = f"status.conditions[{condition.type}].lastTransitionTime", subject_of(workload)
+    if condition.last_transition_time is None:
+        raise QuotaError(subject, field, "is missing")
+    return time_us(condition.last_transition_time, field, subject)
+
+
+# ---- amounts
+
+
+def _needed(workload: Workload) -> dict[str, int]:
+    """Pods by pod set, without the reclaimable ones. Of these there may be more than pods, after scaling down."""
+    gone = {pods.name: pods.count for pods in workload.status.reclaimable_pods or ()}
+    return {pods.name: max(0, pods.count - gone.get(pods.name, 0)) for pods in workload.spec.pod_sets}
+
+
+def _add_usage(
+    used: dict[tuple[str, str], int],
+    assignment: PodSetAssignment,
+    count: int,
+    needed: int,
+    subject: str,
+    field: str,
+) -> None:
+    amounts = assignment.resource_usage or {}
+    for resource, flavor in (assignment.flavors or {}).items():
+        amount = request_amount(
+            resource, amounts.get(resource), subject, f"{field}.resourceUsage[{resource}]"
+        )
+        if needed < count:
+            # What one pod uses, times the pods. A partial admission is for fewer pods than the pod set has.
+            amount = amount // count * needed
+        used[flavor, resource] = used.get((flavor, resource), 0) + amount
+
+
+def _requests(workload: Workload, index: int, pods: PodSet, count: int) -> dict[str, int]:
+    subject, field = subject_of(workload), f"spec.podSets[{index}].template.spec"
+    spec = pods.template.spec
+    for place, quantities in _written(spec):
+        for resource, quantity in (quantities or {}).items():
+            request_amount(resource, quantity, subject, f"{field}.{place}[{resource}]")
+    requests = {}
+    for resource, summed in template_requests(spec).items():
+        requests[resource] = request_amount(resource, summed, subject, f"{field}, {resource}") * count
+    return requests
+
+
+def _written(spec: PodSpec) -> Iterator[tuple[str, Quantities | None]]:
+    """All quantities of a pod, and where they are."""
+    for kind, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+        for index, container in enumerate(containers or ()):
+            yield from _of_resources(f"{kind}[{index}].resources", container.resources)
+    yield from _of_resources("resources", spec.resources)
+    yield "overhead", spec.overhead
+
+
+def _of_resources(
+    place: str, resources: ResourceRequirements | None
+) -> Iterator[tuple[str, Quantities | None]]:
+    if resources is not None:
+        yield f"{place}.requests", resources.requests
+        yield f"{place}.limits", resources.limits
+
+
+def _check_total(requests: Iterable[PodSetRequest], subject: str) -> None:
+    totals: dict[str, int] = {}
+    for each in requests:
+        for resource, amount in each.requests.items():
+            totals[resource] = totals.get(resource, 0) + amount
+            if totals[resource] > MOST:
+                raise QuotaError(subject, "spec.podSets", f"{resource} {TOO_MUCH}")
