@@ -1,0 +1,112 @@
+"""Who holds quota of which ClusterQueue, counted in one layout of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from api.workloads import QUOTA_RESERVED, Workload
+from native._quota import Ledger
+from quota.amounts import QuotaError
+from quota.ranks import Name, Ranks
+from quota.snapshot import Holder
+from quota.tree import Layout
+from quota.workloads import (
+    effective_priority,
+    holds_quota,
+    is_evicting,
+    key_of,
+    queue_timestamp,
+    reserved_at,
+    subject_of,
+    usage,
+)
+
+__all__ = ["Holdings", "holder_of"]
+
+
+def holder_of(workload: Workload) -> Holder | None:
+    """What a Workload says that it holds, not ranked yet; None if it holds nothing. Raises QuotaError."""
+    if not holds_quota(workload):
+        return None
+    used = usage(workload)
+    admission = workload.status.admission
+    if admission is None:
+        raise QuotaError(
+            subject_of(workload), "status.admission", f"must be set while {QUOTA_RESERVED} is True"
+        )
+    return Holder(
+        key=key_of(workload),
+        workload=workload,
+        queue=admission.cluster_queue,
+        priority=effective_priority(workload),
+        reserved=reserved_at(workload),
+        queued=queue_timestamp(workload),
+        order=0,
+        evicting=is_evicting(workload),
+        usage=used,
+    )
+
+
+class Holdings:
+    """The ledger of a layout, with the holders that its ClusterQueues have."""
+
+    def __init__(self, layout: Layout, holders: Collection[Holder]) -> None:
+        """Raises QuotaError where one of them holds more than can be counted."""
+        self.layout = layout
+        self.ledger = Ledger(layout.quotas)
+        self._ranks = Ranks(_name(holder) for holder in holders)
+        self._counted: dict[str, Holder] = {}
+        for holder in holders:
+            self._count(replace(holder, order=self._ranks[_name(holder)]))
+
+    def admit(self, holder: Holder) -> bool:
+        """Count a holder of a ClusterQueue of this layout. False, and nothing is changed, if it takes a new layout.
+
+        Raises QuotaError as the constructor does; nothing is changed then.
+        """
+        if not holder.usage.keys() <= self.layout.frs.keys():
+            return False
+        order = self._ranks.add(_name(holder))
+        if order is None:
+            return False
+        try:
+            self._count(replace(holder, order=order))
+        except QuotaError:
+            self._ranks.remove(_name(holder))
+            raise
+        return True
+
+    def release(self, key: str) -> None:
+        """Count it no longer, if it was counted."""
+        holder = self._counted.pop(key, None)
+        if holder is not None:
+            node = self.layout.queues[holder.queue]
+            self.ledger.release(node, holder.priority, holder.reserved, holder.order, holder.evicting)
+            self._ranks.remove(_name(holder))
+
+    def _count(self, holder: Holder) -> None:
+        try:
+            self.ledger.admit(
+                self.layout.queues[holder.queue],
+                holder,
+                holder.priority,
+                holder.reserved,
+                holder.queued,
+                holder.order,
+                holder.evicting,
+                [self.layout.frs[fr] for fr in holder.usage],
+                list(holder.usage.values()),
+            )
+        except OverflowError as error:
+            flavor, resource = list(self.layout.frs)[error.args[0]]
+            problem = f"with what others hold, {resource} in flavor {flavor} is too much to be counted"
+            raise QuotaError(
+                subject_of(holder.workload), "status.admission.podSetAssignments", problem
+            ) from None
+        self._counted[holder.key] = holder
+
+
+def _name(holder: Holder) -> Name:
+    """By UID, and by key where UIDs are missing or the same."""
+    return holder.workload.metadata.uid, holder.key

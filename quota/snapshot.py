@@ -1,0 +1,102 @@
+"""What one decision is made from: the tree, who holds quota of it, and the objects that say what may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from api.kueue import ClusterQueueSpec, LocalQueue, ResourceFlavor, ResourceQuota
+from api.workloads import Workload
+from native._quota import Ledger
+from quota.amounts import QuotaError
+from quota.tree import FlavorResource, Layout
+from quota.workloads import subject_of
+
+__all__ = ["Group", "Holder", "Queue", "Snapshot"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holder:
+    """A Workload that holds quota, as the search knows it."""
+
+    key: str
+    """`namespace/name`."""
+    workload: Workload
+    queue: str
+    """The ClusterQueue whose quota it holds."""
+    priority: int
+    reserved: int
+    """When it got its quota, in microseconds."""
+    queued: int
+    """Its queue timestamp, in microseconds."""
+    order: int
+    """Compares as its UID does."""
+    evicting: bool
+    usage: Mapping[FlavorResource, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Resources that come from one flavor together."""
+
+    resources: tuple[str, ...]
+    flavors: tuple[str, ...]
+    """In the order in which they are tried."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Queue:
+    """A ClusterQueue."""
+
+    name: str
+    node: int
+    spec: ClusterQueueSpec
+    groups: tuple[Group, ...]
+    group_of: Mapping[str, Group]
+    """By resource."""
+    quotas: Mapping[FlavorResource, ResourceQuota]
+    min_admit: int | None
+    """withinClusterQueueConfig.minAdmitDuration (KEP-8522) in microseconds."""
+    inactive: str
+    """Why nothing can be admitted; empty if it can."""
+
+    def quota(self, flavor: str, resource: str) -> ResourceQuota | None:
+        """The quota as it was written, if there is any."""
+        return self.quotas.get((flavor, resource))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Not touched by what happens afterwards. Only one search at a time may run on its ledger."""
+
+    ledger: Ledger
+    layout: Layout
+    queues: Mapping[str, Queue]
+    """By name."""
+    flavors: Mapping[str, ResourceFlavor]
+    """By name."""
+    local_queues: Mapping[str, LocalQueue]
+    """By `namespace/name`."""
+
+    def fr(self, flavor: str, resource: str) -> int | None:
+        """The number of a flavor-resource; None where there is neither quota for it nor use of it."""
+        return self.layout.frs.get((flavor, resource))
+
+    def path(self, node: int) -> str:
+        """From the root Cohort to the node, `/root/team/queue`."""
+        return self.layout.path(node)
+
+    def queue_of(self, workload: Workload) -> Queue:
+        """The ClusterQueue that it waits for. Raises QuotaError where the way there is broken."""
+        name, subject = workload.spec.queue_name, subject_of(workload)
+        if not name:
+            raise QuotaError(subject, "spec.queueName", "is not set: it waits for no quota")
+        key = f"{workload.metadata.namespace}/{name}"
+        local = self.local_queues.get(key)
+        if local is None:
+            raise QuotaError(subject, "spec.queueName", f"there is no LocalQueue {key}")
+        queue = self.queues.get(local.spec.cluster_queue)
+        if queue is None:
+            problem = f"there is no ClusterQueue {local.spec.cluster_queue!r}"
+            raise QuotaError(f"LocalQueue {key}", "spec.clusterQueue", problem)
+        return queue

@@ -1,0 +1,214 @@
+"""Everything the quota search knows, updated in place, one event at a time.
+
+A workload's event touches the holders of its ClusterQueue and the usage above them. Quotas and cohorts change rarely:
+with them the tree is laid out anew, once, when it is next needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from api.durations import DurationError, parse_duration
+from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.workloads import Workload
+from quota.amounts import QuotaError
+from quota.holdings import Holdings, holder_of
+from quota.snapshot import Group, Holder, Queue, Snapshot
+from quota.tree import Layout, Member, lay_out, read_cluster_queue, read_cohort
+from quota.workloads import key_of
+
+__all__ = ["QuotaState", "Thing"]
+
+Thing = ClusterQueue | Cohort | ResourceFlavor | LocalQueue | Workload
+
+LEAST_MIN_ADMIT: Final = 60_000_000
+"""One minute, in microseconds (KEP-8522, Webhook Validation)."""
+
+
+class QuotaState:
+    """What `snapshot` copies. Not for more than one thread."""
+
+    def __init__(self) -> None:
+        self._cluster_queues: dict[str, ClusterQueue] = {}
+        self._cohorts: dict[str, Cohort] = {}
+        self._flavors: dict[str, ResourceFlavor] = {}
+        self._local_queues: dict[str, LocalQueue] = {}
+        self._workloads: dict[str, Workload] = {}
+        self._queue_members: dict[str, Member] = {}
+        self._cohort_members: dict[str, Member] = {}
+        self._min_admits: dict[str, int | None] = {}
+        self._holders: dict[str, Holder] = {}
+        self._holdings: Holdings | None = None
+        """None: to be laid out anew."""
+        self._queues: dict[str, Queue] | None = None
+
+    @property
+    def workloads(self) -> Mapping[str, Workload]:
+        """Every Workload by `namespace/name`; what happens later shows."""
+        return MappingProxyType(self._workloads)
+
+    def strays(self) -> list[Holder]:
+        """Who holds quota of a ClusterQueue that is not there. It counts once the ClusterQueue comes."""
+        return [holder for holder in self._holders.values() if holder.queue not in self._cluster_queues]
+
+    def apply(self, thing: Thing) -> None:
+        """Put an object in place of the one of its name, if any. Raises QuotaError, and nothing is changed then."""
+        match thing:
+            case Workload():
+                self._apply_workload(thing)
+            case ClusterQueue():
+                self._apply_cluster_queue(thing)
+            case Cohort():
+                self._apply_cohort(thing)
+            case ResourceFlavor():
+                self._flavors = {**self._flavors, thing.metadata.name: thing}
+                self._queues = None
+            case LocalQueue():
+                key = f"{thing.metadata.namespace}/{thing.metadata.name}"
+                self._local_queues = {**self._local_queues, key: thing}
+
+    def delete(self, kind: str, key: str) -> None:
+        """Forget an object, if it is there: kind ClusterQueue, ..., key its name or `namespace/name`."""
+        match kind:
+            case "Workload":
+                self._workloads.pop(key, None)
+                self._drop(key)
+            case "ClusterQueue":
+                self._cluster_queues.pop(key, None)
+                self._queue_members.pop(key, None)
+                self._holdings = None
+            case "Cohort":
+                self._cohorts.pop(key, None)
+                self._cohort_members.pop(key, None)
+                self._holdings = None
+            case "ResourceFlavor":
+                self._flavors = {name: each for name, each in self._flavors.items() if name != key}
+                self._queues = None
+            case "LocalQueue":
+                self._local_queues = {name: each for name, each in self._local_queues.items() if name != key}
+            case _:
+                raise ValueError(f"no kind that matters for quota: {kind}")
+
+    def snapshot(self) -> Snapshot:
+        """Everything as it is now. Raises QuotaError where what is held cannot be counted."""
+        if self._holdings is None:
+            self._holdings = self._laid_out()
+            self._queues = None
+        layout = self._holdings.layout
+        if self._queues is None:
+            self._queues = {name: self._queue(name, layout) for name in self._cluster_queues}
+        return Snapshot(
+            ledger=self._holdings.ledger.snapshot(),
+            layout=layout,
+            queues=self._queues,
+            flavors=self._flavors,
+            local_queues=self._local_queues,
+        )
+
+    # ---- workloads
+
+    def _apply_workload(self, workload: Workload) -> None:
+        holder, key = holder_of(workload), key_of(workload)
+        before = self._holders.get(key)
+        self._drop(key)
+        if holder is not None:
+            try:
+                self._hold(holder)
+            except QuotaError:
+                if before is not None:
+                    self._hold(before)
+                raise
+        self._workloads[key] = workload
+
+    def _hold(self, holder: Holder) -> None:
+        holdings = self._holdings
+        if holdings is not None and holder.queue in holdings.layout.queues and not holdings.admit(holder):
+            self._holdings = None
+        self._holders[holder.key] = holder
+
+    def _drop(self, key: str) -> None:
+        if self._holders.pop(key, None) is not None and self._holdings is not None:
+            self._holdings.release(key)
+
+    # ---- quotas
+
+    def _apply_cluster_queue(self, queue: ClusterQueue) -> None:
+        name, before = queue.metadata.name, self._cluster_queues.get(queue.metadata.name)
+        member, min_admit = read_cluster_queue(queue), _min_admit(queue)
+        if member != self._queue_members.get(name):
+            self._holdings = None
+        if before is None or before.spec != queue.spec or min_admit != self._min_admits[name]:
+            self._queues = None
+        self._cluster_queues[name] = queue
+        self._queue_members[name] = member
+        self._min_admits[name] = min_admit
+
+    def _apply_cohort(self, cohort: Cohort) -> None:
+        name, member = cohort.metadata.name, read_cohort(cohort)
+        if member != self._cohort_members.get(name):
+            self._holdings = None
+        self._cohorts[name] = cohort
+        self._cohort_members[name] = member
+
+    def _laid_out(self) -> Holdings:
+        counted = [each for each in self._holders.values() if each.queue in self._cluster_queues]
+        layout = lay_out(
+            self._queue_members.values(),
+            self._cohort_members.values(),
+            {fr for holder in counted for fr in holder.usage},
+        )
+        return Holdings(layout, counted)
+
+    def _queue(self, name: str, layout: Layout) -> Queue:
+        spec = self._cluster_queues[name].spec
+        groups = {
+            Group(tuple(group.covered_resources), tuple(flavor.name for flavor in group.flavors)): group
+            for group in spec.resource_groups or ()
+        }
+        return Queue(
+            name=name,
+            node=layout.queues[name],
+            spec=spec,
+            groups=tuple(groups),
+            group_of={resource: group for group in groups for resource in group.resources},
+            quotas={
+                (flavor.name, resource.name): resource
+                for group in groups.values()
+                for flavor in group.flavors
+                for resource in flavor.resources
+            },
+            min_admit=self._min_admits[name],
+            inactive=self._inactive(name, layout),
+        )
+
+    def _inactive(self, name: str, layout: Layout) -> str:
+        spec = self._cluster_queues[name].spec
+        if name in layout.broken:
+            return layout.broken[name]
+        if spec.stop_policy != "None":
+            return f"stopPolicy is {spec.stop_policy}"
+        named = (flavor.name for group in spec.resource_groups or () for flavor in group.flavors)
+        missing = [flavor for flavor in named if flavor not in self._flavors]
+        return f"there is no ResourceFlavor {', '.join(missing)}" if missing else ""
+
+
+def _min_admit(queue: ClusterQueue) -> int | None:
+    """KEP-8522's minAdmitDuration in microseconds; where Kueue's own CRD prunes the field, the annotation's."""
+    config = queue.spec.preemption.within_cluster_queue_config
+    if config is not None and config.min_admit_duration is not None:
+        text, path = config.min_admit_duration, "spec.preemption.withinClusterQueueConfig.minAdmitDuration"
+    elif MIN_ADMIT_DURATION_ANNOTATION in (queue.metadata.annotations or {}):
+        text = (queue.metadata.annotations or {})[MIN_ADMIT_DURATION_ANNOTATION]
+        path = f"metadata.annotations[{MIN_ADMIT_DURATION_ANNOTATION}]"
+    else:
+        return None
+    subject = f"ClusterQueue {queue.metadata.name}"
+    try:
+        duration = parse_duration(text)
+    except DurationError as error:
+        raise QuotaError(subject, path, str(error)) from None
+    if duration < LEAST_MIN_ADMIT:
+        raise QuotaError(subject, path, f"must be at least 1m, not {text}")
+    return duration
