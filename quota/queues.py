@@ -1,0 +1,175 @@
+"""Who is considered next in each ClusterQueue, and who is tried again at once (pkg/cache/queue of Kueue)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from api.core import Container, PodSpec
+from api.workloads import FINISHED, QUOTA_RESERVED, REQUEUED, Workload
+from quota.amounts import QuotaError
+from quota.snapshot import Queue, Snapshot
+from quota.workloads import effective_priority, key_of, queue_timestamp, subject_of, time_us
+
+__all__ = [
+    "ADMISSION_GATED_BY",
+    "Requeue",
+    "RequeueReason",
+    "backs_off",
+    "equals",
+    "heads",
+    "precedence",
+    "requeue",
+]
+
+ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
+"""Annotation: a Workload that has it, and not empty, is not queued."""
+
+Requeue = Literal["immediate", "parked"]
+RequeueReason = Literal[
+    "Generic",
+    "NamespaceMismatch",
+    "NoFit",
+    "PreemptionNoCandidates",
+    "PreemptionGated",
+    "PendingPreemption",
+    "FailedAfterNomination",
+]
+"""Kueue's; Generic is its empty one. PendingMigration and PreemptionFailed do not arise in a pure function."""
+
+RETRIED: Final = frozenset({"FailedAfterNomination", "PendingPreemption"})
+PARKS_EQUALS: Final = frozenset({"NoFit", "PreemptionNoCandidates"})
+
+
+def heads(
+    snapshot: Snapshot,
+    pending: Iterable[Workload],
+    now: int,
+    *,
+    parked: Collection[str] = (),
+    sticky: Mapping[str, str] | None = None,
+) -> list[Workload]:
+    """The first of every active ClusterQueue that has one, by the name of the ClusterQueue.
+
+    `parked`: keys ("namespace/name") of those that wait for a change. `sticky`: by BestEffortFIFO ClusterQueue the key
+    of the workload that is waiting for its own preemptions; it stays first. Those that hold quota, have finished, are
+    not active, back off, or have no active queue are passed over. Times in microseconds. Raises QuotaError for times
+    that are none.
+    """
+    first: dict[str, tuple[tuple[bool, int, int, str], Workload]] = {}
+    for workload in pending:
+        key = key_of(workload)
+        if key in parked or not _is_queued(workload) or backs_off(workload, now):
+            continue
+        queue = _active_queue(snapshot, workload)
+        if queue is None:
+            continue
+        stays = (sticky or {}).get(queue.name) == key and queue.spec.queueing_strategy == "BestEffortFIFO"
+        place = (not stays, *precedence(workload))
+        if queue.name not in first or place < first[queue.name][0]:
+            first[queue.name] = place, workload
+    return [first[name][1] for name in sorted(first)]
+
+
+def precedence(workload: Workload) -> tuple[int, int, str]:
+    """Sort key: higher priority, earlier queue timestamp, smaller UID."""
+    return -effective_priority(workload), queue_timestamp(workload), workload.metadata.uid
+
+
+def backs_off(workload: Workload, now: int) -> bool:
+    """Whether it must wait before it is tried again: until requeueAt, or while Requeued is False."""
+    status = workload.status
+    if any(each.type == REQUEUED and each.status == "False" for each in status.conditions or ()):
+        return True
+    if status.requeue_state is None or status.requeue_state.requeue_at is None:
+        return False
+    return now < time_us(
+        status.requeue_state.requeue_at, "status.requeueState.requeueAt", subject_of(workload)
+    )
+
+
+def requeue(strategy: str, reason: RequeueReason, *, pending_flavors: bool, backing_off: bool) -> Requeue:
+    """Whether a workload that was not admitted is tried in the next cycle, or only after a change.
+
+    What frees quota in the tree brings parked ones back, as does an update of their own or of their queues.
+    """
+    if backing_off:
+        return "parked"
+    again = reason != "NamespaceMismatch" if strategy == "StrictFIFO" else reason in RETRIED
+    return "immediate" if again or pending_flavors else "parked"
+
+
+def equals(
+    snapshot: Snapshot, workload: Workload, reason: RequeueReason, pending: Iterable[Workload]
+) -> list[str]:
+    """Keys of those that are parked together with one that was, because they would fare no better.
+
+    They are in its ClusterQueue, are of its priority and ask for the same (gate SchedulingEquivalenceHashing).
+    """
+    if reason not in PARKS_EQUALS:
+        return []
+    queue = _active_queue(snapshot, workload)
+    if queue is None or queue.spec.queueing_strategy != "BestEffortFIFO":
+        return []
+    shape, key = _shape(workload), key_of(workload)
+    return [
+        key_of(other)
+        for other in pending
+        if key_of(other) != key
+        and _is_queued(other)
+        and _active_queue(snapshot, other) is queue
+        and _shape(other) == shape
+    ]
+
+
+def _is_queued(workload: Workload) -> bool:
+    held_or_done = any(
+        each.type in (QUOTA_RESERVED, FINISHED) and each.status == "True"
+        for each in workload.status.conditions or ()
+    )
+    gated = bool((workload.metadata.annotations or {}).get(ADMISSION_GATED_BY))
+    return workload.spec.active and not held_or_done and not gated
+
+
+def _active_queue(snapshot: Snapshot, workload: Workload) -> Queue | None:
+    try:
+        queue = snapshot.queue_of(workload)
+    except QuotaError:
+        return None
+    local = snapshot.local_queues[f"{workload.metadata.namespace}/{workload.spec.queue_name}"]
+    return queue if not queue.inactive and local.spec.stop_policy == "None" else None
+
+
+def _shape(workload: Workload) -> bytes:
+    """All of a workload that flavors and quota depend on, apart from when it came."""
+    gone = {pods.name: pods.count for pods in workload.status.reclaimable_pods or ()}
+    pod_sets = [
+        (
+            pods.name,
+            max(0, pods.count - gone.get(pods.name, 0)),
+            pods.min_count,
+            pods.topology_request,
+            _pod_shape(pods.template.spec),
+        )
+        for pods in workload.spec.pod_sets
+    ]
+    return msgspec.json.encode((effective_priority(workload), pod_sets), order="deterministic")
+
+
+def _pod_shape(spec: PodSpec) -> tuple[object, ...]:
+    return (
+        [_container_shape(container) for container in spec.init_containers or ()],
+        [_container_shape(container) for container in spec.containers or ()],
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+        spec.overhead,
+        spec.resource_claims,
+        spec.topology_spread_constraints,
+    )
+
+
+def _container_shape(container: Container) -> tuple[object, ...]:
+    return container.resources, container.restart_policy, container.ports
