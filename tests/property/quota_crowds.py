@@ -24,6 +24,7 @@ class _Crowd:
         self.random = random
         self.most = most
         self.single = single
+        self.size = max(1, most // 60)
         self.queues = random.randint(2, 7)
         self.cohorts = random.choice((0, 1, 1, 2, 3, 5))
         self.resource = random.choice(((0,), (0, 0), (0, 1), (0, 1, 0)))
@@ -73,7 +74,7 @@ class _Crowd:
         """Defined, nominal, borrowing and lending limit."""
         if self.random.random() < 0.05:
             return 0, 0, UNSET, UNSET
-        most = 12 if node < self.queues else 6
+        most = (12 if node < self.queues else 6) * self.size
         nominal = 0 if self.random.random() < self.uneven else self.random.randint(0, most) * self.unit
         if self.random.random() < 0.01:
             nominal = UNLIMITED
@@ -119,7 +120,7 @@ class _Crowd:
         queue, width = self.random.randrange(self.queues), len(self.resource)
         count = 1 if self.single else self.random.randint(1, width)
         frs = self.random.sample(range(width), count)
-        most = [min(8, Ledger(quotas).potential(queue, fr) // self.unit) for fr in frs]
+        most = [min(8 * self.size, Ledger(quotas).potential(queue, fr) // self.unit) for fr in frs]
         reclaim = self.random.choice((ANY, ANY, LOWER_PRIORITY, LOWER_PRIORITY, NEVER))
         return Ask(
             queue=queue,

@@ -14,17 +14,22 @@ from native.quotas import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNLIMITED,
 from native.reference.quota import Ledger as Plain
 
 __all__ = [
+    "Compiled",
     "Holder",
     "Ledger",
+    "LedgerType",
+    "Plain",
     "Scene",
     "admit",
     "asks",
     "filled",
     "holders",
+    "often",
     "quotas",
     "release",
     "scenes",
     "state",
+    "strategies",
 ]
 
 Ledger = Plain | Compiled
