@@ -77,6 +77,8 @@ cdef class Classical(Search):
         cdef bint enough = True
         for i in range(self.wish.count):
             fr = self.wish.frs[i]
+            if self.wish.amounts[i] == 0:
+                continue
             if self.tree.exceeded(self.usage, node, fr, self.left[i]):
                 enough = False
             self.left[i] = max(0, minus(self.left[i], self.tree.unused(self.usage, node, fr)))

@@ -123,6 +123,8 @@ cdef class Wish:
         cdef int64_t amount
         for i in range(self.count):
             fr, amount = self.frs[i], self.amounts[i]
+            if amount == 0:
+                continue
             if not borrowing and (
                 plus(usage[self.queue * tree.frs + fr], amount) > tree.nominal[self.queue, fr]
             ):

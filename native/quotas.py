@@ -126,7 +126,7 @@ class Ask:
     frs: tuple[int, ...]
     """The FRs that it wants some of, each once."""
     amounts: tuple[int, ...]
-    """As many; more than zero."""
+    """As many. 0 of what is contested, but need not be there in the end: Kueue's search forgets the count of pods."""
     contested: tuple[bool, ...]
     """As many: those that it gets only by preemption."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from native.reference.quota_holders import Holder
+from native.reference.quota_holders import Holder, asked
 from native.reference.quota_tree import Tree
 from native.reference.quotas import PUT_BACK, TAKEN, Ask
 
@@ -28,7 +28,7 @@ class Attempt:
     def __init__(self, tree: Tree, ask: Ask, borrowing: bool, number: int = 0) -> None:
         self.tree = tree.copy()
         self.ask = ask
-        self.amounts = dict(zip(ask.frs, ask.amounts, strict=True))
+        self.amounts = asked(ask)
         self.borrowing = borrowing
         self.number = number
         self.targets: list[tuple[Holder, int]] = []

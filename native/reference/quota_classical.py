@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from native.reference.quota_attempt import Attempt, Outcome, Step
-from native.reference.quota_holders import Holder, contested, may_go, order_in_own_queue, reason_in_own_queue
+from native.reference.quota_holders import (
+    Holder,
+    asked,
+    contested,
+    may_go,
+    order_in_own_queue,
+    reason_in_own_queue,
+)
 from native.reference.quota_tree import Tree
 from native.reference.quotas import (
     COHORT_WITHIN_QUOTA,
@@ -74,8 +81,7 @@ def _others(tree: Tree, holders: Holders, ask: Ask) -> tuple[list[Candidate], li
     priority: list[Candidate] = []
     if ask.reclaim == NEVER:
         return hierarchy, priority
-    asked = dict(zip(ask.frs, ask.amounts, strict=True))
-    advantage, missing = tree.fits_quota(ask.queue, asked)
+    advantage, missing = tree.fits_quota(ask.queue, asked(ask))
     visited = ask.queue
     for cohort in tree.ancestors(ask.queue):
         for queue in _over_quota(tree, cohort, visited, contested(ask)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from native.reference.quotas import ANY, IN_CLUSTER_QUEUE, LOWER_OR_NEWER, LOWER_PRIORITY, TIME_BASED, Ask
 
-__all__ = ["Holder", "Key", "contested", "expired", "may_go", "order_in_own_queue", "reason_in_own_queue"]
+__all__ = ["Holder", "Key", "asked", "contested", "expired", "may_go", "order_in_own_queue", "reason_in_own_queue"]
 
 Key = tuple[bool, int, int, int]
 """What holders of one ClusterQueue are ordered by."""
@@ -31,6 +31,11 @@ class Holder:
     def key(self) -> Key:
         """Goes first: on its way out, of lower priority, admitted later, of the smaller UID."""
         return not self.evicting, self.priority, -self.reserved, self.order
+
+
+def asked(ask: Ask) -> dict[int, int]:
+    """How much of each FR must be there in the end; not all that is contested must."""
+    return {fr: amount for fr, amount in zip(ask.frs, ask.amounts, strict=True) if amount}
 
 
 def contested(ask: Ask) -> frozenset[int]:
