@@ -1,0 +1,150 @@
+"""Whatever happens, in whatever order, the state is what it would be if all had been there from the start."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from quota.ranks import Ranks
+from quota.snapshot import Holder, Snapshot
+from quota.state import QuotaState
+from tests.unit.quota.builders import (
+    Object,
+    cluster_queue,
+    cohort,
+    cpu,
+    evicted,
+    flavor,
+    held,
+    local_queue,
+    preempted,
+    workload,
+)
+
+NAMES = st.sampled_from("abc")
+LIMITS = st.none() | st.integers(0, 3)
+QUOTAS = st.builds(cpu, st.integers(0, 3), LIMITS, LIMITS)
+
+
+def everything(snapshot: Snapshot) -> dict[str, Any]:
+    """All that can be seen of it, but for the numbers, and for flavors that nobody uses any more."""
+    ledger, names = snapshot.ledger, snapshot.layout.names
+    numbered = [(node, fr, pair) for node in range(len(names)) for pair, fr in snapshot.layout.frs.items()]
+    return {
+        "names": names,
+        "usage": {(node, pair): used for node, fr, pair in numbered if (used := ledger.usage(node, fr))},
+        "quota": {(node, pair): quota for node, fr, pair in numbered if (quota := ledger.quota(node, fr))},
+        "holders": {
+            name: [
+                (holder.key, holder.priority, holder.reserved, holder.queued, holder.evicting, holder.usage)
+                for holder in cast(list[Holder], snapshot.ledger.holders(queue.node))
+            ]
+            for name, queue in snapshot.queues.items()
+        },
+        "queues": {name: (q.node, q.spec, q.groups, q.inactive) for name, q in snapshot.queues.items()},
+        "flavors": snapshot.flavors,
+        "local": snapshot.local_queues,
+    }
+
+
+class Events(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = QuotaState()
+        self.objects: dict[tuple[str, str], Object] = {}
+        self.old: list[tuple[Snapshot, dict[str, Any]]] = []
+
+    def put(self, thing: Object, key: str) -> None:
+        self.state.apply(thing)
+        self.objects[type(thing).__name__, key] = thing
+
+    @rule(name=NAMES, quotas=QUOTAS, parent=st.sampled_from(["", "c", "d"]))
+    def set_queue(self, name: str, quotas: Any, parent: str) -> None:
+        self.put(cluster_queue(name, quotas, parent), name)
+
+    @rule(name=st.sampled_from("cd"), parent=st.sampled_from(["", "c", "d", "e"]), quotas=st.none() | QUOTAS)
+    def set_cohort(self, name: str, parent: str, quotas: Any) -> None:
+        self.put(cohort(name, parent, quotas), name)
+
+    @rule(name=st.sampled_from(["default", "other"]))
+    def set_flavor(self, name: str) -> None:
+        self.put(flavor(name), name)
+
+    @rule(name=NAMES, queue=NAMES)
+    def set_local_queue(self, name: str, queue: str) -> None:
+        self.put(local_queue(name, queue), f"ns/{name}")
+
+    @rule(
+        name=st.text("wxyz", min_size=1, max_size=3),
+        queue=NAMES,
+        cpus=st.integers(0, 3),
+        priority=st.integers(0, 1),
+        life=st.sampled_from(["pending", "held", "evicting", "preempted"]),
+        moment=st.integers(0, 3),
+        of=st.sampled_from(["default", "other"]),
+    )
+    def set_workload(
+        self, name: str, queue: str, cpus: int, priority: int, life: str, moment: int, of: str
+    ) -> None:
+        thing = workload(name, queue, cpus, priority=priority)
+        if life != "pending":
+            thing = held(thing, moment, flavors={"cpu": of})
+        if life == "evicting":
+            thing = evicted(thing, moment)
+        if life == "preempted":
+            thing = preempted(thing, moment, "InClusterQueue")
+        self.put(thing, f"ns/{name}")
+
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        if self.objects:
+            kind, key = data.draw(st.sampled_from(sorted(self.objects)))
+            self.state.delete(kind, key)
+            del self.objects[kind, key]
+
+    @rule()
+    def look(self) -> None:
+        snapshot = self.state.snapshot()
+        self.old.append((snapshot, everything(snapshot)))
+
+    @invariant()
+    def as_if_from_the_start(self) -> None:
+        fresh = QuotaState()
+        for _, thing in sorted(self.objects.items(), reverse=True):
+            fresh.apply(thing)
+        assert everything(self.state.snapshot()) == everything(fresh.snapshot())
+        for snapshot, seen in self.old[-3:]:
+            assert everything(snapshot) == seen
+
+
+def test_events() -> None:
+    run_state_machine_as_test(
+        Events, settings=settings(max_examples=100, deadline=None, stateful_step_count=30)
+    )
+
+
+@given(
+    start=st.sets(st.tuples(st.text(max_size=3), st.text(max_size=2))),
+    more=st.lists(st.tuples(st.text(max_size=3), st.text(max_size=2)), unique=True),
+)
+def test_ranks_compare_as_names(start: set[tuple[str, str]], more: list[tuple[str, str]]) -> None:
+    ranks, names = Ranks(start), set(start)
+    for name in more:
+        if name in names:
+            ranks.remove(name)
+            names.remove(name)
+        elif ranks.add(name) is not None:
+            names.add(name)
+    assert sorted(names, key=lambda name: ranks[name]) == sorted(names)
+    assert len({ranks[name] for name in names}) == len(names)
+
+
+def test_ranks_run_out_only_between_two() -> None:
+    """Always right before the last one: after 32 halvings there is nothing left, and nothing is changed."""
+    ranks = Ranks([("a", ""), ("z", "")])
+    added = [ranks.add(("y", f"{n:03}")) for n in range(40)]
+    assert [rank is not None for rank in added] == [True] * 32 + [False] * 8
+    assert ranks.add(("zz", "")) is not None
