@@ -13,7 +13,7 @@ from typing import Final
 from api.quantity import Quantity, QuantityError, parse
 from native.quotas import UNLIMITED
 
-__all__ = ["QuotaError", "fair_weight", "quota_amount", "request_amount"]
+__all__ = ["TOO_MUCH", "QuotaError", "fair_weight", "quota_amount", "request_amount", "shown"]
 
 Given = str | int | float | Quantity | None
 """As it came, or parsed; null is zero."""
@@ -24,6 +24,10 @@ MAX_QUOTA: Final = {True: UNLIMITED // 1000 * 1000, False: UNLIMITED}
 """From here on a quota is unlimited; of cpu already where the whole CPUs in thousandths reach the top."""
 DIGITS: Final = 20
 """Any number with more is beyond 64 bits."""
+BYTES: Final = frozenset({"memory", "ephemeral-storage"})
+HUGE_PAGES: Final = "hugepages-"
+DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E")
+BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 TOO_MUCH: Final = "is too much: it does not fit 64 bits"
 LEAST_WEIGHT: Final = Decimal("1e-9")
 
@@ -59,6 +63,22 @@ def fair_weight(quantity: Given, subject: str, field: str) -> float:
     if 0 < weight <= LEAST_WEIGHT:
         raise QuotaError(subject, field, "must be more than 1n where it is not 0")
     return float(weight)
+
+
+def shown(resource: str, amount: int) -> str:
+    """An amount as kubectl shows it: `1500m` of cpu, `2Gi` of memory, `unlimited`."""
+    if amount >= UNLIMITED:
+        return "unlimited"
+    if resource == CPU and amount % 1000:
+        return f"{amount}m"
+    whole = amount // 1000 if resource == CPU else amount
+    step, suffixes = (
+        (1024, BINARY) if resource in BYTES or resource.startswith(HUGE_PAGES) else (1000, DECIMAL)
+    )
+    power = 0
+    while whole and whole % step == 0 and power < len(suffixes) - 1:
+        whole, power = whole // step, power + 1
+    return f"{whole}{suffixes[power]}"
 
 
 def _amount(cpu: bool, quantity: Given, subject: str, field: str) -> int:

@@ -148,6 +148,9 @@ def usage(workload: Workload) -> dict[tuple[str, str], int]:
 def pod_set_requests(workload: Workload) -> list[PodSetRequest]:
     """What each pod set asks for, in the order of the spec. Raises QuotaError."""
     needed = _needed(workload)
+    for i, pods in enumerate(workload.spec.pod_sets):
+        if any(pods.name == other.name for other in workload.spec.pod_sets[:i]):
+            raise QuotaError(subject_of(workload), f"spec.podSets[{i}].name", f"{pods.name!r} is there twice")
     requests = [
         PodSetRequest(pods.name, needed[pods.name], _requests(workload, i, pods, needed[pods.name]))
         for i, pods in enumerate(workload.spec.pod_sets)

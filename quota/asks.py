@@ -1,0 +1,57 @@
+"""What a workload asks of the search, but for the amounts: who it is, and whom its ClusterQueue lets it preempt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from api.workloads import Workload
+from native.quotas import ANY, FINAL_SHARE, INITIAL_SHARE, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, Ask
+from quota.snapshot import Queue
+from quota.workloads import effective_priority, queue_timestamp
+
+__all__ = ["Options", "ask_of"]
+
+POLICIES: Final[Mapping[str, int]] = {
+    "Never": NEVER,
+    "LowerPriority": LOWER_PRIORITY,
+    "LowerOrNewerEqualPriority": LOWER_OR_NEWER,
+    "Any": ANY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Kueue's configuration, as far as decisions depend on it."""
+
+    fair_sharing: bool = False
+    strategies: tuple[int, ...] = (FINAL_SHARE, INITIAL_SHARE)
+    """fairSharing.preemptionStrategies."""
+    time_based: bool = True
+    """Feature gate TimeBasedSamePriorityPreemption (KEP-8522)."""
+
+    @property
+    def search(self) -> tuple[int, ...] | None:
+        """The strategies of the search; None is without fair sharing."""
+        return self.strategies if self.fair_sharing else None
+
+
+def ask_of(queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
+    """For nothing yet; `now` in microseconds. Raises QuotaError."""
+    preemption = queue.spec.preemption
+    borrow = preemption.borrow_within_cohort
+    return Ask(
+        queue=queue.node,
+        priority=effective_priority(workload),
+        queued=queue_timestamp(workload),
+        now=now,
+        within=POLICIES[preemption.within_cluster_queue],
+        reclaim=POLICIES[preemption.reclaim_within_cohort],
+        borrow=borrow.policy != "Never",
+        threshold=borrow.max_priority_threshold,
+        min_admit=queue.min_admit if options.time_based else None,
+        frs=(),
+        amounts=(),
+        contested=(),
+    )

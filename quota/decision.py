@@ -1,0 +1,146 @@
+"""The decision for one workload: which flavors it gets, and whose quota must go for it. A function of the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from api.requests import PODS
+from api.workloads import (
+    PreemptionReason,
+    Workload,
+)
+from native import quotas
+from native.quotas import Ask, Found
+from quota.amounts import QuotaError
+from quota.asks import Options, ask_of
+from quota.assignment import Assignment, Mode, NoFitReason, Tried
+from quota.explain import Explanation, explained
+from quota.flavors import assign
+from quota.snapshot import Holder, Queue, Snapshot
+from quota.workloads import has_closed_preemption_gate, key_of
+
+__all__ = ["Decision", "Options", "Target", "Tried", "decide"]
+
+REASONS: Final[Mapping[int, PreemptionReason]] = {
+    quotas.IN_CLUSTER_QUEUE: "InClusterQueue",
+    quotas.TIME_BASED: "InClusterQueueTimeBased",
+    quotas.RECLAMATION: "InCohortReclamation",
+    quotas.WHILE_BORROWING: "InCohortReclaimWhileBorrowing",
+    quotas.FAIR_SHARING: "InCohortFairSharing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One that must go."""
+
+    holder: Holder
+    reason: PreemptionReason
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a workload as things are."""
+
+    workload: str
+    """`namespace/name`."""
+    queue: str
+    """The ClusterQueue."""
+    mode: Mode
+    """Preempt without targets: room is to be had only by preemption, and nobody may go."""
+    flavors: Mapping[str, Mapping[str, str]]
+    """By pod set and resource; empty if NoFit."""
+    borrowing: int
+    """Height of the smallest subtree whose quota suffices; 0 is within its own quota, and if NoFit."""
+    targets: tuple[Target, ...]
+    """By key. Together they make room; none of them could stay alone."""
+    gated: bool
+    """A preemption gate is closed (KEP-8303): the targets stay until it is open. Where there are none it makes no
+    difference."""
+    message: str
+    """What stands in the way, as Kueue puts it; "" if nothing does."""
+    no_fit_reason: NoFitReason
+    tried: Tried | None
+    """Where the next search for flavors goes on; None if all were tried."""
+    assignment: Assignment
+    explanation: Explanation | None
+    """Where it was asked for."""
+
+
+def decide(
+    snapshot: Snapshot,
+    workload: Workload,
+    now: int,
+    options: Options | None = None,
+    *,
+    explain: bool = False,
+    only: Mapping[str, Mapping[str, str]] | None = None,
+    last_tried: Tried | None = None,
+) -> Decision:
+    """The decision for a workload that waits; `now` in microseconds.
+
+    `only`: flavors by pod set and resource; no others are tried. `last_tried`: the search for flavors goes on behind
+    these. Raises QuotaError for a workload that cannot be decided: no queue, an inactive one, a quantity that is none.
+    """
+    options = options or Options()
+    queue = _active(snapshot, workload)
+    assignment = assign(snapshot, queue, workload, options, now, only=only, last_tried=last_tried)
+    ask = _ask(snapshot, ask_of(queue, workload, now, options), assignment)
+    found = Found([], [])
+    if assignment.mode == "Preempt":
+        found = snapshot.ledger.search(ask, options.search, explain)
+    fits = assignment.mode != "NoFit"
+    return Decision(
+        workload=key_of(workload),
+        queue=queue.name,
+        mode=assignment.mode,
+        flavors=_flavors(assignment) if fits else {},
+        borrowing=assignment.borrowing if fits else 0,
+        targets=_targets(found),
+        gated=has_closed_preemption_gate(workload),
+        message=assignment.message,
+        no_fit_reason=assignment.no_fit_reason,
+        tried=assignment.tried,
+        assignment=assignment,
+        explanation=explained(snapshot, queue, ask, assignment, found, options.fair_sharing)
+        if explain
+        else None,
+    )
+
+
+def _active(snapshot: Snapshot, workload: Workload) -> Queue:
+    queue = snapshot.queue_of(workload)
+    if queue.inactive:
+        raise QuotaError(f"ClusterQueue {queue.name}", "", f"is not active: {queue.inactive}")
+    return queue
+
+
+def _ask(snapshot: Snapshot, ask: Ask, assignment: Assignment) -> Ask:
+    """For all that the workload would use, of which some is contested.
+
+    As in Kueue the count of pods may be contested, but is not part of what must fit once the targets are gone.
+    """
+    amounts = {pair: 0 if pair[1] == PODS else amount for pair, amount in assignment.usage.items()}
+    pairs = sorted(pair for pair, amount in amounts.items() if amount or pair in assignment.contested)
+    return replace(
+        ask,
+        frs=tuple(snapshot.layout.frs[pair] for pair in pairs),
+        amounts=tuple(amounts[pair] for pair in pairs),
+        contested=tuple(pair in assignment.contested for pair in pairs),
+    )
+
+
+def _flavors(assignment: Assignment) -> dict[str, dict[str, str]]:
+    return {
+        pods.name: {resource: each.flavor for resource, each in pods.flavors.items()}
+        for pods in assignment.pod_sets
+    }
+
+
+def _targets(found: Found) -> tuple[Target, ...]:
+    targets = [
+        Target(holder, REASONS[reason]) for holder, reason in found.targets if isinstance(holder, Holder)
+    ]
+    return tuple(sorted(targets, key=lambda target: target.holder.key))

@@ -1,0 +1,203 @@
+"""Why a decision is as it is: what became of each candidate, and why the others were none. As data, not as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, Literal
+
+from api.workloads import JOB_UID_LABEL, PreemptionReason, Workload
+from native import quotas
+from native.quotas import LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, Ask, Found
+from quota.assignment import Assignment, FlavorSearch
+from quota.snapshot import Holder, Queue, Snapshot
+
+__all__ = [
+    "Candidate",
+    "Explanation",
+    "NotCandidate",
+    "PassedOver",
+    "SearchAttempt",
+    "Step",
+    "explained",
+    "preemption_message",
+]
+
+Step = Literal["Taken", "PutBack", "QueueWithinNominal", "CohortWithinQuota", "WouldBorrow", "ShareRefused"]
+"""What became of a candidate.
+
+PutBack: it was taken, and may stay: it fits without. QueueWithinNominal, CohortWithinQuota: its ClusterQueue, or a
+Cohort above that, does not, or no longer, use more than its quota of what is contested. WouldBorrow: it goes only for
+what is within the nominal quota. ShareRefused: fair sharing's strategy does not let it go.
+"""
+
+NotCandidate = Literal[
+    "Policy",
+    "OtherFlavors",
+    "QueueWithinNominal",
+    "CohortWithinQuota",
+    "Priority",
+    "NotNewer",
+    "NotReached",
+]
+"""Why a holder of the same tree was no candidate.
+
+Policy: withinClusterQueue, or reclaimWithinCohort, is Never. OtherFlavors: it uses nothing of what is contested.
+Priority: not lower, as the policy wants it. NotNewer: of equal priority, not newer, and its time is not over.
+NotReached: it was one, and the search ended before its turn.
+"""
+
+STEPS: Final[Mapping[int, Step]] = {
+    quotas.TAKEN: "Taken",
+    quotas.PUT_BACK: "PutBack",
+    quotas.QUEUE_WITHIN_NOMINAL: "QueueWithinNominal",
+    quotas.COHORT_WITHIN_QUOTA: "CohortWithinQuota",
+    quotas.WOULD_BORROW: "WouldBorrow",
+    quotas.SHARE_REFUSED: "ShareRefused",
+}
+TEXTS: Final[Mapping[PreemptionReason, str]] = {
+    "InClusterQueue": "prioritization in the ClusterQueue",
+    "InClusterQueueTimeBased": "time-based prioritization in the ClusterQueue",
+    "InCohortReclamation": "reclamation within the cohort",
+    "InCohortFairSharing": "Fair Sharing within the cohort",
+    "InCohortReclaimWhileBorrowing": "reclamation within the cohort while borrowing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A candidate whose turn came. It may come again: put back, or in another pass of fair sharing."""
+
+    holder: Holder
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAttempt:
+    """One attempt to make room, in the order of what happened."""
+
+    borrowing: bool
+    """Whether the workload may borrow once they are gone."""
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """Holders of a ClusterQueue that were no candidates."""
+
+    queue: str
+    reason: NotCandidate
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a decision is as it is."""
+
+    flavors: tuple[FlavorSearch, ...]
+    """By pod set and group of resources."""
+    attempts: tuple[SearchAttempt, ...]
+    """None where nobody had to go, or nobody could."""
+    passed_over: tuple[PassedOver, ...]
+    """By ClusterQueue and reason; none where nobody had to go, or it would not have helped."""
+
+
+def explained(
+    snapshot: Snapshot, queue: Queue, ask: Ask, assignment: Assignment, found: Found, fair_sharing: bool
+) -> Explanation:
+    """Of what was found for `ask`, with its trace."""
+    passed_over: tuple[PassedOver, ...] = ()
+    if assignment.mode == "Preempt":
+        seen = {holder.key for _, _, holder, _ in found.trace if isinstance(holder, Holder)}
+        passed_over = tuple(_Others(snapshot, queue, ask, fair_sharing).counted(seen))
+    return Explanation(assignment.searches, _attempts(found), passed_over)
+
+
+def preemption_message(
+    preemptor: Workload, reason: PreemptionReason, preemptor_path: str, preemptee_path: str
+) -> str:
+    """The message of the conditions Preempted and Evicted, as Kueue words it; paths as `Snapshot.path` has them."""
+    job = (preemptor.metadata.labels or {}).get(JOB_UID_LABEL, "")
+    return (
+        f"Preempted to accommodate a workload (UID: {preemptor.metadata.uid or 'UNKNOWN'}, "
+        f"JobUID: {job or 'UNKNOWN'}) due to {TEXTS[reason]}; "
+        f"preemptor path: {preemptor_path}; preemptee path: {preemptee_path}"
+    )
+
+
+def _attempts(found: Found) -> tuple[SearchAttempt, ...]:
+    attempts = []
+    for (_, borrowing), steps in groupby(found.trace, key=lambda step: step[:2]):
+        candidates = [
+            Candidate(holder, STEPS[step]) for _, _, holder, step in steps if isinstance(holder, Holder)
+        ]
+        attempts.append(SearchAttempt(borrowing, tuple(candidates)))
+    return tuple(attempts)
+
+
+class _Others:
+    """Who was not considered. The rules are those of the search, here one holder at a time, and said in words."""
+
+    def __init__(self, snapshot: Snapshot, queue: Queue, ask: Ask, fair_sharing: bool) -> None:
+        self._snapshot = snapshot
+        self._queue = queue
+        self._ask = ask
+        self._fair_sharing = fair_sharing
+        self._parent = snapshot.layout.quotas.parent.tolist()
+        self._above = frozenset(self._ancestors(queue.node))
+        names = {number: pair for pair, number in snapshot.layout.frs.items()}
+        contested = [fr for fr, is_contested in zip(ask.frs, ask.contested, strict=True) if is_contested]
+        self._contested = contested
+        self._pairs = frozenset(names[fr] for fr in contested)
+
+    def counted(self, seen: set[str]) -> Iterator[PassedOver]:
+        """All but those, by ClusterQueue and reason, the own ClusterQueue first."""
+        others = (each for each in self._snapshot.queues.values() if self._in_tree(each.node))
+        for queue in sorted(others, key=lambda each: (each is not self._queue, each.name)):
+            shut = self._shut(queue)
+            counts = Counter(
+                shut or self._why(holder, own=queue is self._queue)
+                for holder in self._snapshot.ledger.holders(queue.node)
+                if isinstance(holder, Holder) and holder.key not in seen
+            )
+            for reason, count in sorted(counts.items()):
+                yield PassedOver(queue.name, reason, count)
+
+    def _shut(self, queue: Queue) -> NotCandidate | None:
+        """Why nobody of the ClusterQueue is a candidate."""
+        if queue is self._queue:
+            return "Policy" if self._ask.within == NEVER else None
+        if self._ask.reclaim == NEVER:
+            return "Policy"
+        if self._within_quota(queue.node):
+            return "QueueWithinNominal"
+        cohorts = [node for node in self._ancestors(queue.node) if node not in self._above]
+        if not self._fair_sharing and any(map(self._within_quota, cohorts)):
+            return "CohortWithinQuota"
+        return None
+
+    def _why(self, holder: Holder, *, own: bool) -> NotCandidate:
+        ask = self._ask
+        policy = ask.within if own else ask.reclaim
+        if self._pairs.isdisjoint(holder.usage):
+            return "OtherFlavors"
+        if policy in (LOWER_PRIORITY, LOWER_OR_NEWER) and holder.priority >= ask.priority:
+            if holder.priority > ask.priority or policy == LOWER_PRIORITY:
+                return "Priority"
+            expired = ask.min_admit is not None and ask.now - holder.reserved > ask.min_admit
+            if holder.queued <= ask.queued and not expired:
+                return "NotNewer"
+        return "NotReached"
+
+    def _within_quota(self, node: int) -> bool:
+        ledger = self._snapshot.ledger
+        return all(ledger.usage(node, fr) <= ledger.quota(node, fr) for fr in self._contested)
+
+    def _in_tree(self, node: int) -> bool:
+        return node == self._queue.node or not self._above.isdisjoint(self._ancestors(node))
+
+    def _ancestors(self, node: int) -> Iterator[int]:
+        while (node := self._parent[node]) >= 0:
+            yield node
