@@ -1,0 +1,302 @@
+"""One cycle of the scheduler: heads of queues in, what becomes of each out (Kueue: pkg/scheduler/scheduler.go).
+
+Each head is first decided for itself. Then they take turns, those that borrow least first, and each sees what those
+before it have taken and whom they preempt. Nothing is changed but a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from api.meta import LabelSelector
+from api.selectors import matches
+from api.workloads import QUOTA_RESERVED, Workload
+from quota.amounts import QuotaError
+from quota.decision import Decision, Options, Tried, decide
+from quota.overlap import Usage, fits, kept_free, numbered, without
+from quota.queues import Requeue, RequeueReason, backs_off, precedence, requeue
+from quota.snapshot import Holder, Queue, Snapshot
+from quota.tournament import Contestant, Tournament
+from quota.workloads import effective_priority, key_of
+
+__all__ = ["Entry", "Outcome", "cycle"]
+
+Outcome = Literal["Admit", "Preempt", "DeferredFit", "Skip", "Gated", "NoCandidates", "NoFit", "Inadmissible"]
+"""Admit: it gets its quota. Preempt: the targets of its decision must go. DeferredFit: it fits once those that are
+preempted for others are gone. Skip: others took what it needs. Gated: its targets stay while its gate is closed.
+NoCandidates: nobody may go for it. NoFit: quota does not suffice. Inadmissible: it was not decided."""
+
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+OVERLAPS: Final = "Workload has overlapping preemption targets with another workload"
+FAILED_CHECKS: Final = frozenset({"Retry", "Rejected"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What becomes of one head of a queue."""
+
+    workload: Workload
+    outcome: Outcome
+    decision: Decision | None
+    """None only where Inadmissible."""
+    message: str
+    quota_reserved_reason: str
+    """The reason of QuotaReserved=False; "" where Admit."""
+    requeue: Requeue | None = None
+    """When it is tried again: in the next cycle, or once something has changed. None: it does not go back."""
+    requeue_reason: RequeueReason | None = None
+    tried: Tried | None = None
+    """The flavors that were tried, for the next time, where some are left (Kueue: LastAssignment)."""
+    retry_at: int | None = None
+    """When the next of its equals will have held its quota for minAdmitDuration; microseconds. A change that none of
+    the objects shows."""
+
+
+def cycle(
+    snapshot: Snapshot,
+    heads: Sequence[Workload],
+    now: int,
+    options: Options | None = None,
+    *,
+    namespaces: Mapping[str, Mapping[str, str]] | None = None,
+    tried: Mapping[str, Tried] | None = None,
+    explain: bool = False,
+) -> list[Entry]:
+    """What becomes of each head, in the order of their turns; the inadmissible ones come last, by key.
+
+    `heads`: at most one a ClusterQueue. `namespaces`: labels by namespace, of those that have others than their name.
+    `tried`: by key of the workload, what its last entry said, unless quota was freed since. Raises ValueError for two
+    heads of one ClusterQueue.
+    """
+    world = replace(snapshot, ledger=snapshot.ledger.snapshot())
+    turns = _Turns(world, now, options or Options(), explain)
+    nominees: list[_Nominee] = []
+    refused: list[Entry] = []
+    for workload in heads:
+        queue = _admissible(world, workload, now, namespaces or {})
+        last = (tried or {}).get(key_of(workload))
+        found = queue if isinstance(queue, Entry) else turns.nominate(queue, workload, last)
+        if isinstance(found, Entry):
+            refused.append(found)
+        else:
+            nominees.append(found)
+    _check_single(nominees)
+    return [*turns.take(nominees), *sorted(refused, key=lambda entry: key_of(entry.workload))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Nominee:
+    workload: Workload
+    queue: Queue
+    decision: Decision
+
+
+class _Turns:
+    """What has been taken so far, and whom it costs their quota."""
+
+    def __init__(self, world: Snapshot, now: int, options: Options, explain: bool) -> None:
+        self.world = world
+        self.now = now
+        self.options = options
+        self.explain = explain
+        self.claimed: dict[str, Holder] = {}
+        """Victims of the entries so far, by key."""
+
+    def nominate(self, queue: Queue, workload: Workload, tried: Tried | None) -> _Nominee | Entry:
+        try:
+            decision = decide(
+                self.world, workload, self.now, self.options, explain=self.explain, last_tried=tried
+            )
+        except QuotaError as error:
+            return _inadmissible(queue, workload, self.now, str(error), "Misconfigured")
+        return _Nominee(workload, queue, decision)
+
+    def take(self, nominees: list[_Nominee]) -> Iterator[Entry]:
+        if self.options.fair_sharing:
+            yield from self._fairly(nominees)
+            return
+        for each in sorted(nominees, key=lambda each: (each.decision.borrowing, precedence(each.workload))):
+            yield self._turn(each)
+
+    def _fairly(self, nominees: list[_Nominee]) -> Iterator[Entry]:
+        """A tournament a tree. Trees do not see one another: they come by name."""
+        parent = self.world.layout.quotas.parent.tolist()
+        by_node = {each.queue.node: each for each in nominees}
+        trees: dict[tuple[str, int], list[Contestant]] = {}
+        for each in nominees:
+            used = numbered(self.world, each.decision.assignment.usage)
+            contestant = Contestant(each.queue.node, precedence(each.workload), *used)
+            trees.setdefault(self._root(each.queue.node, parent), []).append(contestant)
+        for _, contestants in sorted(trees.items()):
+            tournament = Tournament(parent, self.world.ledger, contestants)
+            while tournament:
+                queue = tournament.pop().queue
+                yield self._turn(by_node[queue])
+                tournament.changed(queue)
+
+    def _root(self, node: int, parent: Sequence[int]) -> tuple[str, int]:
+        """By name; a ClusterQueue may have the name of a Cohort."""
+        while parent[node] >= 0:
+            node = parent[node]
+        return self.world.layout.names[node], node
+
+    def _turn(self, nominee: _Nominee) -> Entry:
+        decision = nominee.decision
+        if self._overlaps(decision):
+            decision = self._again(nominee)
+            if decision.mode == "Fit":
+                self._reserve(nominee.queue, decision.assignment.usage)
+                message = f"{OVERLAPS}, but will fit after these preemptions complete"
+                return self._waits(nominee, decision, "DeferredFit", message)
+        if decision.mode == "NoFit":
+            return self._requeued(
+                nominee, decision, "NoFit", "NoFit", decision.message, decision.no_fit_reason
+            )
+        if decision.mode == "Preempt" and not decision.targets:
+            return self._no_candidates(nominee, decision)
+        if decision.targets and decision.gated:
+            message = "Workload requires preemption, but it's gated"
+            return self._requeued(nominee, decision, "Gated", "PreemptionGated", message, "AdmissionGated")
+        leaving = {**self.claimed, **{target.holder.key: target.holder for target in decision.targets}}
+        with without(self.world, leaving.values()):
+            fits_now = fits(self.world, nominee.queue, decision.assignment.usage)
+        if not fits_now:
+            message = "Workload no longer fits after processing another workload"
+            return self._requeued(
+                nominee, decision, "Skip", "FailedAfterNomination", message, "WaitingForQuota"
+            )
+        self.claimed = leaving
+        self._reserve(nominee.queue, decision.assignment.usage)
+        if decision.mode == "Fit":
+            return Entry(nominee.workload, "Admit", decision, decision.message, "")
+        message = f"{decision.message}. Pending the preemption of {len(decision.targets)} workload(s)"
+        return self._waits(nominee, decision, "Preempt", message)
+
+    def _overlaps(self, decision: Decision) -> bool:
+        return any(target.holder.key in self.claimed for target in decision.targets)
+
+    def _again(self, nominee: _Nominee) -> Decision:
+        """The decision as if the victims of the others were gone, in the same flavors."""
+        with without(self.world, self.claimed.values()):
+            return decide(
+                self.world,
+                nominee.workload,
+                self.now,
+                self.options,
+                explain=self.explain,
+                only=nominee.decision.flavors,
+            )
+
+    def _reserve(self, queue: Queue, usage: Usage) -> None:
+        self.world.ledger.reserve(queue.node, *numbered(self.world, usage))
+
+    # ---- what becomes of it
+
+    def _no_candidates(self, nominee: _Nominee, decision: Decision) -> Entry:
+        """Its quota is kept for it, unless its queue can always get it back from others."""
+        queue = nominee.queue
+        if queue.spec.preemption.reclaim_within_cohort != "Any":
+            usage = decision.assignment.usage
+            self._reserve(queue, kept_free(self.world, queue, usage, borrowing=decision.borrowing > 0))
+        entry = self._requeued(
+            nominee, decision, "NoCandidates", "PreemptionNoCandidates", decision.message, "WaitingForQuota"
+        )
+        return replace(entry, retry_at=self._next_expiry(nominee))
+
+    def _waits(self, nominee: _Nominee, decision: Decision, outcome: Outcome, message: str) -> Entry:
+        """For those that leave."""
+        reason = "WaitingForPreemptedWorkloads"
+        return self._requeued(nominee, decision, outcome, "PendingPreemption", message, reason)
+
+    def _requeued(
+        self,
+        nominee: _Nominee,
+        decision: Decision,
+        outcome: Outcome,
+        why: RequeueReason,
+        message: str,
+        quota_reserved_reason: str,
+    ) -> Entry:
+        # Otherwise the next search starts at the first flavor.
+        tried = decision.tried if outcome in ("NoFit", "NoCandidates") else None
+        when = requeue(
+            nominee.queue.spec.queueing_strategy,
+            why,
+            pending_flavors=tried is not None,
+            backing_off=backs_off(nominee.workload, self.now),
+        )
+        return Entry(nominee.workload, outcome, decision, message, quota_reserved_reason, when, why, tried)
+
+    def _next_expiry(self, nominee: _Nominee) -> int | None:
+        """KEP-8522: when the next holder of equal priority in its queue may go, because its time is over."""
+        queue, spec = nominee.queue, nominee.queue.spec.preemption
+        if spec.within_cluster_queue != "LowerOrNewerEqualPriority" or not self.options.time_based:
+            return None
+        if queue.min_admit is None:
+            return None
+        priority, least = effective_priority(nominee.workload), queue.min_admit + 1
+        times = [
+            holder.reserved + least
+            for holder in self.world.ledger.holders(queue.node)
+            if isinstance(holder, Holder) and holder.priority == priority
+        ]
+        return min((time for time in times if time > self.now), default=None)
+
+
+def _admissible(
+    world: Snapshot, workload: Workload, now: int, namespaces: Mapping[str, Mapping[str, str]]
+) -> Queue | Entry:
+    """Its ClusterQueue, or why it is not even decided."""
+    if any(
+        each.type == QUOTA_RESERVED and each.status == "True" for each in workload.status.conditions or ()
+    ):
+        return Entry(workload, "Inadmissible", None, "it holds quota already", "")
+    namespace = workload.metadata.namespace
+    try:
+        queue = world.queue_of(workload)
+    except QuotaError as error:
+        return Entry(workload, "Inadmissible", None, str(error), "Misconfigured")
+    local = world.local_queues[f"{namespace}/{workload.spec.queue_name}"]
+    if local.spec.stop_policy != "None":
+        return Entry(
+            workload, "Inadmissible", None, f"LocalQueue {local.metadata.name} is inactive", "Suspended"
+        )
+    if any(check.state in FAILED_CHECKS for check in workload.status.admission_checks or ()):
+        message = "The workload has failed admission checks"
+        return _inadmissible(queue, workload, now, message, "PendingEvaluation")
+    if queue.inactive:
+        message = f"ClusterQueue {queue.name} is inactive: {queue.inactive}"
+        return _inadmissible(queue, workload, now, message, "Suspended")
+    if not _selects(queue.spec.namespace_selector, namespace, namespaces):
+        message = "Workload namespace doesn't match ClusterQueue selector"
+        return _inadmissible(queue, workload, now, message, "Misconfigured", "NamespaceMismatch")
+    return queue
+
+
+def _inadmissible(
+    queue: Queue,
+    workload: Workload,
+    now: int,
+    message: str,
+    quota_reserved_reason: str,
+    why: RequeueReason = "Generic",
+) -> Entry:
+    backing_off = backs_off(workload, now)
+    when = requeue(queue.spec.queueing_strategy, why, pending_flavors=False, backing_off=backing_off)
+    return Entry(workload, "Inadmissible", None, message, quota_reserved_reason, when, why)
+
+
+def _selects(
+    selector: LabelSelector | None, namespace: str, namespaces: Mapping[str, Mapping[str, str]]
+) -> bool:
+    return matches(selector, {NAME_LABEL: namespace, **namespaces.get(namespace, {})})
+
+
+def _check_single(nominees: Iterable[_Nominee]) -> None:
+    seen: set[str] = set()
+    for each in nominees:
+        if each.queue.name in seen:
+            raise ValueError(f"two heads of ClusterQueue {each.queue.name}")
+        seen.add(each.queue.name)

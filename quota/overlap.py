@@ -1,0 +1,62 @@
+"""Usage within a cycle: victims taken away to see what would be, quota kept for whom it is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from native.quotas import UNSET
+from quota.snapshot import Holder, Queue, Snapshot
+
+__all__ = ["Usage", "fits", "kept_free", "numbered", "without"]
+
+Usage = Mapping[tuple[str, str], int]
+"""Amounts by flavor and resource."""
+
+
+@contextmanager
+def without(snapshot: Snapshot, holders: Iterable[Holder]) -> Iterator[None]:
+    """The snapshot as if these, each of which is named once, held no quota; afterwards it is as it was."""
+    ledger, gone = snapshot.ledger, list(holders)
+    for each in gone:
+        node = snapshot.queues[each.queue].node
+        ledger.release(node, each.priority, each.reserved, each.order, each.evicting)
+    try:
+        yield
+    finally:
+        for each in gone:
+            node, used = snapshot.queues[each.queue].node, numbered(snapshot, each.usage)
+            key = each.priority, each.reserved, each.queued, each.order, each.evicting
+            ledger.admit(node, each, *key, *used)
+
+
+def fits(snapshot: Snapshot, queue: Queue, usage: Usage) -> bool:
+    """Whether the ClusterQueue can take all of it now."""
+    frs, wanted = numbered(snapshot, usage)
+    return all(
+        snapshot.ledger.available(queue.node, fr) >= amount for fr, amount in zip(frs, wanted, strict=True)
+    )
+
+
+def kept_free(snapshot: Snapshot, queue: Queue, usage: Usage, borrowing: bool) -> dict[tuple[str, str], int]:
+    """What others are kept from taking of the quota that a workload waits for without anybody to preempt.
+
+    All of it up to the borrowing limit if it must borrow, otherwise what is free of the nominal quota. (Kueue counts
+    less than nothing where a ClusterQueue is beyond its borrowing limit.)
+    """
+    quotas, kept = snapshot.layout.quotas, {}
+    for pair, amount in usage.items():
+        fr = snapshot.layout.frs[pair]
+        limit = int(quotas.borrowing_limit[queue.node, fr])
+        if borrowing and limit == UNSET:
+            kept[pair] = amount
+            continue
+        most = int(quotas.nominal[queue.node, fr]) + (limit if borrowing else 0)
+        kept[pair] = max(0, min(amount, most - snapshot.ledger.usage(queue.node, fr)))
+    return kept
+
+
+def numbered(snapshot: Snapshot, usage: Usage) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """FRs and amounts, as the ledger takes them."""
+    frs = snapshot.layout.frs
+    return tuple(frs[pair] for pair in usage), tuple(usage.values())

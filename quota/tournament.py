@@ -1,0 +1,101 @@
+"""The order in which fair sharing lets the heads of queues have their turn (Kueue: fair_sharing_iterator.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from native._quota import Ledger
+
+__all__ = ["Contestant", "Tournament"]
+
+Rank = tuple[bool, bool, float]
+"""Whether it borrows, whether it borrows at weight zero, and the share (the ratio, at weight zero)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """The head of a ClusterQueue, and what it would use."""
+
+    queue: int
+    """The node."""
+    precedence: tuple[int, int, str]
+    frs: tuple[int, ...]
+    amounts: tuple[int, ...]
+
+
+class Tournament:
+    """Contestants of one tree. In each Cohort who leaves its side with the smallest share wins, up to the root.
+
+    Before that comes who stays within the quota of its side (gate FairSharingPrioritizeNonBorrowing); after it higher
+    priority, earlier queue timestamp, smaller UID.
+    """
+
+    def __init__(self, parent: Sequence[int], ledger: Ledger, contestants: Iterable[Contestant]) -> None:
+        """`parent`: by node, -1 for a root. At most one contestant a ClusterQueue."""
+        self._parent = parent
+        self._ledger = ledger
+        self._waiting = {each.queue: each for each in contestants}
+        self._ranks: dict[int, dict[int, dict[int, Rank]]] = {}
+        """By side of the root and ClusterQueue: how the contestant ranks in each Cohort above it."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def pop(self) -> Contestant:
+        """Take out the winner."""
+        winner = self._winner()
+        del self._waiting[winner.queue]
+        return winner
+
+    def changed(self, queue: int) -> None:
+        """Usage of this ClusterQueue has changed: whoever shares a Cohort below the root with it ranks anew."""
+        self._ranks.pop(self._side(queue), None)
+
+    def _winner(self) -> Contestant:
+        """The winner of a Cohort is its contestant in the Cohort above; the lowest Cohorts are decided first."""
+        rivals: dict[int, dict[int, list[Contestant]]] = {}
+        for each in self._waiting.values():
+            cohort = self._parent[each.queue]
+            if cohort < 0:
+                return each
+            rivals.setdefault(self._depth(cohort), {}).setdefault(cohort, []).append(each)
+        for depth in range(max(rivals), 0, -1):
+            for cohort, contestants in rivals[depth].items():
+                above = rivals.setdefault(depth - 1, {})
+                above.setdefault(self._parent[cohort], []).append(self._best(cohort, contestants))
+        ((root, contestants),) = rivals[0].items()
+        return self._best(root, contestants)
+
+    def _best(self, cohort: int, contestants: list[Contestant]) -> Contestant:
+        return min(contestants, key=lambda each: (self._rank(each)[cohort], each.precedence))
+
+    def _rank(self, contestant: Contestant) -> dict[int, Rank]:
+        side = self._ranks.setdefault(self._side(contestant.queue), {})
+        if contestant.queue not in side:
+            side[contestant.queue] = self._ranked(contestant)
+        return side[contestant.queue]
+
+    def _ranked(self, contestant: Contestant) -> dict[int, Rank]:
+        ledger, ranks = self._ledger, {}
+        ledger.reserve(contestant.queue, contestant.frs, contestant.amounts)
+        node = contestant.queue
+        while (cohort := self._parent[node]) >= 0:
+            borrows = any(ledger.usage(node, fr) > ledger.quota(node, fr) for fr in contestant.frs)
+            weightless, ratio, share = ledger.share(node)
+            ranks[cohort] = borrows, weightless, ratio if weightless else share
+            node = cohort
+        ledger.unreserve(contestant.queue, contestant.frs, contestant.amounts)
+        return ranks
+
+    def _side(self, node: int) -> int:
+        """The child of the root that the node is below, or is."""
+        while (above := self._parent[node]) >= 0 and self._parent[above] >= 0:
+            node = above
+        return node
+
+    def _depth(self, node: int) -> int:
+        depth = 0
+        while (node := self._parent[node]) >= 0:
+            depth += 1
+        return depth

@@ -1,0 +1,234 @@
+"""What is true of every cycle, and of every tournament."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.kueue import ClusterQueue
+from api.workloads import Workload
+from native.quotas import Quotas
+from quota.cycle import Entry, cycle
+from quota.decision import Options
+from quota.snapshot import Snapshot
+from quota.tournament import Contestant, Tournament
+from tests.property.quotas import Compiled, filled, holders, quotas
+from tests.unit.quota.builders import (
+    Object,
+    cluster_queue,
+    cohort,
+    cpu,
+    evicted,
+    held,
+    snapshot,
+    us,
+    workload,
+)
+
+NOW = us(1000)
+OPTIONS = st.builds(Options, fair_sharing=st.booleans())
+
+
+@st.composite
+def cluster_queues(draw: st.DrawFn) -> list[ClusterQueue]:
+    queues = []
+    for name in "abcd"[: draw(st.integers(1, 4))]:
+        reclaim: Any = draw(st.sampled_from(("Any", "LowerPriority", "Any", "Never")))
+        within: Any = draw(st.sampled_from(("LowerOrNewerEqualPriority", "LowerPriority", "Never")))
+        parent = draw(st.sampled_from(("team", "all", "all", "")))
+        limit = draw(st.sampled_from((None, None, 1, 3))) if parent else None
+        queue = cluster_queue(
+            name,
+            cpu(draw(st.integers(0, 4)), limit),
+            parent,
+            within=within,
+            reclaim=reclaim,
+            borrow=reclaim != "Never" and draw(st.booleans()),
+            min_admit=draw(st.sampled_from((None, "10m"))),
+            strict=draw(st.booleans()),
+            weight=draw(st.sampled_from((1, 1, 2, 0))),
+        )
+        queues.append(queue)
+    return queues
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> list[Object]:
+    """Some hold quota, and most ClusterQueues have one that waits."""
+    queues = draw(cluster_queues())
+    objects: list[Object] = [*queues, cohort("team", "all", cpu(draw(st.integers(0, 2))))]
+    for number in range(draw(st.integers(0, 8))):
+        name = draw(st.sampled_from(queues)).metadata.name
+        holder = held(
+            workload(f"h{number}", name, draw(st.integers(1, 3)), priority=draw(st.integers(0, 2))),
+            draw(st.integers(0, 900)),
+        )
+        objects.append(evicted(holder, 950) if draw(st.integers(0, 5)) == 0 else holder)
+    for queue in queues:
+        if draw(st.integers(0, 4)):
+            waiting = workload(
+                f"w-{queue.metadata.name}",
+                queue.metadata.name,
+                draw(st.integers(0, 5)),
+                priority=draw(st.integers(0, 3)),
+                created=draw(st.integers(0, 3)),
+                gates=draw(st.sampled_from(((), (), (), ("gate",)))),
+            )
+            objects.append(waiting)
+    return objects
+
+
+def heads(objects: list[Object]) -> list[Workload]:
+    return [thing for thing in objects if isinstance(thing, Workload) and thing.status.admission is None]
+
+
+def summary(entries: list[Entry]) -> list[tuple[object, ...]]:
+    return [
+        (
+            entry.workload.metadata.name,
+            entry.outcome,
+            entry.message,
+            entry.requeue,
+            entry.requeue_reason,
+            entry.quota_reserved_reason,
+            entry.retry_at,
+            [(target.holder.key, target.reason) for target in entry.decision.targets]
+            if entry.decision
+            else [],
+        )
+        for entry in entries
+    ]
+
+
+def usage(world: Snapshot) -> list[int]:
+    nodes, frs = len(world.layout.quotas.parent), len(world.layout.frs)
+    return [world.ledger.usage(node, fr) for node in range(nodes) for fr in range(frs)]
+
+
+@given(worlds(), OPTIONS, st.randoms(use_true_random=False))
+def test_the_order_of_objects_and_heads_does_not_matter(
+    objects: list[Object], options: Options, random: Any
+) -> None:
+    entries = summary(cycle(snapshot(*objects), heads(objects), NOW, options))
+    random.shuffle(objects)
+    assert summary(cycle(snapshot(*objects), heads(objects), NOW, options)) == entries
+
+
+@given(worlds(), OPTIONS)
+def test_nothing_is_changed_but_a_copy(objects: list[Object], options: Options) -> None:
+    world = snapshot(*objects)
+    before = usage(world), [world.ledger.holders(queue.node) for queue in world.queues.values()]
+    entries = summary(cycle(world, heads(objects), NOW, options))
+    assert (usage(world), [world.ledger.holders(queue.node) for queue in world.queues.values()]) == before
+    assert summary(cycle(world, heads(objects), NOW, options)) == entries
+
+
+@given(worlds(), OPTIONS)
+def test_every_head_gets_one_answer_and_every_victim_goes_for_one(
+    objects: list[Object], options: Options
+) -> None:
+    waiting = heads(objects)
+    entries = cycle(snapshot(*objects), waiting, NOW, options)
+    assert sorted(entry.workload.metadata.name for entry in entries) == sorted(
+        head.metadata.name for head in waiting
+    )
+    claimed = [
+        target.holder.key
+        for entry in entries
+        if entry.outcome == "Preempt" and entry.decision is not None
+        for target in entry.decision.targets
+    ]
+    assert len(claimed) == len(set(claimed))
+    for entry in entries:
+        assert (entry.requeue is None) == (entry.outcome == "Admit")
+
+
+@given(worlds(), OPTIONS)
+def test_quota_holds_once_the_victims_are_gone(objects: list[Object], options: Options) -> None:
+    """Those that are admitted or preempt have room together, unless somebody was beyond their quota before."""
+    world = snapshot(*objects)
+    entries = cycle(world, heads(objects), NOW, options)
+    ledger, frs = world.ledger, range(len(world.layout.frs))
+    for entry in entries:
+        if entry.outcome == "Preempt" and entry.decision is not None:
+            for target in entry.decision.targets:
+                who = target.holder
+                node = world.queues[who.queue].node
+                ledger.release(node, who.priority, who.reserved, who.order, who.evicting)
+    roots = [node for node, parent in enumerate(world.layout.quotas.parent) if parent < 0]
+    over = {(root, fr) for root in roots for fr in frs if ledger.usage(root, fr) > ledger.quota(root, fr)}
+    for entry in entries:
+        if entry.outcome in ("Admit", "Preempt") and entry.decision is not None:
+            used = entry.decision.assignment.usage
+            queue = world.queues[entry.decision.queue]
+            ledger.reserve(queue.node, [world.layout.frs[pair] for pair in used], list(used.values()))
+    assert over >= {
+        (root, fr) for root in roots for fr in frs if ledger.usage(root, fr) > ledger.quota(root, fr)
+    }
+
+
+# ---- the tournament
+
+
+@st.composite
+def contests(draw: st.DrawFn) -> tuple[Quotas, list[Any], list[Contestant]]:
+    """Of the contestants of one tree."""
+    tree = draw(quotas(huge=False))
+    frs = range(len(tree.resource))
+    contestants = []
+    for queue in range(tree.queues):
+        wanted = draw(st.lists(st.sampled_from(frs), unique=True))
+        amounts = draw(st.lists(st.integers(1, 4), min_size=len(wanted), max_size=len(wanted)))
+        precedence = -draw(st.integers(0, 1)), draw(st.integers(0, 1)), f"{queue}"
+        contestants.append(Contestant(queue, precedence, tuple(wanted), tuple(amounts)))
+    root = root_of(tree, draw(st.integers(0, tree.queues - 1)))
+    return tree, draw(holders(tree)), [each for each in contestants if root_of(tree, each.queue) == root]
+
+
+def root_of(tree: Quotas, node: int) -> int:
+    while tree.parent[node] >= 0:
+        node = int(tree.parent[node])
+    return node
+
+
+@given(contests(), st.data())
+def test_the_tournament_is_what_it_says(
+    contest: tuple[Quotas, list[Any], list[Contestant]], data: st.DataObject
+) -> None:
+    """The winner of each turn is that of a tournament that is played from the beginning, by recursion."""
+    tree, who, contestants = contest
+    ledger = filled(Compiled, tree, who)
+    assert isinstance(ledger, Compiled)
+    tournament = Tournament(tree.parent.tolist(), ledger, contestants)
+    waiting = {each.queue: each for each in contestants}
+    while waiting:
+        expected = played(tree, ledger, root_of(tree, contestants[0].queue), waiting)
+        winner = tournament.pop()
+        assert winner is expected
+        del waiting[winner.queue]
+        if data.draw(st.booleans()):
+            ledger.reserve(winner.queue, winner.frs, winner.amounts)
+            tournament.changed(winner.queue)
+    assert not tournament
+
+
+def played(tree: Quotas, ledger: Any, node: int, waiting: dict[int, Contestant]) -> Contestant | None:
+    if node < tree.queues:
+        return waiting.get(node)
+    sides = [
+        (side, played(tree, ledger, side, waiting))
+        for side in range(len(tree.parent))
+        if tree.parent[side] == node
+    ]
+    ranked = []
+    for side, best in sides:
+        if best is None:
+            continue
+        ledger.reserve(best.queue, best.frs, best.amounts)
+        borrows = any(ledger.usage(side, fr) > ledger.quota(side, fr) for fr in best.frs)
+        weightless, ratio, share = ledger.share(side)
+        ledger.unreserve(best.queue, best.frs, best.amounts)
+        ranked.append(((borrows, weightless, ratio if weightless else share, best.precedence), best))
+    return min(ranked, key=lambda each: each[0])[1] if ranked else None
