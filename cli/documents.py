@@ -19,7 +19,17 @@ from api.meta import Struct
 from api.validation import FieldError, convert, explain
 from api.yaml import Json, YamlError, documents
 
-__all__ = ["STDIN", "InputError", "JsonDocument", "Kind", "Reader", "located", "only", "read_file"]
+__all__ = [
+    "STDIN",
+    "InputError",
+    "JsonDocument",
+    "Kind",
+    "Reader",
+    "located",
+    "only",
+    "read_file",
+    "split_key",
+]
 
 T = TypeVar("T")
 
@@ -187,6 +197,14 @@ def only(places: dict[str, str], key: str, place: str, problem: str) -> None:
     other = places.setdefault(key, place)
     if other is not place:
         raise FieldError("", f"{problem} {other}")
+
+
+def split_key(key: str, field: str) -> tuple[str, str]:
+    """Namespace and name. Raises InputError."""
+    namespace, slash, name = key.partition("/")
+    if not (namespace and slash and name) or "/" in name:
+        raise InputError(f"{field}: expected NAMESPACE/NAME, not {key!r}")
+    return namespace, name
 
 
 def read_file(path: str) -> bytes:

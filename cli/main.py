@@ -14,6 +14,10 @@ COMMANDS: Final = {
         "cli.plan",
         "Say who would be preempted for a PodGroup or a pod, from files, without a cluster.",
     ),
+    "quota": (
+        "cli.quota",
+        "Say whether a Workload gets its quota and who would be preempted for it, from files, without a cluster.",
+    ),
     "serve": ("cli.serve", "Run the scheduler extender of a cluster."),
 }
 """Module and one line of help by name; the module calls its command as itself."""

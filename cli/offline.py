@@ -8,7 +8,7 @@ import msgspec
 
 from api.groups import API_VERSION
 from api.plans import PreemptionPlanSpec
-from cli.documents import InputError
+from cli.documents import InputError, split_key
 from cli.objects import Objects
 from cluster.snapshot import Snapshot
 from extender.decision import DecisionError, decide_group, decide_pod
@@ -19,9 +19,7 @@ __all__ = ["decide", "plain"]
 
 def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[PreemptionPlanSpec, Snapshot]:
     """The plan for `NAMESPACE/NAME`, and what it was made from. Raises InputError."""
-    namespace, slash, name = preemptor.partition("/")
-    if not (namespace and slash and name) or "/" in name:
-        raise InputError(f"for: expected NAMESPACE/NAME, not {preemptor!r}")
+    namespace, name = split_key(preemptor, "for")
     snapshot = objects.snapshot()
     try:
         return (decide_pod if pod else decide_group)(snapshot, namespace, name), snapshot

@@ -1,0 +1,123 @@
+"""A decision about quota as plain data: everything it says, under the names that scripts rely on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from quota.amounts import shown
+from quota.assignment import Attempt, Check, FlavorSearch
+from quota.decision import Decision, Target
+from quota.explain import Explanation, SearchAttempt
+
+__all__ = ["plain"]
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def plain(decision: Decision) -> dict[str, Any]:
+    """Amounts are quantities, times RFC 3339."""
+    explanation = decision.explanation
+    return {
+        "workload": decision.workload,
+        "clusterQueue": decision.queue,
+        "mode": decision.mode,
+        "gated": decision.gated,
+        "borrowing": decision.borrowing,
+        "flavors": {name: dict(flavors) for name, flavors in decision.flavors.items()},
+        "targets": [_target(target) for target in decision.targets],
+        "message": decision.message,
+        "noFitReason": decision.no_fit_reason,
+        "podSets": _pod_sets(decision),
+        "explanation": None if explanation is None else _explanation(explanation),
+    }
+
+
+def _target(target: Target) -> dict[str, Any]:
+    holder = target.holder
+    return {
+        "workload": holder.key,
+        "reason": target.reason,
+        "clusterQueue": holder.queue,
+        "priority": holder.priority,
+        "quotaReserved": (EPOCH + timedelta(microseconds=holder.reserved)).isoformat().replace("+00:00", "Z"),
+        "evicting": holder.evicting,
+        "usage": [
+            {"flavor": flavor, "resource": resource, "quantity": shown(resource, amount)}
+            for (flavor, resource), amount in sorted(holder.usage.items())
+        ],
+    }
+
+
+def _pod_sets(decision: Decision) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": pods.name,
+            "count": pods.count,
+            "requests": {name: shown(name, amount) for name, amount in pods.requests.items()},
+            "flavors": {
+                name: {"flavor": each.flavor, "mode": each.mode, "borrowing": each.borrowing}
+                for name, each in pods.flavors.items()
+            },
+        }
+        for pods in decision.assignment.pod_sets
+    ]
+
+
+def _explanation(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "flavors": [_search(search) for search in explanation.flavors],
+        "attempts": [_attempt(attempt) for attempt in explanation.attempts],
+        "passedOver": [
+            {"clusterQueue": each.queue, "reason": each.reason, "count": each.count}
+            for each in explanation.passed_over
+        ],
+    }
+
+
+def _search(search: FlavorSearch) -> dict[str, Any]:
+    return {
+        "podSets": list(search.pod_sets),
+        "resources": list(search.resources),
+        "chosen": search.chosen,
+        "stop": search.stop,
+        "tried": [_tried(attempt) for attempt in search.attempts],
+    }
+
+
+def _tried(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "flavor": attempt.flavor,
+        "outcome": attempt.outcome,
+        "borrowing": attempt.borrowing,
+        "mismatch": attempt.mismatch,
+        "resources": [_check(check) for check in attempt.checks],
+    }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    amounts = {
+        "asked": check.asked,
+        "earlier": check.earlier,
+        "available": check.available,
+        "potential": check.potential,
+        "nominal": check.nominal,
+    }
+    return {
+        "resource": check.resource,
+        **{name: shown(check.resource, amount) for name, amount in amounts.items()},
+        "borrowing": check.borrowing,
+        "outcome": check.outcome,
+        "rule": check.rule,
+        "reason": check.reason,
+    }
+
+
+def _attempt(attempt: SearchAttempt) -> dict[str, Any]:
+    return {
+        "borrowing": attempt.borrowing,
+        "candidates": [
+            {"workload": each.holder.key, "clusterQueue": each.holder.queue, "step": each.step}
+            for each in attempt.candidates
+        ],
+    }
