@@ -12,6 +12,7 @@ from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFla
 from api.validation import FieldError
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
 from cli.documents import InputError, Kind, Reader, located
+from cli.output import some
 from quota.amounts import QuotaError
 from quota.decision import Decision, Options, decide
 from quota.snapshot import Snapshot
@@ -19,7 +20,6 @@ from quota.state import QuotaState
 from quota.workloads import holds_quota, pod_set_requests, queue_timestamp, time_us
 
 __all__ = ["QuotaObjects", "read_time"]
-
 
 DONE: Final = {
     QUOTA_RESERVED: "is True: it has quota already",
@@ -84,12 +84,9 @@ class QuotaObjects(Reader):
 
     def note_strays(self) -> None:
         """Say on standard error whose quota counts nowhere."""
-        for holder in self._state.strays():
-            click.echo(
-                f"Counted nowhere: {self.place(f'Workload {holder.key}')}: "
-                f"status.admission.clusterQueue: there is no ClusterQueue {holder.queue!r}",
-                err=True,
-            )
+        strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]
+        if strays:
+            click.echo(f"Counted nowhere, as the ClusterQueue is not there: {some(strays)}", err=True)
 
     def pending(self, key: str, *, created: str | None = None) -> Workload:
         """The Workload `NAMESPACE/NAME`, if it waits for quota.

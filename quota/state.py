@@ -186,12 +186,14 @@ class QuotaState:
     def _inactive(self, name: str, layout: Layout) -> str:
         spec = self._cluster_queues[name].spec
         if name in layout.broken:
-            return layout.broken[name]
+            return f"spec.cohortName: {layout.broken[name]}"
         if spec.stop_policy != "None":
-            return f"stopPolicy is {spec.stop_policy}"
-        named = (flavor.name for group in spec.resource_groups or () for flavor in group.flavors)
-        missing = [flavor for flavor in named if flavor not in self._flavors]
-        return f"there is no ResourceFlavor {', '.join(missing)}" if missing else ""
+            return f"spec.stopPolicy: is {spec.stop_policy}"
+        for i, group in enumerate(spec.resource_groups or ()):
+            for j, flavor in enumerate(group.flavors):
+                if flavor.name not in self._flavors:
+                    return f"spec.resourceGroups[{i}].flavors[{j}].name: there is no ResourceFlavor {flavor.name}"
+        return ""
 
 
 def _min_admit(queue: ClusterQueue) -> int | None:

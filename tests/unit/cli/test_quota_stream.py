@@ -183,9 +183,19 @@ CYCLE = [
             {"objects": [FLAVOR, QUEUE, INCOMING]},
             "objects[2], Workload d/incoming: spec.queueName: ",
         ),
-        ({"objects": [FLAVOR, LOCAL, INCOMING]}, "objects[1], LocalQueue d/lq: spec.clusterQueue: "),
-        ({"objects": [*CYCLE, FLAVOR, LOCAL, INCOMING]}, "objects[2], ClusterQueue cq: "),
-        ({"objects": [QUEUE, LOCAL, INCOMING]}, "objects[0], ClusterQueue cq: "),
+        (
+            {"objects": [FLAVOR, LOCAL, INCOMING]},
+            "objects[1], LocalQueue d/lq: spec.clusterQueue: there is no",
+        ),
+        (
+            {"objects": [*CYCLE, FLAVOR, LOCAL, INCOMING]},
+            "objects[2], ClusterQueue cq: is not active: spec.cohortName: the cohorts form a cycle: a -> b -> a",
+        ),
+        (
+            {"objects": [QUEUE, LOCAL, INCOMING]},
+            "objects[0], ClusterQueue cq: is not active: "
+            "spec.resourceGroups[0].flavors[0].name: there is no ResourceFlavor default",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_scenario(changes: dict[str, Any], message: str) -> None:

@@ -128,8 +128,11 @@ def test_uids_that_are_missing_or_the_same_are_told_apart_by_name() -> None:
     ("queue", "why"),
     [
         (cluster_queue("q", cpu(1)), ""),
-        (cluster_queue("q", {"rare": {"cpu": (1, None, None)}}), "there is no ResourceFlavor rare"),
-        (cluster_queue("q", cpu(1), "loop"), "the cohorts form a cycle: loop -> loop"),
+        (
+            cluster_queue("q", {"rare": {"cpu": (1, None, None)}}),
+            "spec.resourceGroups[0].flavors[0].name: there is no ResourceFlavor rare",
+        ),
+        (cluster_queue("q", cpu(1), "loop"), "spec.cohortName: the cohorts form a cycle: loop -> loop"),
     ],
 )
 def test_queues_that_cannot_admit(queue: ClusterQueue, why: str) -> None:
@@ -139,7 +142,7 @@ def test_queues_that_cannot_admit(queue: ClusterQueue, why: str) -> None:
 def test_a_stopped_queue() -> None:
     spec = msgspec.structs.replace(QUEUE.spec, stop_policy="Hold")
     stopped = msgspec.structs.replace(QUEUE, spec=spec)
-    assert state(stopped, flavor("default")).snapshot().queues["q"].inactive == "stopPolicy is Hold"
+    assert state(stopped, flavor("default")).snapshot().queues["q"].inactive == "spec.stopPolicy: is Hold"
 
 
 def annotated(queue: ClusterQueue, duration: str) -> ClusterQueue:
