@@ -8,9 +8,9 @@ import sys
 
 from rich.console import Console
 
-from bench import decisions, gang, mirror
+from bench import decisions, gang, mirror, quota
 
-PARTS = {"decisions": decisions.run, "mirror": mirror.run, "gang": gang.run}
+PARTS = {"decisions": decisions.run, "mirror": mirror.run, "quota": quota.run, "gang": gang.run}
 
 
 def main(names: list[str]) -> int:

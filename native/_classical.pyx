@@ -28,7 +28,7 @@ cdef class Classical(Search):
 
     def __init__(self, Tree tree, Wish wish, usage, bint tracing):
         Search.__init__(self, tree, wish, usage, tracing)
-        self.saved = usage.copy()
+        self.saved = np.array(usage)
         self.left = np.array(wish.amounts, np.int64)
         self.sources = <Source*>malloc(max(1, tree.queues) * sizeof(Source))
         self.heap = <int32_t*>malloc(max(1, tree.queues) * sizeof(int32_t))

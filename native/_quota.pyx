@@ -74,7 +74,7 @@ cdef class Ledger:
         # From here on neither may write to what both see.
         self.mark, other.mark = object(), object()
         other.tree, other.blocks, other.holding = self.tree, self.blocks.copy(), self.holding
-        other.used, other.total = self.used.copy(), self.total.copy()
+        other.used, other.total = np.array(self.used), np.array(self.total)
         other.see()
         return other
 
@@ -192,9 +192,9 @@ cdef class Ledger:
         cdef bint found
         wish.own = np.empty(self.views[wish.queue].count, np.int32)
         if strategies is None:
-            search = Classical(self.tree, wish, self.used.copy(), trace)
+            search = Classical(self.tree, wish, np.array(self.used), trace)
         else:
-            search = Fair(self.tree, wish, self.used.copy(), trace, strategies, self.holding)
+            search = Fair(self.tree, wish, np.array(self.used), trace, strategies, self.holding)
         search.views = self.views
         if not wish.count:
             return search

@@ -1,17 +1,19 @@
-"""What a workload asks of the search, but for the amounts: who it is, and whom its ClusterQueue lets it preempt."""
+"""What a workload asks of the search: who it is, whom its ClusterQueue lets it preempt, and for how much."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from api.requests import PODS
 from api.workloads import Workload
 from native.quotas import ANY, FINAL_SHARE, INITIAL_SHARE, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, Ask
-from quota.snapshot import Queue
+from quota.assignment import Assignment
+from quota.snapshot import Queue, Snapshot
 from quota.workloads import effective_priority, queue_timestamp
 
-__all__ = ["Options", "ask_of"]
+__all__ = ["Options", "ask_for", "ask_of"]
 
 POLICIES: Final[Mapping[str, int]] = {
     "Never": NEVER,
@@ -54,4 +56,21 @@ def ask_of(queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
         frs=(),
         amounts=(),
         contested=(),
+    )
+
+
+def ask_for(
+    snapshot: Snapshot, queue: Queue, workload: Workload, now: int, options: Options, assignment: Assignment
+) -> Ask:
+    """For all that the workload would use, of which some is contested; `now` in microseconds. Raises QuotaError.
+
+    As in Kueue the count of pods may be contested, but is not part of what must fit once the targets are gone.
+    """
+    amounts = {pair: 0 if pair[1] == PODS else amount for pair, amount in assignment.usage.items()}
+    pairs = sorted(pair for pair, amount in amounts.items() if amount or pair in assignment.contested)
+    return replace(
+        ask_of(queue, workload, now, options),
+        frs=tuple(snapshot.layout.frs[pair] for pair in pairs),
+        amounts=tuple(amounts[pair] for pair in pairs),
+        contested=tuple(pair in assignment.contested for pair in pairs),
     )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from api.requests import PODS
 from api.workloads import (
     PreemptionReason,
     Workload,
 )
 from native import quotas
-from native.quotas import Ask, Found
+from native.quotas import Found
 from quota.amounts import QuotaError
-from quota.asks import Options, ask_of
+from quota.asks import Options, ask_for
 from quota.assignment import Assignment, Mode, NoFitReason, Tried
 from quota.explain import Explanation, explained
 from quota.flavors import assign
@@ -87,7 +86,7 @@ def decide(
     options = options or Options()
     queue = _active(snapshot, workload)
     assignment = assign(snapshot, queue, workload, options, now, only=only, last_tried=last_tried)
-    ask = _ask(snapshot, ask_of(queue, workload, now, options), assignment)
+    ask = ask_for(snapshot, queue, workload, now, options, assignment)
     found = Found([], [])
     if assignment.mode == "Preempt":
         found = snapshot.ledger.search(ask, options.search, explain)
@@ -115,21 +114,6 @@ def _active(snapshot: Snapshot, workload: Workload) -> Queue:
     if queue.inactive:
         raise QuotaError(f"ClusterQueue {queue.name}", "", f"is not active: {queue.inactive}")
     return queue
-
-
-def _ask(snapshot: Snapshot, ask: Ask, assignment: Assignment) -> Ask:
-    """For all that the workload would use, of which some is contested.
-
-    As in Kueue the count of pods may be contested, but is not part of what must fit once the targets are gone.
-    """
-    amounts = {pair: 0 if pair[1] == PODS else amount for pair, amount in assignment.usage.items()}
-    pairs = sorted(pair for pair, amount in amounts.items() if amount or pair in assignment.contested)
-    return replace(
-        ask,
-        frs=tuple(snapshot.layout.frs[pair] for pair in pairs),
-        amounts=tuple(amounts[pair] for pair in pairs),
-        contested=tuple(pair in assignment.contested for pair in pairs),
-    )
 
 
 def _flavors(assignment: Assignment) -> dict[str, dict[str, str]]:
