@@ -59,7 +59,7 @@ cdef class Classical(Search):
         return True
 
     cdef void find_sources(self) noexcept nogil:
-        """From the own Cohort to the root. Once a subtree has quota for the request, what is above owes it."""
+        """From the own Cohort to the root. Once a subtree has quota for it all, what is above owes it."""
         cdef Py_ssize_t node = self.tree.parent[self.wish.queue], seen = -1
         cdef bint advantage
         if node < 0 or self.wish.reclaim == NEVER:
@@ -72,7 +72,7 @@ cdef class Classical(Search):
             node = self.tree.parent[node]
 
     cdef bint suffices(self, Py_ssize_t node) noexcept nogil:
-        """Whether the node's quota suffices for what is left, which loses what it keeps."""
+        """Whether the node's quota suffices for what is left, less what it keeps."""
         cdef Py_ssize_t i, fr
         cdef bint enough = True
         for i in range(self.wish.count):

@@ -19,6 +19,8 @@ from tests.unit.native.problems import assemble
 
 NATIVE = Path(__file__).parents[3] / "native"
 KERNELS = sorted(path.stem for path in NATIVE.glob("*.pyx"))
+LEAST_CHECKED = {"_quota": 0, "_holders": 15}
+"""Lines without Python, in the kernels that are mostly about letting Python in."""
 LINE = re.compile(r'<pre class="cython line score-(\d+)".*?<span class="">(\d+)</span>: ?(.*?)</pre>')
 
 
@@ -39,14 +41,14 @@ def test_kernels_need_no_python(kernel: str, tmp_path: Path) -> None:
         depth = len(text) - len(text.lstrip())
         if text.strip() and inside and depth <= indent:
             inside = False
-        if re.match(r"\s*cdef .* noexcept nogil:$", text):
+        if re.match(r"\s*(cdef .*|\)) noexcept nogil:$", text):
             inside, indent = True, depth
         elif inside and text.strip():
             checked += 1
             if score:
                 guilty.append(text)
     assert len(lines) == len((NATIVE / f"{kernel}.pyx").read_text().splitlines())
-    assert checked > 50
+    assert checked >= LEAST_CHECKED.get(kernel, 50)
     assert guilty == []
 
 
