@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.property.quota_crowds import crowds
 from tests.property.quotas import Compiled, Plain, Scene, filled, scenes, state, strategies
 
-any_scene = st.one_of(scenes(), crowds(), crowds())
+any_scene = st.one_of(scenes(), crowds(), crowds(), crowds())
 
 
 @settings(max_examples=500, deadline=None)
@@ -23,7 +25,7 @@ def test_they_agree_on_the_tree(scene: Scene) -> None:
                 assert compiled.height(queue, fr, amount) == plain.height(queue, fr, amount)
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(scene=any_scene, strategy=strategies())
 def test_they_agree_on_who_must_go(scene: Scene, strategy: tuple[int, ...] | None) -> None:
     agree(scene, strategy)
@@ -41,6 +43,16 @@ def test_they_agree_on_crowds(scene: Scene, strategy: tuple[int, ...] | None) ->
 def test_they_agree_on_what_preemption_would_do(scene: Scene, strategy: tuple[int, ...] | None) -> None:
     plain, compiled = (filled(kind, scene.quotas, scene.holders) for kind in (Plain, Compiled))
     assert compiled.simulate(scene.ask, strategy) == plain.simulate(scene.ask, strategy)
+
+
+@settings(max_examples=500, deadline=None)
+@given(scene=any_scene, strategy=strategies())
+def test_they_agree_where_not_all_that_is_contested_must_be_there_in_the_end(
+    scene: Scene, strategy: tuple[int, ...] | None
+) -> None:
+    amounts = list(scene.ask.amounts)
+    amounts[scene.ask.contested.index(True)] = 0
+    agree(replace(scene, ask=replace(scene.ask, amounts=tuple(amounts))), strategy)
 
 
 def agree(scene: Scene, strategy: tuple[int, ...] | None) -> None:
