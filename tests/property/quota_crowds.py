@@ -26,7 +26,7 @@ class _Crowd:
         self.single = single
         self.size = max(1, most // 60)
         self.queues = random.randint(2, 7)
-        self.cohorts = random.choice((0, 1, 1, 2, 3, 5))
+        self.cohorts = random.choice((0, 1, 2, 3, 4, 5))
         self.resource = random.choice(((0,), (0, 0), (0, 1), (0, 1, 0)))
         self.unit = random.choice((1, 1, 1, 1000, 2**30 + 1, 2**52))
         """Of all amounts."""
@@ -116,11 +116,17 @@ class _Crowd:
         return self.random.choice((0, 1, 1, 1, 2, 2, 3)) * self.unit
 
     def _ask(self, quotas: Quotas) -> Ask:
-        """For more than is left, where there could be as much."""
+        """For no more than there could be, often by the ClusterQueue that has the best claim to it."""
         queue, width = self.random.randrange(self.queues), len(self.resource)
+        if self.random.random() < 0.5:
+            queue = max(range(self.queues), key=lambda each: int(quotas.nominal[each].min()))
         count = 1 if self.single else self.random.randint(1, width)
         frs = self.random.sample(range(width), count)
         most = [min(8 * self.size, Ledger(quotas).potential(queue, fr) // self.unit) for fr in frs]
+        amounts = [self.random.randint(1, max(1, units)) * self.unit for units in most]
+        contested = [True, *(self.random.random() < 0.7 for _ in frs[1:])]
+        if not self.single and contested[-1] and self.random.random() < 0.1:
+            amounts[-1] = 0
         reclaim = self.random.choice((ANY, ANY, LOWER_PRIORITY, LOWER_PRIORITY, NEVER))
         return Ask(
             queue=queue,
@@ -133,6 +139,6 @@ class _Crowd:
             threshold=self.random.choice((None, None, -1, 0, 1, 2)),
             min_admit=self.random.choice((None, None, 0, 5, 10, 15)),
             frs=tuple(frs),
-            amounts=tuple(self.random.randint(1, max(1, units)) * self.unit for units in most),
-            contested=(True, *(self.random.random() < 0.7 for _ in frs[1:])),
+            amounts=tuple(amounts),
+            contested=tuple(contested),
         )

@@ -199,6 +199,8 @@ def asks(draw: st.DrawFn, quotas: Quotas, single: bool = False) -> Ask:
             st.lists(st.booleans(), min_size=len(wanted), max_size=len(wanted)).filter(any),
         )
     )
+    if not single and contested[-1] and draw(st.sampled_from((False, False, False, True))):
+        amounts[-1] = 0
     reclaim = draw(st.sampled_from((ANY, LOWER_PRIORITY, ANY, LOWER_PRIORITY, NEVER)))
     return Ask(
         queue=queue,
