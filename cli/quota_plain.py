@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
+from api.workloads import QUOTA_RESERVED, Workload
 from quota.amounts import shown
 from quota.assignment import Attempt, Check, FlavorSearch
 from quota.decision import Decision, Target
 from quota.explain import Explanation, SearchAttempt
 
 __all__ = ["plain"]
-
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def plain(decision: Decision) -> dict[str, Any]:
@@ -40,13 +38,19 @@ def _target(target: Target) -> dict[str, Any]:
         "reason": target.reason,
         "clusterQueue": holder.queue,
         "priority": holder.priority,
-        "quotaReserved": (EPOCH + timedelta(microseconds=holder.reserved)).isoformat().replace("+00:00", "Z"),
+        "quotaReserved": _reserved(holder.workload),
         "evicting": holder.evicting,
         "usage": [
             {"flavor": flavor, "resource": resource, "quantity": shown(resource, amount)}
             for (flavor, resource), amount in sorted(holder.usage.items())
         ],
     }
+
+
+def _reserved(workload: Workload) -> str | None:
+    """When, as it was written."""
+    conditions = workload.status.conditions or ()
+    return next((each.last_transition_time for each in conditions if each.type == QUOTA_RESERVED), None)
 
 
 def _pod_sets(decision: Decision) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from itertools import dropwhile
 from typing import Final
@@ -12,16 +11,23 @@ from rich.text import Text
 
 from api.workloads import Workload
 from cli.output import counted, line, plain_table, some, title, with_rest
+from cli.quota_survivors import survivors
 from quota.amounts import shown
-from quota.assignment import Check, Mode, NoFitReason, Rule
+from quota.assignment import Check, FlavorSearch, Mode, NoFitReason, Rule
 from quota.decision import Decision, Target
-from quota.explain import Candidate, Explanation, NotCandidate, SearchAttempt, Step
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Queue, Snapshot
 from quota.workloads import effective_priority
 
 __all__ = ["render"]
 
 COLOURS: Final[dict[Mode, str]] = {"Fit": "bold green", "Preempt": "bold yellow", "NoFit": "bold red"}
+
+NO_FIT: Final[dict[NoFitReason, str]] = {
+    "": "There is no room for it.",
+    "WaitingForQuota": "There is no room for it, and it asks for more than what others may be preempted for.",
+    "ExceedsMaxQuota": "It asks for more than there would be if nobody used any.",
+    "NoMatchingFlavor": "There is no flavor that suits it.",
+}
 
 RULES: Final[dict[Rule, str]] = {
     "WithinAvailable": "free",
@@ -33,58 +39,31 @@ RULES: Final[dict[Rule, str]] = {
     "NoPreemptionCandidates": "{short} more needed, and nobody may go for it",
 }
 
-NO_FIT: Final[dict[NoFitReason, str]] = {
-    "": "There is no room for it.",
-    "WaitingForQuota": "There is no room for it, and it asks for more than what others may be preempted for.",
-    "ExceedsMaxQuota": "It asks for more than there would be if nobody used any.",
-    "NoMatchingFlavor": "There is no flavor that suits it.",
-}
-
-STEPS: Final[dict[Step, str]] = {
-    "Taken": "taken, but it was not enough",
-    "PutBack": "there is room without it",
-    "QueueWithinNominal": "its ClusterQueue borrows nothing, or would no longer",
-    "CohortWithinQuota": "its Cohort borrows nothing, or would no longer",
-    "WouldBorrow": "{why}: goes only for what is not borrowed",
-    "ShareRefused": "its ClusterQueue's share is not the greater one",
-}
-
-NOT_CANDIDATES: Final[dict[NotCandidate, str]] = {
-    "Policy": "the policy is Never",
-    "OtherFlavors": "no use of what is short",
-    "QueueWithinNominal": "the ClusterQueue borrows nothing",
-    "CohortWithinQuota": "the Cohort borrows nothing",
-    "Priority": "the priority is not low enough",
-    "NotNewer": "same priority, not newer, and its time is not over",
-    "NotReached": "not needed",
-}
-
 MAX_VICTIMS: Final = 30
-MAX_SURVIVORS: Final = 20
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 MAX_UNITS: Final = 3
 
 
 def render(decision: Decision, workload: Workload, snapshot: Snapshot, now: int) -> RenderableType:
     """The whole decision about the workload; `snapshot` is what it was made from, `now` in microseconds."""
-    queue = snapshot.queues[decision.queue]
-    parts: list[RenderableType] = [_head(decision, workload, snapshot.path(queue.node))]
+    queue, priority = snapshot.queues[decision.queue], effective_priority(workload)
+    parts: list[RenderableType] = [_head(decision, priority, snapshot.path(queue.node))]
     if decision.assignment.searches:
         parts += [title("Quota"), _quota(decision, queue, snapshot)]
     if decision.targets:
-        parts += [title("Who goes"), _victims(decision, workload, queue, now)]
-    if decision.explanation is not None:
-        parts += _stay(decision, decision.explanation, workload, queue)
+        parts += [title("Who goes"), _victims(decision, priority, queue, now)]
+    if stay := list(survivors(decision, priority, queue)):
+        parts += [title("Who stays"), *stay]
     return Group(*parts)
 
 
-def _head(decision: Decision, workload: Workload, path: str) -> RenderableType:
+def _head(decision: Decision, priority: int, path: str) -> RenderableType:
     head = Text()
     head.append(decision.mode, COLOURS[decision.mode])
     if decision.gated:
         head.append(", gated", "bold red")
     head.append(f"  Workload {decision.workload}", "bold")
-    head.append(f", priority {effective_priority(workload)}, in {path}")
+    head.append(f", priority {priority}, in {path}")
     return Group(head, *(line(sentence) for sentence in _sentences(decision)))
 
 
@@ -104,7 +83,7 @@ def _sentences(decision: Decision) -> Iterator[str]:
         yield f"It would get its quota {place}, but too few of those who hold it may be preempted."
         yield "Nobody goes: it waits."
     if decision.gated and decision.targets:
-        yield "Its preemption gate is closed: until all its gates are open they stay, and it claims nothing."
+        yield "A preemption gate is closed: until all its gates are open they stay, and it claims nothing."
 
 
 # ---- quota
@@ -115,23 +94,44 @@ def _quota(decision: Decision, queue: Queue, snapshot: Snapshot) -> RenderableTy
         "", "pod set", "resource", "flavor", ">asked", ">free", ">at most", ">borrowed", "why"
     )
     for search in decision.assignment.searches:
-        pods = ", ".join(search.pod_sets)
-        for attempt in search.attempts:
-            chosen = "*" if attempt.flavor == search.chosen else ""
-            if attempt.mismatch:
-                resources = ", ".join(search.resources)
-                table.add_row(chosen, pods, resources, attempt.flavor, "", "", "", "", attempt.mismatch)
-            for check in attempt.checks:
-                used = _used(decision, queue, snapshot, (attempt.flavor, check.resource))
-                table.add_row(
-                    chosen,
-                    pods,
-                    check.resource,
-                    attempt.flavor,
-                    *_amounts(check, used),
-                    _why(check, queue.name),
-                )
+        for row in _rows(search, decision, queue, snapshot):
+            table.add_row(*row)
     return table
+
+
+def _rows(
+    search: FlavorSearch, decision: Decision, queue: Queue, snapshot: Snapshot
+) -> Iterator[tuple[str | Text, ...]]:
+    pods = ", ".join(search.pod_sets)
+    for attempt in search.attempts:
+        chosen = attempt.flavor == search.chosen
+        mark = "*" if chosen else ""
+        if attempt.mismatch:
+            yield mark, pods, ", ".join(search.resources), attempt.flavor, "", "", "", "", attempt.mismatch
+        for check in attempt.checks:
+            # What others leave behind is known for the flavor for which they go.
+            certain = check.outcome == "Fit" or (chosen and bool(decision.targets))
+            used = _used(decision, queue, snapshot, (attempt.flavor, check.resource))
+            amounts = *_amounts(check), _borrowed(check, used if certain else None)
+            yield mark, pods, check.resource, attempt.flavor, *amounts, _why(check, queue)
+
+
+def _amounts(check: Check) -> Iterator[str]:
+    """Asked, free, at most; what earlier pod sets take is not free."""
+    for amount in (check.asked, check.available - check.earlier, check.potential - check.earlier):
+        yield shown(check.resource, max(0, amount))
+
+
+def _borrowed(check: Check, used: int | None) -> str:
+    """`used`: what the ClusterQueue will use besides, if that is certain."""
+    if check.outcome in (None, "NoFit"):
+        return ""
+    level = f"level {check.borrowing}"
+    if used is None:
+        return level if check.borrowing else "0"
+    over = used + check.earlier + check.asked - check.nominal
+    borrowed = shown(check.resource, min(check.asked, max(0, over)))
+    return f"{borrowed} ({level})" if check.borrowing else borrowed
 
 
 def _used(decision: Decision, queue: Queue, snapshot: Snapshot, pair: tuple[str, str]) -> int:
@@ -142,31 +142,18 @@ def _used(decision: Decision, queue: Queue, snapshot: Snapshot, pair: tuple[str,
     return used - sum(holder.usage.get(pair, 0) for holder in gone)
 
 
-def _amounts(check: Check, used: int) -> Iterator[str]:
-    """Asked, free, at most, borrowed; what earlier pod sets take is not free."""
-    for amount in (check.asked, check.available - check.earlier, check.potential - check.earlier):
-        yield shown(check.resource, max(0, amount))
-    if check.outcome in (None, "NoFit"):
-        yield ""
-        return
-    over = used + check.earlier + check.asked - check.nominal
-    borrowed = shown(check.resource, min(check.asked, max(0, over)))
-    yield f"{borrowed} (level {check.borrowing})" if check.borrowing else borrowed
-
-
-def _why(check: Check, queue: str) -> Text:
+def _why(check: Check, queue: Queue) -> Text:
     short = shown(check.resource, check.earlier + check.asked - check.available)
     style = "green" if check.outcome == "Fit" else "red" if check.outcome in ("NoFit", "NoCandidates") else ""
-    return Text(RULES[check.rule].format(short=short, queue=queue), style)
+    return Text(RULES[check.rule].format(short=short, queue=queue.name), style)
 
 
 # ---- who goes
 
 
-def _victims(decision: Decision, workload: Workload, queue: Queue, now: int) -> RenderableType:
+def _victims(decision: Decision, priority: int, queue: Queue, now: int) -> RenderableType:
     table = plain_table("workload", "ClusterQueue", ">priority", "held for", "holds", "reason", "why")
-    priority = effective_priority(workload)
-    for target in decision.targets[:MAX_VICTIMS]:
+    for target in _in_order(decision)[:MAX_VICTIMS]:
         holder = target.holder
         held = _duration(now - holder.reserved) + (", leaving already" if holder.evicting else "")
         table.add_row(
@@ -179,6 +166,14 @@ def _victims(decision: Decision, workload: Workload, queue: Queue, now: int) -> 
             _because(target, priority, queue),
         )
     return with_rest(table, len(decision.targets) - MAX_VICTIMS)
+
+
+def _in_order(decision: Decision) -> list[Target]:
+    """As they were taken."""
+    attempts = decision.explanation.attempts if decision.explanation is not None else ()
+    steps = [candidate.holder.key for attempt in attempts[-1:] for candidate in attempt.candidates]
+    turns = {key: turn for turn, key in enumerate(steps)}
+    return sorted(decision.targets, key=lambda target: turns.get(target.holder.key, -1))
 
 
 def _because(target: Target, priority: int, queue: Queue) -> str:
@@ -200,66 +195,16 @@ def _because(target: Target, priority: int, queue: Queue) -> str:
 
 
 def _duration(microseconds: int) -> str:
-    """The largest units, as in `1d4h` or `4h0m1s`."""
-    rest, counts = abs(microseconds) // 1_000_000, []
+    """The largest units, as in `1d4h` or `4h0m1s`; a clock that is behind makes it no less than `0s`."""
+    rest, counts = max(0, microseconds) // 1_000_000, []
     for unit, seconds in UNITS:
         count, rest = divmod(rest, seconds)
         counts.append((count, unit))
     counts = list(dropwhile(_is_zero, counts))[:MAX_UNITS]
     while counts and _is_zero(counts[-1]):
         counts.pop()
-    text = "".join(f"{count}{unit}" for count, unit in counts) or "0s"
-    return f"-{text}" if microseconds < 0 and counts else text
+    return "".join(f"{count}{unit}" for count, unit in counts) or "0s"
 
 
 def _is_zero(count: tuple[int, str]) -> bool:
     return not count[0]
-
-
-# ---- who stays
-
-
-def _stay(
-    decision: Decision, explanation: Explanation, workload: Workload, queue: Queue
-) -> list[RenderableType]:
-    targets = {target.holder.key for target in decision.targets}
-    steps = [
-        {each.holder.key: each for each in attempt.candidates if each.holder.key not in targets}
-        for attempt in explanation.attempts
-    ]
-    stayed = {key: each.holder for attempt in steps for key, each in attempt.items()}
-    headers = ("why",) if len(steps) < 2 else map(_attempt_name, explanation.attempts)
-    table = plain_table("workload", "ClusterQueue", ">priority", *headers)
-    for key, holder in list(stayed.items())[:MAX_SURVIVORS]:
-        whys = (_step(attempt.get(key), workload, queue) for attempt in steps)
-        table.add_row(Text(key, "green"), holder.queue, str(holder.priority), *whys)
-    parts: list[RenderableType] = [with_rest(table, len(stayed) - MAX_SURVIVORS)] if stayed else []
-    parts += [line(note, "dim") for note in _passed_over(explanation)]
-    return [title("Who stays"), *parts] if parts else []
-
-
-def _attempt_name(attempt: SearchAttempt) -> str:
-    return "tried with borrowing" if attempt.borrowing else "tried without borrowing"
-
-
-def _step(candidate: Candidate | None, workload: Workload, queue: Queue) -> str:
-    if candidate is None:
-        return ""
-    return STEPS[candidate.step].format(why=_not_while_borrowing(candidate.holder, workload, queue))
-
-
-def _not_while_borrowing(holder: Holder, workload: Workload, queue: Queue) -> str:
-    borrow = queue.spec.preemption.borrow_within_cohort
-    if borrow.policy == "Never":
-        return "borrowWithinCohort is Never"
-    if holder.priority >= effective_priority(workload):
-        return "its priority is not lower"
-    return f"above the threshold {borrow.max_priority_threshold}"
-
-
-def _passed_over(explanation: Explanation) -> Iterator[str]:
-    reasons: dict[tuple[str, NotCandidate], int] = defaultdict(int)
-    for each in explanation.passed_over:
-        reasons[each.queue, each.reason] += each.count
-    for (queue, reason), count in reasons.items():
-        yield f"{counted(count, 'workload')} of {queue}: {NOT_CANDIDATES[reason]}"
