@@ -46,7 +46,7 @@ NotCandidate = Literal[
 
 Policy: withinClusterQueue, or reclaimWithinCohort, is Never. OtherFlavors: it uses nothing of what is contested.
 Priority: not lower, as the policy wants it. NotNewer: of equal priority, not newer, and its time is not over.
-NotReached: it was one, and its turn did not come: the search was over, or, with fair sharing, done with its ClusterQueue.
+NotReached: it was one, and its turn did not come: the search was over, or with fair sharing done with its queue.
 """
 
 STEPS: Final[Mapping[int, Step]] = {
