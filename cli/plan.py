@@ -11,6 +11,7 @@ from cli.documents import InputError, read_file
 from cli.lines import answer_file
 from cli.objects import Objects
 from cli.offline import decide, plain
+from cli.options import FILES, MORE_FILES, OUTPUT
 from cli.output import BAD_INPUT, formatted, show
 from cli.render import render
 from cli.stream import plan_line
@@ -35,13 +36,11 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.option(
-    "-f", "--filename", "files", multiple=True, metavar="FILE", help="Objects, JSON or YAML; - for stdin."
-)
-@click.argument("more", nargs=-1, metavar="[FILE]...")
+@FILES
+@MORE_FILES
 @click.option("--for", "preemptor", metavar="NAMESPACE/NAME", help="The PodGroup to plan for.")
 @click.option("--pod", is_flag=True, help="NAMESPACE/NAME is a single pod.")
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), help="text is the default.")
+@OUTPUT
 @click.option(
     "--jsonl",
     "stream",

@@ -10,6 +10,7 @@ import click
 
 from cli.documents import InputError, read_file, split_key
 from cli.lines import answer_file
+from cli.options import FILES, MORE_FILES, OUTPUT
 from cli.output import BAD_INPUT, formatted, show
 from cli.quota_objects import QuotaObjects, read_time
 from cli.quota_plain import plain
@@ -37,17 +38,15 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.option(
-    "-f", "--filename", "files", multiple=True, metavar="FILE", help="Objects, JSON or YAML; - for stdin."
-)
-@click.argument("more", nargs=-1, metavar="[FILE]...")
+@FILES
+@MORE_FILES
 @click.option("--for", "incoming", metavar="NAMESPACE/NAME", help="The Workload that wants quota.")
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
 @click.option(
     "--feature-gates", "gates", metavar="NAME=BOOL,...", default="", help=f"{TIME_BASED}=true is the default."
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), help="text is the default.")
+@OUTPUT
 @click.option(
     "--jsonl",
     "stream",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 NOW: Final = "2026-03-01T12:00:00Z"
@@ -76,17 +75,3 @@ def with_object(thing: dict[str, Any]) -> list[dict[str, Any]]:
 
     objects = [thing if key(other) == key(thing) else other for other in OBJECTS]
     return objects if thing in objects else [*objects, thing]
-
-
-def changed(thing: dict[str, Any], path: str, value: object) -> dict[str, Any]:
-    """A copy with one field set, or left out where the value is `...`; `path` is as in `spec.podSets.0.count`."""
-    copy: dict[str, Any] = json.loads(json.dumps(thing))
-    *parents, last = path.split(".")
-    inner: Any = copy
-    for step in parents:
-        inner = inner[int(step)] if isinstance(inner, list) else inner.setdefault(step, {})
-    if value is ...:
-        del inner[last]
-    else:
-        inner[int(last) if isinstance(inner, list) else last] = value
-    return copy

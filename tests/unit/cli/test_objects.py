@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cli.documents import InputError, JsonDocument, read_file
 from cli.objects import Objects
 from cluster.snapshot import Snapshot
+from tests.unit.cli.mangling import changed
 
 NODE: dict[str, Any] = {
     "apiVersion": "v1",
@@ -67,20 +68,6 @@ def error(*texts: str) -> str:
 def names(snapshot: Snapshot) -> list[str]:
     rows = zip(snapshot.pod_namespaces, snapshot.pod_names, snapshot.pod_live, strict=True)
     return sorted(f"{namespace}/{name}" for namespace, name, live in rows if live)
-
-
-def changed(thing: dict[str, Any], path: str, value: object) -> dict[str, Any]:
-    """A copy with one field set, or left out where the value is `...`."""
-    copy: dict[str, Any] = json.loads(json.dumps(thing))
-    *parents, last = path.split(".")
-    inner: Any = copy
-    for step in parents:
-        inner = inner[int(step)] if isinstance(inner, list) else inner.setdefault(step, {})
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return copy
 
 
 @pytest.mark.parametrize("dump", [json.dumps, yaml.dump])

@@ -12,6 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from cli.main import reprieve
+from tests.unit.cli.mangling import changed
 from tests.unit.cli.quota_scenarios import (
     FLAVOR,
     INCOMING,
@@ -21,7 +22,6 @@ from tests.unit.cli.quota_scenarios import (
     QUEUE,
     SCENARIO,
     admitted,
-    changed,
     cluster_queue,
     manifest,
     with_object,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cli.lines import answer_each
 from cli.quota_stream import answer_scenario
+from tests.unit.cli.mangling import JSON, changed
 from tests.unit.cli.quota_scenarios import (
     FLAVOR,
     HIGH,
@@ -20,7 +21,6 @@ from tests.unit.cli.quota_scenarios import (
     QUEUE,
     SCENARIO,
     admitted,
-    changed,
     cluster_queue,
     manifest,
     with_object,
@@ -219,11 +219,6 @@ def test_the_order_of_objects_does_not_matter(objects: list[dict[str, Any]]) -> 
     assert answer(objects=objects) == PREEMPTS
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
 AWKWARD = JSON | st.sampled_from(
     ["", "-1", "1e99", "9223372036854775808", "0", -1, 2**63, 2**31, {}, [], "d"]
 )

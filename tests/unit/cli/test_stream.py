@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cli import offline, stream
 from cli.lines import answer_each
 from cli.stream import plan_line
+from tests.unit.cli.mangling import JSON
 
 
 def node(name: str) -> dict[str, Any]:
@@ -178,13 +179,6 @@ def test_our_own_faults_cost_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not complete
     assert first == {"id": "good", "error": "internal error: ZeroDivisionError('oops')"}
     assert second["spec"]["outcome"] == "Preempts"
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
 
 
 @given(st.lists(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()), max_size=4))
