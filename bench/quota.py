@@ -94,7 +94,7 @@ def _row(admitted: int, share: int) -> tuple[list[str], bool]:
 
 def _round(world: World, times: Times) -> int:
     """A search after so many events; the number of its targets."""
-    for thing in world.events():
+    for thing in list(world.events()):
         times.events.append(_timed(partial(world.state.apply, thing))[0])
     seconds, snapshot = _timed(world.state.snapshot)
     times.snapshot.append(seconds)
@@ -121,10 +121,11 @@ class World:
         self.now = int(NOW.timestamp()) * 1_000_000
         self.state = QuotaState()
         self.totals: dict[tuple[str, str], int] = {}
+        # Bytes, so that the garbage collector has no more to look at than a service of that size would.
         self.holding = {name: self._held(name) for name in (f"w{i:06}" for i in range(admitted))}
         self.named = admitted
-        objects: list[tuple[type[Thing], Any]] = [(Workload, body) for body in self.holding.values()]
-        bodies = [(kind, msgspec.json.encode(body)) for kind, body in (*objects, *self._queues())]
+        bodies: list[tuple[type[Thing], bytes]] = [(Workload, body) for body in self.holding.values()]
+        bodies += [(kind, msgspec.json.encode(body)) for kind, body in self._queues()]
         self.decoding, things = _timed(
             lambda: [msgspec.json.decode(body, type=kind) for kind, body in bodies]
         )
@@ -144,16 +145,19 @@ class World:
             if kind == "admit":
                 name = f"w{self.named:06}"
                 self.named += 1
-                body = self.holding[name] = self._held(name)
+                self.holding[name] = self._held(name)
+                yield msgspec.json.decode(self.holding[name], type=Workload)
+                continue
+            name = self.random.choice(list(self.holding))
+            body = msgspec.json.decode(self.holding[name])
+            _add_condition(body, "Evicted" if kind == "evict" else "Finished", 0)
+            if kind == "evict":
+                self.holding[name] = msgspec.json.encode(body)
             else:
-                name = self.random.choice(list(self.holding))
-                body = self.holding[name]
-                _add_condition(body, "Evicted" if kind == "evict" else "Finished", 0)
-                if kind == "finish":
-                    del self.holding[name]
+                del self.holding[name]
             yield msgspec.convert(body, Workload)
 
-    def _held(self, name: str) -> dict[str, Any]:
+    def _held(self, name: str) -> bytes:
         queue = f"q{self.random.randrange(BORROWERS):02}"
         flavor = self.random.choices(FLAVORS, (2, 1))[0]
         some = self.random.sample(sorted(RESOURCES), self.random.randint(1, len(RESOURCES)))
@@ -172,7 +176,7 @@ class World:
         }
         body["status"] = {"admission": {"clusterQueue": queue, "podSetAssignments": [assignment]}}
         _add_condition(body, "QuotaReserved", self.random.randint(0, 7_200))
-        return body
+        return msgspec.json.encode(body)
 
     def _queues(self) -> Iterator[tuple[type[Thing], dict[str, Any]]]:
         for flavor in FLAVORS:
