@@ -24,7 +24,6 @@ __all__ = [
     "asks",
     "filled",
     "holders",
-    "often",
     "quotas",
     "release",
     "scenes",
@@ -116,15 +115,14 @@ def often(usual: st.SearchStrategy[int], seldom: st.SearchStrategy[int]) -> st.S
 
 
 @st.composite
-def quotas(draw: st.DrawFn, queues_most: int = 5, cohorts_most: int = 4, huge: bool = True) -> Quotas:
-    """Trees up to three cohorts high; few FRs, small quotas, with `huge` also some near and beyond 64 bits."""
-    queues = draw(st.integers(1, queues_most))
-    cohorts = draw(st.integers(0, cohorts_most))
+def quotas(draw: st.DrawFn, huge: bool = True) -> Quotas:
+    """Trees up to four cohorts high; few FRs, small quotas, with `huge` also some near and beyond 64 bits."""
+    queues, cohorts = draw(st.integers(1, 5)), draw(st.integers(0, 4))
     resource = draw(st.sampled_from(RESOURCES))
     shape = queues + cohorts, len(resource)
     some = st.sampled_from((0, 0, 1, 2, 3, 4, 6, 9))
     if huge:
-        some = often(often(some, some), often(some, st.sampled_from((2**62, UNLIMITED - 1, UNLIMITED))))
+        some = often(some, often(some, st.sampled_from((2**62, UNLIMITED - 1, UNLIMITED))))
     limit = often(st.just(UNSET), some)
 
     def table(values: st.SearchStrategy[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -146,7 +144,7 @@ def quotas(draw: st.DrawFn, queues_most: int = 5, cohorts_most: int = 4, huge: b
 
 
 def _parents(draw: st.DrawFn, queues: int, cohorts: int) -> list[int]:
-    """Mostly one tree, its cohorts in any order of names; nothing is more than three cohorts below a root."""
+    """Mostly one tree, its cohorts in any order of names; no cohort has more than three above it."""
     names = draw(st.permutations(range(queues, queues + cohorts)))
     parent, depth = [-1] * (queues + cohorts), {-1: 0}
     for index, cohort in enumerate(names):
@@ -159,11 +157,11 @@ def _parents(draw: st.DrawFn, queues: int, cohorts: int) -> list[int]:
 
 
 @st.composite
-def holders(draw: st.DrawFn, quotas: Quotas, least: int = 0, most: int = 12) -> list[Holder]:
+def holders(draw: st.DrawFn, quotas: Quotas) -> list[Holder]:
     """Many of them alike but for their UIDs, some with 0 of what they are said to use, together often over quota."""
     frs = tuple(range(len(quotas.resource)))
     found = []
-    count = draw(st.integers(least, most))
+    count = draw(st.integers(0, 12))
     for order in draw(st.permutations(range(count))):
         used = draw(st.one_of(st.just(frs), st.lists(st.sampled_from(frs), unique=True)))
         amounts = draw(st.lists(st.sampled_from((1, 2, 0, 1, 3)), min_size=len(used), max_size=len(used)))
@@ -219,10 +217,10 @@ def asks(draw: st.DrawFn, quotas: Quotas, single: bool = False) -> Ask:
 
 
 @st.composite
-def scenes(draw: st.DrawFn, single: bool = False, most: int = 12) -> Scene:
+def scenes(draw: st.DrawFn, single: bool = False) -> Scene:
     """A tree, who holds quota, and who wants it."""
     tree = draw(quotas())
-    return Scene(tree, draw(holders(tree, most=most)), draw(asks(tree, single)))
+    return Scene(tree, draw(holders(tree)), draw(asks(tree, single)))
 
 
 def strategies() -> st.SearchStrategy[tuple[int, ...] | None]:
