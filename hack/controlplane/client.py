@@ -60,6 +60,15 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ),
     ("reprieve.dev/v1alpha1", "PodGroup"): ("podgroups", True),
     ("reprieve.dev/v1alpha1", "PreemptionPlan"): ("preemptionplans", True),
+    ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"): ("admissionchecks", False),
+    ("kueue.x-k8s.io/v1beta2", "ClusterQueue"): ("clusterqueues", False),
+    ("kueue.x-k8s.io/v1beta2", "Cohort"): ("cohorts", False),
+    ("kueue.x-k8s.io/v1beta2", "LocalQueue"): ("localqueues", True),
+    ("kueue.x-k8s.io/v1beta2", "MultiKueueCluster"): ("multikueueclusters", False),
+    ("kueue.x-k8s.io/v1beta2", "MultiKueueConfig"): ("multikueueconfigs", False),
+    ("kueue.x-k8s.io/v1beta2", "ResourceFlavor"): ("resourceflavors", False),
+    ("kueue.x-k8s.io/v1beta2", "Workload"): ("workloads", True),
+    ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass"): ("workloadpriorityclasses", False),
 }
 """(apiVersion, kind) to (plural, whether namespaced)."""
 

@@ -69,6 +69,8 @@ class Options:
     """For the API server, the scheduler and the controller manager."""
     runtime_config: Mapping[str, bool] | None = None
     """API versions to serve or not, such as scheduling.k8s.io/v1beta1."""
+    api_only: bool = False
+    """etcd and the API server alone: objects are checked and stored, and nothing happens to them."""
     detached: bool = False
     """The processes outlive this one."""
 

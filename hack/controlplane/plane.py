@@ -127,6 +127,9 @@ class ControlPlane:
         self._start("kube-apiserver")
         objects = render(paths["kubectl"])
         self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
+        if self.options.api_only:
+            apply_cluster_objects(self.client, objects)
+            return
         self._start("kube-controller-manager", "kube-scheduler")
         apply_cluster_objects(self.client, objects)
         self._start("kwok")
