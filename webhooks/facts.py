@@ -1,0 +1,82 @@
+"""What other objects say: rules that need it ask here, and may hear that it is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar
+
+from api.core import PriorityClass
+from api.groups import PodGroup
+from api.priority import SYSTEM_CLASSES
+
+__all__ = ["NO_FACTS", "UNKNOWN", "Facts", "KnownFacts", "NotSynced", "Unknown"]
+
+T = TypeVar("T")
+
+
+class Unknown(Enum):
+    """The answer while the mirror is not synced."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+Answer: TypeAlias = "T | Literal[Unknown.UNKNOWN] | None"
+"""None: there is no such object."""
+
+
+class NotSynced(Exception):
+    """Defaulting needs objects that are not mirrored yet; the same request may succeed a little later."""
+
+
+class Facts(Protocol):
+    """Other objects, from a mirror or from files. No method waits."""
+
+    def priority_class(self, name: str) -> Answer[PriorityClass]:
+        """The PriorityClass of that name."""
+
+    def default_priority_class(self) -> Answer[PriorityClass]:
+        """The global default; of several the one of the lowest value, as upstream chooses."""
+
+    def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
+        """The PodGroup of that name."""
+
+
+class KnownFacts:
+    """Facts from objects that are all there; the two classes that API servers make at start are always known."""
+
+    def __init__(self, classes: Iterable[PriorityClass] = (), groups: Iterable[PodGroup] = ()) -> None:
+        self._classes = {**SYSTEM_CLASSES, **{each.metadata.name: each for each in classes}}
+        self._groups = {(each.metadata.namespace, each.metadata.name): each for each in groups}
+
+    def priority_class(self, name: str) -> PriorityClass | None:
+        """See `Facts`."""
+        return self._classes.get(name)
+
+    def default_priority_class(self) -> PriorityClass | None:
+        """See `Facts`."""
+        defaults = (each for each in self._classes.values() if each.global_default)
+        return min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
+
+    def pod_group(self, namespace: str, name: str) -> PodGroup | None:
+        """See `Facts`."""
+        return self._groups.get((namespace, name))
+
+
+class _NoFacts:
+    def priority_class(self, name: str) -> Answer[PriorityClass]:
+        """Known only for the classes that API servers make at start."""
+        return SYSTEM_CLASSES.get(name, UNKNOWN)
+
+    def default_priority_class(self) -> Answer[PriorityClass]:
+        """Never known."""
+        return UNKNOWN
+
+    def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
+        """Never known."""
+        return UNKNOWN
+
+
+NO_FACTS: Final[Facts] = _NoFacts()
+"""Before anything is known."""

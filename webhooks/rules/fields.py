@@ -1,0 +1,50 @@
+"""Reading JSON objects whose shape nobody has vouched for: what is not of the type asked for is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhooks.rules.request import Object
+
+__all__ = ["child", "entries", "integer", "items", "text", "texts"]
+
+
+def child(parent: Object, *names: str) -> Object:
+    """The object below these names, empty if there is none."""
+    value: Any = parent
+    for name in names:
+        value = value.get(name)
+        if not isinstance(value, dict):
+            return {}
+    return value  # type: ignore[no-any-return]  # a dict, by the loop; `parent` is one to begin with
+
+
+def items(parent: Object, name: str) -> list[Object]:
+    """The list of objects; an item of another type counts as an empty object, so that the others keep their index."""
+    value = parent.get(name)
+    return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
+
+
+def texts(parent: Object, name: str) -> list[str]:
+    """The list of strings; an item of another type counts as an empty one, so that the others keep their index."""
+    value = parent.get(name)
+    return [item if isinstance(item, str) else "" for item in value] if isinstance(value, list) else []
+
+
+def entries(parent: Object, name: str) -> dict[str, str]:
+    """The map of strings, without values of other types."""
+    return {key: value for key, value in child(parent, name).items() if isinstance(value, str)}
+
+
+def text(parent: Object, name: str) -> str:
+    """The string, empty if there is none."""
+    value = parent.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def integer(parent: Object, name: str) -> int | None:
+    """The integer; JSON writes 3 also as 3.0."""
+    value = parent.get(name)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,25 @@
+"""Which kinds have rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from webhooks.rules import pods
+from webhooks.rules.request import Object, Request
+from webhooks.verdict import Verdict
+
+__all__ = ["KINDS", "Rules"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one kind."""
+
+    validate: Callable[[Request], Verdict]
+    default: Callable[[Request], Object] | None = None
+    """None: nothing is filled in."""
+
+
+KINDS: Final[Mapping[str, Rules]] = {"Pod": Rules(pods.validate)}

@@ -1,0 +1,32 @@
+"""Pods of a PodGroup: nothing is refused."""
+
+from __future__ import annotations
+
+from api.groups import POD_GROUP_LABEL
+from webhooks.facts import UNKNOWN
+from webhooks.rules.fields import child, entries, integer, text
+from webhooks.rules.request import Request
+from webhooks.verdict import Verdict
+
+__all__ = ["validate"]
+
+
+def validate(request: Request) -> Verdict:
+    """A warning for a pod whose priority is not its group's: the group's counts."""
+    if request.operation != "CREATE" or request.subresource:
+        return Verdict()
+    metadata = child(request.new, "metadata")
+    name = entries(metadata, "labels").get(POD_GROUP_LABEL)
+    priority = integer(child(request.new, "spec"), "priority")
+    if not name or priority is None:
+        return Verdict()
+    group = request.facts.pod_group(text(metadata, "namespace") or "default", name)
+    if group is UNKNOWN:
+        warning = (
+            f"PodGroup {name} is not known yet: whether the pod's priority is the group's was not checked"
+        )
+        return Verdict(warnings=(warning,))
+    if group is None or group.spec.priority in (None, priority):
+        return Verdict()
+    warning = f"the pod's priority is {priority}, and that of its PodGroup {name}, which counts, {group.spec.priority}"
+    return Verdict(warnings=(warning,))

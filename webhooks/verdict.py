@@ -1,0 +1,60 @@
+"""What a check finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = [
+    "DUPLICATE",
+    "FORBIDDEN",
+    "INVALID",
+    "NOT_FOUND",
+    "NOT_SUPPORTED",
+    "REQUIRED",
+    "TOO_LONG",
+    "Cause",
+    "Verdict",
+]
+
+INVALID: Final = "FieldValueInvalid"
+REQUIRED: Final = "FieldValueRequired"
+DUPLICATE: Final = "FieldValueDuplicate"
+NOT_SUPPORTED: Final = "FieldValueNotSupported"
+NOT_FOUND: Final = "FieldValueNotFound"
+FORBIDDEN: Final = "FieldValueForbidden"
+TOO_LONG: Final = "FieldValueTooLong"
+"""meta/v1 CauseType, as far as rules use it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One fault (meta/v1 StatusCause)."""
+
+    field: str
+    """Where, as in `spec.podSets[0].name`; map keys stand in brackets as they are."""
+    type: str
+    message: str
+    """For people, without the field. It names every value that the rule judged by."""
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to a request: allowed unless there are causes."""
+
+    causes: tuple[Cause, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> bool:
+        """Whether nothing is wrong; warnings are none of it."""
+        return not self.causes
+
+    @classmethod
+    def of(cls, causes: Iterable[Cause], warnings: Iterable[str] = ()) -> Verdict:
+        """The verdict with these, in this order."""
+        return cls(tuple(causes), tuple(warnings))
