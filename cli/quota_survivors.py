@@ -26,6 +26,7 @@ STEPS: Final[dict[Step, str]] = {
 
 NOT_CANDIDATES: Final[dict[NotCandidate, str]] = {
     "Policy": "the policy is Never",
+    "QueueInactive": "the ClusterQueue is not active",
     "OtherFlavors": "no use of what is short",
     "QueueWithinNominal": "the ClusterQueue borrows nothing",
     "CohortWithinQuota": "the Cohort borrows nothing",

@@ -97,7 +97,7 @@ cdef class Classical(Search):
                 continue
             if child >= self.tree.queues:
                 self.collect(child, common, seen, advantage)
-            elif self.anybody(&self.views[child]):
+            elif not self.wish.closed[child] and self.anybody(&self.views[child]):
                 self.sources[self.source_count].queue = <int32_t>child
                 self.sources[self.source_count].common = <int32_t>common
                 self.sources[self.source_count].advantage = advantage

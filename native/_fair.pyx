@@ -64,7 +64,9 @@ cdef class Fair(Search):
                 for i in range(self.wish.own_count):
                     self.listed[total + i] = self.wish.own[i]
                 total += self.wish.own_count
-            elif self.in_tree(queue) and self.wish.exceeds(self.tree, self.usage, queue):
+            elif not self.wish.closed[queue] and self.in_tree(queue) and (
+                self.wish.exceeds(self.tree, self.usage, queue)
+            ):
                 for i in range(view.count):
                     if self.wish.candidate(view, view.sorted[i]):
                         self.listed[total] = view.sorted[i]

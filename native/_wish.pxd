@@ -34,6 +34,7 @@ cdef class Wish:
     cdef int64_t[::1] amounts
     cdef uint8_t[::1] contested  # [count]
     cdef uint8_t[::1] fought  # [FRs], 1 where contested
+    cdef uint8_t[::1] closed  # [queues]
 
     # Candidates of the own ClusterQueue: slots in the order in which they go, those on their way out first.
     cdef int32_t[::1] own

@@ -32,6 +32,9 @@ cdef class Wish:
         fought = np.zeros(tree.frs, np.uint8)
         fought[[fr for fr, contested in zip(ask.frs, ask.contested, strict=True) if contested]] = 1
         self.fought = fought
+        closed = np.zeros(tree.queues, np.uint8)
+        closed[list(ask.closed)] = 1
+        self.closed = closed
 
     cdef bint uses(self, const View* view, Py_ssize_t slot) noexcept nogil:
         """Whether a holder uses any FR that is contested, however much of it."""

@@ -129,6 +129,8 @@ class Ask:
     """As many. 0 of what is contested, but need not be there in the end: Kueue's search forgets the count of pods."""
     contested: tuple[bool, ...]
     """As many: those that it gets only by preemption."""
+    closed: tuple[int, ...] = ()
+    """Other ClusterQueues whose holders stay: those that are not active."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Options:
         return self.strategies if self.fair_sharing else None
 
 
-def ask_of(queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
+def ask_of(snapshot: Snapshot, queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
     """For nothing yet; `now` in microseconds. Raises QuotaError."""
     preemption = queue.spec.preemption
     borrow = preemption.borrow_within_cohort
@@ -56,6 +56,7 @@ def ask_of(queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
         frs=(),
         amounts=(),
         contested=(),
+        closed=snapshot.closed,
     )
 
 
@@ -69,7 +70,7 @@ def ask_for(
     amounts = {pair: 0 if pair[1] == PODS else amount for pair, amount in assignment.usage.items()}
     pairs = sorted(pair for pair, amount in amounts.items() if amount or pair in assignment.contested)
     return replace(
-        ask_of(queue, workload, now, options),
+        ask_of(snapshot, queue, workload, now, options),
         frs=tuple(snapshot.layout.frs[pair] for pair in pairs),
         amounts=tuple(amounts[pair] for pair in pairs),
         contested=tuple(pair in assignment.contested for pair in pairs),

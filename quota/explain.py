@@ -35,6 +35,7 @@ what is within the nominal quota. ShareRefused: fair sharing's strategy does not
 
 NotCandidate = Literal[
     "Policy",
+    "QueueInactive",
     "OtherFlavors",
     "QueueWithinNominal",
     "CohortWithinQuota",
@@ -44,9 +45,10 @@ NotCandidate = Literal[
 ]
 """Why a holder of the same tree was no candidate.
 
-Policy: withinClusterQueue, or reclaimWithinCohort, is Never. OtherFlavors: it uses nothing of what is contested.
-Priority: not lower, as the policy wants it. NotNewer: of equal priority, not newer, and its time is not over.
-NotReached: it was one, and its turn did not come: the search was over, or with fair sharing done with its queue.
+Policy: withinClusterQueue, or reclaimWithinCohort, is Never. QueueInactive: its ClusterQueue is not active.
+OtherFlavors: it uses nothing of what is contested. Priority: not lower, as the policy wants it. NotNewer: of equal
+priority, not newer, and its time is not over. NotReached: it was one, and its turn did not come: the search was over,
+or with fair sharing done with its queue.
 """
 
 STEPS: Final[Mapping[int, Step]] = {
@@ -171,6 +173,8 @@ class _Others:
             return "Policy" if self._ask.within == NEVER else None
         if self._ask.reclaim == NEVER:
             return "Policy"
+        if queue.inactive:
+            return "QueueInactive"
         if self._within_quota(queue.node):
             return "QueueWithinNominal"
         cohorts = [node for node in self._ancestors(queue.node) if node not in self._above]

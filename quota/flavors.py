@@ -111,7 +111,7 @@ class _Assigner:
         self._queue = queue
         self._workload = workload
         self._strategies = options.search
-        self._ask = ask_of(queue, workload, now, options)
+        self._ask = ask_of(snapshot, queue, workload, now, options)
         self._only = only
         self._last_tried = last_tried
         # Otherwise nobody goes for more than the nominal quota.

@@ -77,6 +77,8 @@ class Snapshot:
     """By name."""
     local_queues: Mapping[str, LocalQueue]
     """By `namespace/name`."""
+    closed: tuple[int, ...]
+    """Nodes of ClusterQueues that are not active: what is held there counts, and nobody of them is preempted."""
 
     def fr(self, flavor: str, resource: str) -> int | None:
         """The number of a flavor-resource; None where there is neither quota for it nor use of it."""

@@ -105,6 +105,7 @@ class QuotaState:
             queues=self._queues,
             flavors=self._flavors,
             local_queues=self._local_queues,
+            closed=tuple(queue.node for queue in self._queues.values() if queue.inactive),
         )
 
     # ---- workloads

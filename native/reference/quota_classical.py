@@ -86,7 +86,7 @@ def _others(tree: Tree, holders: Holders, ask: Ask) -> tuple[list[Candidate], li
     for cohort in tree.ancestors(ask.queue):
         for queue in _over_quota(tree, cohort, visited, contested(ask)):
             for holder in holders[queue]:
-                if may_go(ask, holder):
+                if queue not in ask.closed and may_go(ask, holder):
                     if advantage:
                         hierarchy.append(Candidate(holder, RECLAMATION, cohort))
                     else:

@@ -48,7 +48,7 @@ def _candidates(tree: Tree, holders: Holders, ask: Ask) -> Waiting:
     if ask.reclaim == NEVER or tree.is_root(ask.queue):
         return waiting
     for queue in tree.below(tree.ancestors(ask.queue)[-1]):
-        if queue != ask.queue and not tree.within(queue, contested(ask)):
+        if queue != ask.queue and queue not in ask.closed and not tree.within(queue, contested(ask)):
             allowed = [holder for holder in holders[queue] if may_go(ask, holder)]
             if allowed:
                 waiting[queue] = sorted(allowed, key=lambda holder: holder.key)

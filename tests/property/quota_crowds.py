@@ -141,4 +141,7 @@ class _Crowd:
             frs=tuple(frs),
             amounts=tuple(amounts),
             contested=tuple(contested),
+            closed=tuple(
+                each for each in range(self.queues) if each != queue and self.random.random() < 0.05
+            ),
         )

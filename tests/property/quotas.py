@@ -213,6 +213,9 @@ def asks(draw: st.DrawFn, quotas: Quotas, single: bool = False) -> Ask:
         frs=tuple(wanted),
         amounts=tuple(amounts),
         contested=tuple(contested),
+        closed=tuple(
+            draw(st.lists(st.integers(0, quotas.queues - 1), max_size=draw(st.sampled_from((0, 0, 0, 2)))))
+        ),
     )
 
 

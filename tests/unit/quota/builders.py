@@ -103,6 +103,7 @@ def cluster_queue(
     threshold: int | None = None,
     min_admit: str | None = None,
     strict: bool = False,
+    stop: Literal["None", "Hold", "HoldAndDrain"] = "None",
     weight: Amount = 1,
 ) -> ClusterQueue:
     """All flavors in one group. `borrow`: borrowWithinCohort.policy is LowerPriority."""
@@ -118,6 +119,7 @@ def cluster_queue(
         queueing_strategy="StrictFIFO" if strict else "BestEffortFIFO",
         namespace_selector=LabelSelector(),
         preemption=preemption,
+        stop_policy=stop,
         fair_sharing=FairSharing(weight),
     )
     return ClusterQueue(metadata=ObjectMeta(name=name), spec=spec)

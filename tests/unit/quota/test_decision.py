@@ -102,6 +102,18 @@ def test_who_borrows_gives_back(options: Options) -> None:
     assert targets(decision) == {"ns/a": "InCohortReclamation"}
 
 
+@pytest.mark.parametrize("options", [Options(), Options(fair_sharing=True)])
+def test_nobody_of_a_queue_that_is_not_active_is_preempted(options: Options) -> None:
+    """As in Kueue, whose snapshot has no such ClusterQueue; what is held there is used all the same."""
+    things: list[Object] = [
+        cluster_queue("q", cpu(4), "all", reclaim="Any"),
+        cluster_queue("stopped", cpu(0), "all", stop="Hold"),
+        held(workload("holds", "stopped", 4), 10),
+    ]
+    decision = decided(workload("w", "q", 4), *things, options=options)
+    assert (decision.mode, decision.targets) == ("Preempt", ())
+
+
 def test_whose_share_is_greater_gives_with_fair_sharing() -> None:
     things: list[Object] = [
         cohort("all", quotas=cpu(8)),

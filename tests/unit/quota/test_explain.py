@@ -114,11 +114,13 @@ def test_why_those_of_other_queues_stay() -> None:
         cluster_queue("keeps", cpu(2), "near"),
         cluster_queue("below", cpu(1), "far"),
         cluster_queue("apart", cpu(2)),
+        cluster_queue("stopped", cpu(0), "near", stop="Hold"),
         holder("low", "borrows", 6),
         holder("high", "borrows", 2, priority=9),
         holder("within", "keeps", 1),
         holder("inside", "below", 10),
         holder("foreign", "apart", 1),
+        holder("stays", "stopped", 1),
     ]
     explanation = explained(workload("w", "q", 5, priority=5), *things)
     assert steps(explanation) == [(True, [("low", "Taken")])]
@@ -126,6 +128,7 @@ def test_why_those_of_other_queues_stay() -> None:
         ("below", "CohortWithinQuota", 1),
         ("borrows", "Priority", 1),
         ("keeps", "QueueWithinNominal", 1),
+        ("stopped", "QueueInactive", 1),
     ]
 
 
