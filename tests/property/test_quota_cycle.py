@@ -7,81 +7,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kueue import ClusterQueue
-from api.workloads import Workload
 from native.quotas import Quotas
 from quota.cycle import Entry, cycle
 from quota.decision import Options
 from quota.snapshot import Snapshot
 from quota.tournament import Contestant, Tournament
+from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 from tests.property.quotas import Compiled, filled, holders, quotas
-from tests.unit.quota.builders import (
-    Object,
-    cluster_queue,
-    cohort,
-    cpu,
-    evicted,
-    held,
-    snapshot,
-    us,
-    workload,
-)
-
-NOW = us(1000)
-OPTIONS = st.builds(Options, fair_sharing=st.booleans())
-
-
-@st.composite
-def cluster_queues(draw: st.DrawFn) -> list[ClusterQueue]:
-    queues = []
-    for name in "abcd"[: draw(st.integers(1, 4))]:
-        reclaim: Any = draw(st.sampled_from(("Any", "LowerPriority", "Any", "Never")))
-        within: Any = draw(st.sampled_from(("LowerOrNewerEqualPriority", "LowerPriority", "Never")))
-        parent = draw(st.sampled_from(("team", "all", "all", "")))
-        limit = draw(st.sampled_from((None, None, 1, 3))) if parent else None
-        queue = cluster_queue(
-            name,
-            cpu(draw(st.integers(0, 4)), limit),
-            parent,
-            within=within,
-            reclaim=reclaim,
-            borrow=reclaim != "Never" and draw(st.booleans()),
-            min_admit=draw(st.sampled_from((None, "10m"))),
-            strict=draw(st.booleans()),
-            weight=draw(st.sampled_from((1, 1, 2, 0))),
-        )
-        queues.append(queue)
-    return queues
-
-
-@st.composite
-def worlds(draw: st.DrawFn) -> list[Object]:
-    """Some hold quota, and most ClusterQueues have one that waits."""
-    queues = draw(cluster_queues())
-    objects: list[Object] = [*queues, cohort("team", "all", cpu(draw(st.integers(0, 2))))]
-    for number in range(draw(st.integers(0, 8))):
-        name = draw(st.sampled_from(queues)).metadata.name
-        holder = held(
-            workload(f"h{number}", name, draw(st.integers(1, 3)), priority=draw(st.integers(0, 2))),
-            draw(st.integers(0, 900)),
-        )
-        objects.append(evicted(holder, 950) if draw(st.integers(0, 5)) == 0 else holder)
-    for queue in queues:
-        if draw(st.integers(0, 4)):
-            waiting = workload(
-                f"w-{queue.metadata.name}",
-                queue.metadata.name,
-                draw(st.integers(0, 5)),
-                priority=draw(st.integers(0, 3)),
-                created=draw(st.integers(0, 3)),
-                gates=draw(st.sampled_from(((), (), (), ("gate",)))),
-            )
-            objects.append(waiting)
-    return objects
-
-
-def heads(objects: list[Object]) -> list[Workload]:
-    return [thing for thing in objects if isinstance(thing, Workload) and thing.status.admission is None]
+from tests.unit.quota.builders import Object, snapshot
 
 
 def summary(entries: list[Entry]) -> list[tuple[object, ...]]:
