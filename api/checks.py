@@ -5,7 +5,7 @@ Fields, defaults, enums and bounds are those of Kueue's CRDs; what rules across 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, field
 
@@ -28,6 +28,8 @@ __all__ = [
 ]
 
 ClusterName = Annotated[str, Meta(max_length=256)]
+KIND: Final = "^[A-Za-z\u017f\u212a]([-A-Za-z0-9\u017f\u212a]*[A-Za-z0-9\u017f\u212a])?$"
+"""Upper case and lower case, with the two letters that Go takes for s and k when it does not tell cases apart."""
 
 
 class AdmissionCheckParametersReference(Struct):
@@ -35,7 +37,7 @@ class AdmissionCheckParametersReference(Struct):
 
     api_group: Annotated[Name, Meta(min_length=1)]
     """Its API group."""
-    kind: Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$")]
+    kind: Annotated[str, Meta(min_length=1, max_length=63, pattern=KIND)]
     """Its kind."""
     name: Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
     """Its name."""

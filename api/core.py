@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from api.meta import Condition, LabelSelector, ObjectMeta, Struct
+from api.meta import Condition, LabelSelector, ObjectMeta, Struct, Time
 
 __all__ = [
     "Affinity",
@@ -58,14 +58,17 @@ class Taint(Struct):
     """core/v1 Taint; `effect` is NoSchedule, PreferNoSchedule or NoExecute."""
 
     key: str
+    """The taint's key."""
     effect: str
+    """What happens to pods that do not tolerate it: NoSchedule, PreferNoSchedule or NoExecute."""
     value: str = ""
+    """The taint's value."""
 
 
 class TimedTaint(Taint):
     """core/v1 Taint, with what scheduling does not look at."""
 
-    time_added: str | None = None
+    time_added: Time | None = None
     """When a NoExecute taint was added."""
 
 
@@ -148,9 +151,13 @@ class Toleration(Struct):
     """core/v1 Toleration: an empty key with Exists tolerates every taint, an empty effect every effect."""
 
     key: str = ""
+    """The taint's key. Empty, with operator Exists: every taint."""
     operator: str = ""
+    """Equal, which is the default: the values are the same. Exists: whatever the value."""
     value: str = ""
+    """The taint's value, with operator Equal."""
     effect: str = ""
+    """The taint's effect. Empty: every effect."""
 
 
 class TimedToleration(Toleration):

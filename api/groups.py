@@ -68,6 +68,7 @@ class PodGroupSchedulingConstraints(Struct):
     """Where the members may run, relative to one another."""
 
     topology: Annotated[list[TopologyConstraint], Meta(max_length=1)] | None = None
+    """One domain for all members."""
 
 
 class PodGroupSpec(Struct):

@@ -240,7 +240,7 @@ class Cohort(Defaulting, kw_only=True):
 
 
 class ResourceFlavorSpec(Struct):
-    """The nodes of this flavor. Cannot be changed once topologyName is set."""
+    """The nodes of this flavor."""
 
     node_labels: Annotated[dict[str, str], Meta(max_length=8)] | None = None
     """Labels of the nodes. Pods whose node selector or required affinity contradicts them do not get this flavor."""
@@ -249,7 +249,7 @@ class ResourceFlavorSpec(Struct):
     tolerations: Annotated[list[TimedToleration], Meta(max_length=8)] | None = None
     """Tolerations that pods of this flavor are given."""
     topology_name: Name | None = None
-    """The Topology of the nodes. Needs at least one of nodeLabels."""
+    """The Topology of the nodes. Needs at least one of nodeLabels. Cannot be changed once it is set."""
 
 
 class ResourceFlavor(Defaulting, kw_only=True):

@@ -24,6 +24,7 @@ __all__ = [
     "OrDefault",
     "Quantity",
     "Struct",
+    "Time",
 ]
 
 T = TypeVar("T")
@@ -42,6 +43,8 @@ Name = Annotated[str, Meta(max_length=253, pattern=SUBDOMAIN)]
 """Of an object (RFC 1123)."""
 CheckName = Annotated[str, Meta(min_length=1, max_length=316)]
 """Of an AdmissionCheck."""
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""As it came: RFC 3339."""
 
 
 class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
@@ -105,11 +108,17 @@ class Condition(Struct):
     """meta/v1 Condition, also wide enough for core/v1 PodCondition and NodeCondition."""
 
     type: str
+    """What it is about."""
     status: str
+    """Whether it holds: True, False or Unknown."""
     reason: str = ""
+    """Why, in one word."""
     message: str = ""
+    """Why, in a sentence."""
     last_transition_time: str | None = None
+    """When the status changed."""
     observed_generation: int = 0
+    """The generation of the object that it was said of."""
 
 
 Conditions = Annotated[list[Condition], Meta(max_length=16)]
@@ -119,12 +128,17 @@ class LabelSelectorRequirement(Struct):
     """meta/v1 LabelSelectorRequirement; `operator` is In, NotIn, Exists or DoesNotExist."""
 
     key: str
+    """The label."""
     operator: str
+    """In or NotIn, with values; Exists or DoesNotExist, without."""
     values: list[str] | None = None
+    """The values that the label may have, or may not."""
 
 
 class LabelSelector(Struct):
     """meta/v1 LabelSelector: both parts must hold; the empty selector matches everything."""
 
     match_labels: dict[str, str] | None = None
+    """Labels to have, with their values."""
     match_expressions: list[LabelSelectorRequirement] | None = None
+    """What else must hold of the labels."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from api.core import Int32, Quantities
-from api.meta import Conditions, Defaulting, Name, OrDefault, Quantity, Struct
+from api.meta import Conditions, Defaulting, Name, OrDefault, Quantity, Struct, Time
 
 __all__ = [
     "ClusterQueueStatus",
@@ -100,7 +100,7 @@ class LocalQueueAdmissionFairSharingStatus(Struct):
 
     consumed_resources: Quantities
     """Use of resources over time; older use counts less."""
-    last_update: str
+    last_update: Time
     """When it was updated."""
 
 

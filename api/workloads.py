@@ -11,7 +11,7 @@ from msgspec import Meta, field
 
 from api.core import Int32
 from api.kueue import API_VERSION
-from api.meta import CheckName, Conditions, Count, Defaulting, Name, ObjectMeta, OrDefault, Struct
+from api.meta import CheckName, Conditions, Count, Defaulting, Name, ObjectMeta, OrDefault, Struct, Time
 from api.podsets import PodSet, PodSetAssignment, PodSetName, PodSetRequest, PodSetUpdate
 
 __all__ = [
@@ -138,7 +138,7 @@ class RequeueState(Struct):
 
     count: Count | None = None
     """How often it was queued again."""
-    requeue_at: str | None = None
+    requeue_at: Time | None = None
     """Not before this time."""
 
 
@@ -158,7 +158,7 @@ class AdmissionCheckState(Struct):
     """The AdmissionCheck."""
     state: Literal["Pending", "Ready", "Retry", "Rejected"]
     """Pending: not decided. Ready: passed. Retry: quota is given back and asked for again. Rejected: deactivated."""
-    last_transition_time: str
+    last_transition_time: Time
     """When the state changed."""
     message: Annotated[str, Meta(max_length=32768)]
     """Details for people."""
@@ -202,7 +202,7 @@ class PreemptionGateState(Struct):
     """The gate."""
     position: Literal["Closed", "Open"]
     """Closed: nobody is preempted."""
-    last_transition_time: str
+    last_transition_time: Time
     """When the position changed."""
 
 

@@ -8,9 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from api.compression import compress
-from api.crds import definitions, main
+from api.crds import definitions, schema_of
+from api.crds.__main__ import main
+from api.crds.lists import ATOMIC, KEYS
+from api.crds.rules import FIELD_RULES
 from api.groups import PodGroup
 from api.meta import Condition, ObjectMeta
 from api.plans import (
@@ -26,15 +30,22 @@ from api.plans import (
     Victim,
     VictimPod,
 )
+from tests.unit.api.kueue_objects import KINDS as KUEUES
+from tests.unit.api.kueue_objects import full
 
 COMMITTED = Path(__file__).parents[3] / "manifests" / "crds"
-PLANS = "reprieve.dev_preemptionplans.yaml"
-GROUPS = "reprieve.dev_podgroups.yaml"
-
-
-def schema_of(name: str) -> dict[str, Any]:
-    schema: dict[str, Any] = definitions()[name]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    return schema
+PLANS = "PreemptionPlan"
+GROUPS = "PodGroup"
+KINDS_OF_ALL = [definition["spec"]["names"]["kind"] for definition in definitions().values()]
+INT_OR_STRING = "x-kubernetes-int-or-string"
+FORBIDDEN = {
+    "oneOf",
+    "allOf",
+    "not",
+    "$ref",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource",
+}
 
 
 def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -43,6 +54,8 @@ def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[st
         yield from nodes(member, f"{path}.{name}")
     if "items" in schema:
         yield from nodes(schema["items"], f"{path}[]")
+    if "additionalProperties" in schema:
+        yield from nodes(schema["additionalProperties"], f"{path}{{}}")
 
 
 def faults(schema: dict[str, Any], document: Any, path: str = "") -> Iterator[str]:
@@ -50,6 +63,12 @@ def faults(schema: dict[str, Any], document: Any, path: str = "") -> Iterator[st
     if document is None:
         if not schema.get("nullable"):
             yield f"{path}: null"
+    elif INT_OR_STRING in schema:
+        if not isinstance(document, str | int | float) or isinstance(document, bool):
+            yield f"{path}: {document!r}"
+    elif schema["type"] == "object" and "additionalProperties" in schema:
+        for name, member in document.items():
+            yield from faults(schema["additionalProperties"], member, f"{path}[{name}]")
     elif schema["type"] == "object" and "properties" in schema:
         yield from (f"{path}.{name}: missing" for name in schema.get("required", ()) if name not in document)
         for name, member in document.items():
@@ -88,8 +107,10 @@ def full_plan() -> PreemptionPlan:
 def test_the_committed_files_are_what_is_generated(tmp_path: Path) -> None:
     assert main([str(tmp_path)]) == 0
     written = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    committed = {path.name: path.read_text() for path in COMMITTED.glob("reprieve.dev_*.yaml")}
+    committed = {path.name: path.read_text() for path in COMMITTED.glob("*.dev_*.yaml")}
+    committed |= {path.name: path.read_text() for path in COMMITTED.glob("kueue*.yaml")}
     assert written == committed, "run: python -m api.crds manifests/crds"
+    assert yaml.safe_load((COMMITTED / "kustomization.yaml").read_text())["resources"] == sorted(written)
 
 
 def test_usage_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,13 +118,45 @@ def test_usage_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert "FOLDER" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", [PLANS, GROUPS])
-def test_schemas_are_structural_and_explain_themselves(name: str) -> None:
-    for path, schema in nodes(schema_of(name)):
-        assert schema["type"] in ("object", "array", "string", "integer", "boolean"), path
-        assert not {"anyOf", "oneOf", "$ref", "x-kubernetes-preserve-unknown-fields"} & schema.keys(), path
-        if schema["type"] == "object" and path != ".metadata":
-            assert schema["description"], path
+@pytest.mark.parametrize("kind", KINDS_OF_ALL)
+def test_schemas_are_structural_and_keep_no_unknown_fields(kind: str) -> None:
+    for path, schema in nodes(schema_of(kind)):
+        assert not FORBIDDEN & schema.keys(), path
+        if INT_OR_STRING in schema:
+            assert "type" not in schema, path
+            continue
+        assert schema["type"] in ("object", "array", "string", "integer", "number", "boolean"), path
+        empty = schema["type"] == "object" and not {"properties", "additionalProperties"} & schema.keys()
+        assert not empty or path == ".metadata" or kind == GROUPS, path
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_ALL)
+def test_every_field_explains_itself(kind: str) -> None:
+    for path, schema in nodes(schema_of(kind)):
+        if not path.endswith(("[]", "{}")) and path != ".metadata" and ".template." not in path:
+            assert schema.get("description") or kind == PLANS, path
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_ALL)
+def test_map_lists_have_keys_that_every_entry_has(kind: str) -> None:
+    for path, schema in nodes(schema_of(kind)):
+        for key in schema.get("x-kubernetes-list-map-keys", ()):
+            entry = schema["items"]
+            wide = key == "type" and path.endswith(".conditions")
+            assert wide or key in entry.get("required", ()) or "default" in entry["properties"][key], path
+
+
+def test_what_the_tables_name_is_there() -> None:
+    """A field that was renamed would lose its rules, and nobody would notice."""
+    for table in (KEYS, FIELD_RULES, ATOMIC):
+        for struct, names in table.items():
+            known = {field.encode_name for field in msgspec.structs.fields(struct)}
+            assert set(names) <= known | {""}, struct
+
+
+@pytest.mark.parametrize("kind", KUEUES)
+def test_an_object_with_every_field_set_is_within_the_schema(kind: str) -> None:
+    assert list(faults(schema_of(kind), full(kind))) == []
 
 
 @pytest.mark.parametrize("above_pods", [0, 10])
@@ -150,5 +203,6 @@ def test_what_may_not_change() -> None:
     plan_rules = schema_of(PLANS)["properties"]["spec"]["x-kubernetes-validations"]
     assert [rule["rule"] for rule in plan_rules] == ["self == oldSelf"]
     group = schema_of(GROUPS)["properties"]["spec"]
-    immutable = {rule["message"].partition(" is ")[0] for rule in group["x-kubernetes-validations"]}
+    messages = [rule["message"] for rule in group["x-kubernetes-validations"]]
+    immutable = {message.partition(" is ")[0] for message in messages if message.endswith("is immutable")}
     assert immutable == set(group["properties"]) - {"schedulingPolicy"}

@@ -1,0 +1,41 @@
+"""`python -m api.crds FOLDER`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from api.crds import definitions
+
+__all__ = ["main", "text_of"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the definitions into the folder that is named; the exit code."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m api.crds FOLDER\n")
+        return 2
+    for name, definition in definitions().items():
+        Path(arguments[0], name).write_text(text_of(definition), encoding="utf-8")
+    return 0
+
+
+def text_of(definition: dict[str, Any]) -> str:
+    """The definition as YAML, with a line on where it comes from."""
+    body = yaml.dump(definition, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
+    return f"# Generated: python -m api.crds manifests/crds\n{body}"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes everything out where it stands: kubectl's reader has no use for anchors."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

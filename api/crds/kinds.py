@@ -1,0 +1,191 @@
+"""The kinds, and what is said of them apart from their schema: names, scope, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+
+from api import groups, kueue
+from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
+from api.groups import PodGroup
+from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
+from api.plans import PreemptionPlan
+from api.workloads import Workload
+
+__all__ = ["KINDS", "Column", "Kind", "definition"]
+
+Json = dict[str, Any]
+
+
+class Column(NamedTuple):
+    """A column of `kubectl get`; those that are not important are for `-o wide`."""
+
+    name: str
+    type: str
+    path: str
+    wide: bool = False
+
+
+AGE: Final = Column("Age", "date", ".metadata.creationTimestamp")
+
+
+def _status(condition: str) -> str:
+    return f'.status.conditions[?(@.type=="{condition}")].status'
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind and its names."""
+
+    struct: type[Struct]
+    api_version: str
+    namespaced: bool
+    short_names: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def name(self) -> str:
+        """As in `kind`."""
+        return self.struct.__name__
+
+    @property
+    def group(self) -> str:
+        """The API group."""
+        return self.api_version.partition("/")[0]
+
+    @property
+    def version(self) -> str:
+        """The version in the group."""
+        return self.api_version.partition("/")[2]
+
+    @property
+    def plural(self) -> str:
+        """As in URLs."""
+        name = self.name.lower()
+        return f"{name}es" if name.endswith("s") else f"{name}s"
+
+    @property
+    def file_name(self) -> str:
+        """Where the definition is kept."""
+        return f"{self.group}_{self.plural}.yaml"
+
+    @property
+    def has_status(self) -> bool:
+        """Whether there is a status, with an endpoint of its own."""
+        return "status" in self.struct.__struct_fields__
+
+
+def _ours(struct: type[Struct], short_name: str, *columns: Column) -> Kind:
+    return Kind(struct, groups.API_VERSION, True, (short_name,), (*columns, AGE))
+
+
+def _kueues(
+    struct: type[Struct], short_names: Sequence[str], *columns: Column, namespaced: bool = False
+) -> Kind:
+    return Kind(struct, kueue.API_VERSION, namespaced, tuple(short_names), (*columns, AGE))
+
+
+KINDS: Final[Sequence[Kind]] = (
+    _ours(
+        PodGroup,
+        "rpg",
+        Column("Min", "integer", ".spec.schedulingPolicy.gang.minCount"),
+        Column("Class", "string", ".spec.priorityClassName"),
+        Column("Scheduled", "string", _status("PodGroupInitiallyScheduled")),
+        Column("Reason", "string", '.status.conditions[?(@.type=="PodGroupInitiallyScheduled")].reason'),
+    ),
+    _ours(
+        PreemptionPlan,
+        "rplan",
+        Column("Preemptor", "string", ".spec.preemptor.name"),
+        Column("Outcome", "string", ".spec.outcome"),
+        Column("Phase", "string", ".status.phase"),
+        Column("Victims", "integer", ".spec.victimUnits"),
+        Column("Pods", "integer", ".spec.victimPods"),
+    ),
+    _kueues(
+        ClusterQueue,
+        ["cq"],
+        Column("Cohort", "string", ".spec.cohortName"),
+        Column("Strategy", "string", ".spec.queueingStrategy", wide=True),
+        Column("Within", "string", ".spec.preemption.withinClusterQueue", wide=True),
+        Column("Reclaim", "string", ".spec.preemption.reclaimWithinCohort", wide=True),
+        Column("Borrow", "string", ".spec.preemption.borrowWithinCohort.policy", wide=True),
+        Column("Pending Workloads", "integer", ".status.pendingWorkloads"),
+        Column("Admitted Workloads", "integer", ".status.admittedWorkloads", wide=True),
+    ),
+    _kueues(Cohort, [], Column("Parent", "string", ".spec.parentName")),
+    _kueues(
+        LocalQueue,
+        ["lq", "queue", "queues"],
+        Column("ClusterQueue", "string", ".spec.clusterQueue"),
+        Column("Pending Workloads", "integer", ".status.pendingWorkloads"),
+        Column("Admitted Workloads", "integer", ".status.admittedWorkloads"),
+        namespaced=True,
+    ),
+    _kueues(
+        ResourceFlavor,
+        ["rf", "flavor", "flavors"],
+        Column("Topology", "string", ".spec.topologyName", wide=True),
+    ),
+    _kueues(
+        Workload,
+        ["wl"],
+        Column("Queue", "string", ".spec.queueName"),
+        Column("Priority", "integer", ".spec.priority"),
+        Column("Reserved in", "string", ".status.admission.clusterQueue"),
+        Column("Admitted", "string", _status("Admitted")),
+        Column("Finished", "string", _status("Finished")),
+        Column("Gated", "string", _status("BlockedOnPreemptionGates"), wide=True),
+        namespaced=True,
+    ),
+    _kueues(WorkloadPriorityClass, [], Column("Value", "integer", ".value")),
+    _kueues(
+        AdmissionCheck,
+        [],
+        Column("Controller", "string", ".spec.controllerName"),
+        Column("Active", "string", _status("Active")),
+    ),
+    _kueues(MultiKueueConfig, []),
+    _kueues(MultiKueueCluster, [], Column("Connected", "string", _status("Active"))),
+)
+
+
+def definition(kind: Kind, schema: Mapping[str, object]) -> Json:
+    """The CustomResourceDefinition of a kind with this openAPIV3Schema."""
+    names: Json = {
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
+        "plural": kind.plural,
+        "singular": kind.name.lower(),
+    }
+    if kind.short_names:
+        names["shortNames"] = list(kind.short_names)
+    names["categories"] = ["reprieve"] if kind.group == "reprieve.dev" else ["reprieve", "kueue"]
+    version: Json = {
+        "name": kind.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    if kind.has_status:
+        version["subresources"] = {"status": {}}
+    version["additionalPrinterColumns"] = [
+        {"name": column.name, "type": column.type, "jsonPath": column.path}
+        | ({"priority": 1} if column.wide else {})
+        for column in kind.columns
+    ]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{kind.group}"},
+        "spec": {
+            "group": kind.group,
+            "names": names,
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "versions": [version],
+        },
+    }

@@ -1,0 +1,143 @@
+"""What types cannot say, in CEL (`x-kubernetes-validations`): it holds with the webhook down as well.
+
+The rules of Kueue's kinds accept and refuse what Kueue's own do; those that Kueue does not have name their KEP. Ours
+let a fault be that is stored already (`oldSelf`), where the API server does not see by itself that nothing changed.
+Workload's are in `api.crds.workload_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from api.checks import AdmissionCheckSpec, ClusterSource
+from api.crds import workload_rules
+from api.crds.rule import Rule, exactly_one, unchanged
+from api.crds.workload_rules import TOLERATIONS
+from api.groups import DisruptionMode, PodGroupSchedulingPolicy, PodGroupSpec
+from api.kueue import (
+    ClusterQueuePreemption,
+    ClusterQueueSpec,
+    FlavorFungibility,
+    LocalQueueSpec,
+    ResourceFlavorSpec,
+    ResourceGroup,
+    WithinClusterQueueConfig,
+)
+from api.plans import PreemptionPlanSpec
+
+__all__ = ["FIELD_RULES", "RULES"]
+
+IMMUTABLE: Final = Rule("self == oldSelf", "field is immutable")
+
+KEP_5710: Final = (
+    Rule(
+        "oldSelf.hasValue() || !(has(self.disruptionMode) && has(self.disruptionMode.all))"
+        " || has(self.schedulingPolicy.gang)",
+        "only a gang can be disrupted as a whole: a group with the basic policy goes pod by pod",
+        ".disruptionMode",
+        optional_old_self=True,
+    ),
+    Rule(
+        "oldSelf.hasValue() || !has(self.priority) || self.priority <= 1000000000"
+        " || has(self.priorityClassName) && self.priorityClassName.startsWith('system-')",
+        "priorities above 1000000000 are for the classes of the system",
+        ".priority",
+        optional_old_self=True,
+    ),
+)
+"""On create alone: none of these fields can be changed."""
+
+KEP_8522: Final = Rule(
+    "!has(self.withinClusterQueueConfig) || self.withinClusterQueue == 'LowerOrNewerEqualPriority'"
+    " || oldSelf.hasValue() && has(oldSelf.value().withinClusterQueueConfig)"
+    " && oldSelf.value().withinClusterQueueConfig == self.withinClusterQueueConfig"
+    " && oldSelf.value().withinClusterQueue == self.withinClusterQueue",
+    "takes effect only with withinClusterQueue LowerOrNewerEqualPriority",
+    ".withinClusterQueueConfig",
+    optional_old_self=True,
+)
+MIN_ADMIT_DURATION: Final = Rule(
+    "self.matches('^[+-]?(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$')"
+    " && duration(self) >= duration('1m')",
+    "must be a duration of at least one minute, such as 30m or 1h30m",
+)
+
+RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
+    PodGroupSpec: [
+        *map(
+            unchanged,
+            ("disruptionMode", "schedulingConstraints", "priorityClassName", "priority", "preemptionPolicy"),
+        ),
+        *KEP_5710,
+    ],
+    PodGroupSchedulingPolicy: [
+        exactly_one("basic", "gang"),
+        Rule("has(self.gang) == has(oldSelf.gang)", "the kind of policy is immutable; minCount is not"),
+    ],
+    DisruptionMode: [
+        Rule("!(has(self.single) && has(self.all))", "at most one of single and all may be set")
+    ],
+    PreemptionPlanSpec: [Rule("self == oldSelf", "a decision is immutable")],
+    ClusterQueueSpec: [
+        Rule(
+            "has(self.cohortName) || !has(self.resourceGroups)"
+            " || self.resourceGroups.all(g, g.flavors.all(f, f.resources.all(r, !has(r.borrowingLimit))))",
+            "borrowingLimit is for members of a cohort: set cohortName",
+        ),
+    ],
+    ResourceGroup: [
+        Rule(
+            "self.flavors.all(f, size(f.resources) == size(self.coveredResources))",
+            "every flavor must have as many resources as coveredResources",
+        ),
+    ],
+    FlavorFungibility: [
+        Rule(
+            "!has(self.preference)"
+            " || self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor'",
+            "preference needs both whenCanBorrow and whenCanPreempt to be TryNextFlavor",
+        ),
+    ],
+    ClusterQueuePreemption: [
+        # KEP-1337
+        Rule(
+            "self.reclaimWithinCohort != 'Never' || !has(self.borrowWithinCohort)"
+            " || self.borrowWithinCohort.policy == 'Never'",
+            "borrowWithinCohort.policy has to be Never while reclaimWithinCohort is Never",
+        ),
+        KEP_8522,
+    ],
+    ResourceFlavorSpec: [
+        Rule(
+            "!has(self.topologyName) || has(self.nodeLabels) && size(self.nodeLabels) >= 1",
+            "topologyName needs at least one of nodeLabels",
+        ),
+        Rule(
+            "!has(oldSelf.topologyName) || has(self.topologyName) && self.topologyName == oldSelf.topologyName",
+            "topologyName cannot be changed once it is set",
+        ),
+    ],
+    ClusterSource: [exactly_one("kubeConfig", "clusterProfileRef")],
+    **workload_rules.RULES,
+}
+"""Rules on all values of a struct."""
+
+FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[Rule]]]] = {
+    WithinClusterQueueConfig: {"minAdmitDuration": [MIN_ADMIT_DURATION]},
+    ResourceFlavorSpec: {
+        "nodeTaints": [
+            Rule(
+                "self.all(t, t.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])",
+                "the effect of a taint is NoSchedule, PreferNoSchedule or NoExecute",
+            )
+        ],
+        "tolerations": TOLERATIONS,
+    },
+    LocalQueueSpec: {"clusterQueue": [IMMUTABLE]},
+    AdmissionCheckSpec: {"controllerName": [IMMUTABLE]},
+    **workload_rules.FIELD_RULES,
+}
+"""Rules on one field of a struct, by its name in JSON."""
