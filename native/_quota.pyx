@@ -67,6 +67,8 @@ cdef class Ledger:
         if block.owner is not self.mark:
             block = block.copy(self.mark)
             self.blocks[queue] = block
+            # At once: where the event then fails, the shared block may be gone with its last owner.
+            self.views[queue] = block.view
         return block
 
     def snapshot(self):
