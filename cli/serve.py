@@ -12,9 +12,9 @@ from typing import Any
 import click
 import structlog
 
+from cli.configuration import Configuration, ConfigurationError, dump, load
+from cli.process import run
 from cluster.client import ApiError
-from extender.configuration import Configuration, ConfigurationError, dump, load
-from extender.service import run
 
 __all__ = ["serve"]
 

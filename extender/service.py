@@ -1,22 +1,21 @@
-"""`reprieve serve`: the parts put together, and run until told to stop."""
+"""The extender as a service: the parts put together."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
-
-import structlog
+from contextlib import asynccontextmanager
+from typing import Any
 
 from api.core import Pod
 from cluster.client import ApiClient
 from cluster.failpoints import failpoint
 from cluster.mirror import Mirror
+from cluster.readiness import not_synced, too_old
 from cluster.writer import Writer
 from extender.backoff import Backoff
-from extender.configuration import Configuration
+from extender.configuration import ExtenderConfiguration, PlanningConfiguration
 from extender.events import Reporter
 from extender.evictor import Evictor
 from extender.gangs import Gangs
@@ -25,13 +24,13 @@ from extender.plans import PlanStore
 from extender.release import Waker
 from extender.reservations import Ledger
 from extender.roster import Roster
-from extender.server import Check, extender_app, ops_app, serving
+from extender.server import extender_app, tls_context
 from extender.verbs import Verbs
 from extender.world import LiveWorld
+from serving.listeners import serving
+from serving.ops import Check
 
-__all__ = ["run"]
-
-log = structlog.get_logger(__name__)
+__all__ = ["Service"]
 
 
 class Service:
@@ -40,11 +39,19 @@ class Service:
     A later issue puts a Lease before the planner: until then there is one replica, and it is always the leader.
     """
 
-    def __init__(self, configuration: Configuration, client: ApiClient, executor: ThreadPoolExecutor) -> None:
-        planning = configuration.planning
+    def __init__(
+        self,
+        configuration: ExtenderConfiguration,
+        planning: PlanningConfiguration,
+        client: ApiClient,
+        mirror: Mirror,
+        executor: ThreadPoolExecutor,
+    ) -> None:
+        self._configuration = configuration
         loop_time = asyncio.get_running_loop().time
-        self._max_age = planning.max_watch_age_seconds
-        self.mirror = Mirror(client)
+        self.mirror = mirror
+        self._not_synced = not_synced(mirror)
+        self._too_old = too_old(mirror, planning.max_watch_age_seconds)
         self.writer = Writer(client)
         roster = Roster(self.mirror.tables)
         gangs = Gangs(roster, lambda: Backoff(planning.backoff_initial_seconds, planning.backoff_max_seconds))
@@ -72,14 +79,22 @@ class Service:
 
     def checks(self) -> dict[str, Check]:
         """The readiness checks."""
-        return {"synced": self._unsynced, "watch-age": self._too_old, "plans": self._not_resumed}
+        return {"synced": self._not_synced, "watch-age": self._too_old, "plans": self._not_resumed}
 
-    def _unsynced(self) -> str | None:
-        return None if self.mirror.synced else "the mirror has not seen the whole cluster yet"
+    def tasks(self) -> dict[str, Coroutine[Any, Any, None]]:
+        """The planner."""
+        return {"planner": self.planner.run()}
 
-    def _too_old(self) -> str | None:
-        age = self.mirror.age()
-        return None if age <= self._max_age else f"no word from the API server for {age:.0f} s"
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """The verbs are answered while the context lasts; what waits to be written is, at its end."""
+        app = extender_app(self.verbs, self._configuration, failpoint)
+        tls = tls_context(self._configuration.tls) if self._configuration.tls else None
+        try:
+            async with serving(app, self._configuration, tls):
+                yield
+        finally:
+            await self.writer.close()
 
     def _not_resumed(self) -> str | None:
         return None if self.planner.resumed else "plans of a former process are not loaded yet"
@@ -94,44 +109,3 @@ class Service:
             self._waker.forget(uid)
         else:
             self._waker.recall(pod)
-
-
-@asynccontextmanager
-async def _background(
-    coroutine: Coroutine[None, None, None], name: str, stop: asyncio.Event
-) -> AsyncIterator[None]:
-    """Run beside; its end, by whatever cause, stops the process."""
-    task = asyncio.create_task(coroutine, name=name)
-    task.add_done_callback(lambda _: stop.set())
-    try:
-        yield
-    finally:
-        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a part of the service failed", part=name, error=repr(error))
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def run(configuration: Configuration) -> None:
-    """Serve until SIGTERM or SIGINT. Raises what the configuration or the listeners find wrong."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(signum, stop.set)
-    async with AsyncExitStack() as stack:
-        executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
-        client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig))
-        service = Service(configuration, client, executor)
-        stack.push_async_callback(service.writer.close)
-        await stack.enter_async_context(serving(ops_app(service.checks()), configuration.ops))
-        await stack.enter_async_context(
-            serving(
-                extender_app(service.verbs, configuration.extender, failpoint),
-                configuration.extender,
-                configuration.extender.tls,
-            )
-        )
-        await stack.enter_async_context(_background(service.mirror.run(), "mirror", stop))
-        await stack.enter_async_context(_background(service.planner.run(), "planner", stop))
-        await stop.wait()
-        log.info("stopping")

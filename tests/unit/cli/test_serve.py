@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli import serve
+from cli.configuration import Configuration, dump, parse
 from cli.main import reprieve
-from extender.configuration import Configuration, dump, parse
 
 HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
 LOOPBACK = (

@@ -17,9 +17,9 @@ import orjson
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from cluster.client import ApiClient, ApiError
-from cluster.mirror import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
+from cluster.mirror import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES, Mirror
 from cluster.reflector import Resource
-from extender.configuration import Configuration
+from extender.configuration import ExtenderConfiguration, PlanningConfiguration
 from extender.service import Service
 from extender.wire import filter_decoder, preemption_decoder
 
@@ -104,7 +104,9 @@ class Stage:
         self.api = api
         self.clock = 1000.0
         self._executor = executor
-        self.service = Service(Configuration(), cast(ApiClient, api), executor)
+        client = cast(ApiClient, api)
+        configuration, planning = ExtenderConfiguration(), PlanningConfiguration()
+        self.service = Service(configuration, planning, client, Mirror(client), executor)
         self.planner, self.mirror = self.service.planner, self.service.mirror
         self.planner.now = self.service.world.now = lambda: self.clock
         self._handlers = {reflector.kind: reflector._handler for reflector in self.mirror._reflectors}

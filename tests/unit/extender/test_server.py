@@ -16,11 +16,14 @@ import pytest
 from hypothesis import given, settings
 
 from cluster.failpoints import failpoint
-from extender.configuration import ExtenderConfiguration, OpsConfiguration, TLSConfiguration
+from extender.configuration import ExtenderConfiguration, TLSConfiguration
 from extender.reservations import Ledger
-from extender.server import extender_app, ops_app, serving
+from extender.server import extender_app, tls_context
 from extender.verbs import Verbs
 from hack.controlplane.pki import Authority
+from serving.listeners import serving
+from serving.ops import ops_app
+from serving.sections import OpsConfiguration
 from tests.unit.extender.test_verbs import StillWorld, pod
 
 LOOPBACK = "127.0.0.1"
@@ -37,8 +40,8 @@ async def listening(tls: TLSConfiguration | None = None, **limits: float) -> Asy
         plain_http=tls is None,
         **limits,  # type: ignore[arg-type]  # limits are numbers
     )
-    verbs = Verbs(StillWorld(), Ledger(lambda: 0.0))
-    async with serving(extender_app(verbs, configuration, failpoint), configuration, tls) as port:
+    app = extender_app(Verbs(StillWorld(), Ledger(lambda: 0.0)), configuration, failpoint)
+    async with serving(app, configuration, tls_context(tls) if tls else None) as port:
         yield f"{'https' if tls else 'http'}://{LOOPBACK}:{port}/v1"
 
 

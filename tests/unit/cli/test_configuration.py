@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from extender.configuration import Configuration, ConfigurationError, TLSConfiguration, dump, load, parse
+from cli.configuration import Configuration, ConfigurationError, dump, load, parse
+from extender.configuration import TLSConfiguration
 
 HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
 LOOPBACK = HEAD + "extender: {plainHTTP: true, bindAddress: 127.0.0.1}\n"

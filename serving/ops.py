@@ -1,0 +1,36 @@
+"""The operators' endpoints: livez, readyz, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+__all__ = ["Check", "ops_app"]
+
+Check = Callable[[], str | None]
+"""A readiness check: None when it passes, else what is wrong."""
+
+
+def ops_app(checks: Mapping[str, Check]) -> web.Application:
+    """GET /livez (the loop answers), /readyz (every check passes; ?verbose lists them) and /metrics."""
+
+    async def livez(_: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def readyz(request: web.Request) -> web.Response:
+        faults = {name: check() for name, check in checks.items()}
+        lines = [f"[{'-' if fault else '+'}]{name} {fault or 'ok'}" for name, fault in faults.items()]
+        ready = not any(faults.values())
+        text = "\n".join(lines) if "verbose" in request.query or not ready else "ok"
+        return web.Response(status=200 if ready else 503, text=text + "\n")
+
+    async def metrics(_: web.Request) -> web.Response:
+        return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    app = web.Application(client_max_size=64 * 1024)
+    app.router.add_get("/livez", livez)
+    app.router.add_get("/readyz", readyz)
+    app.router.add_get("/metrics", metrics)
+    return app

@@ -1,0 +1,50 @@
+"""Parts of the Configuration file that several services have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+__all__ = [
+    "Count",
+    "FilePath",
+    "GuardedListener",
+    "Listener",
+    "OpsConfiguration",
+    "Port",
+    "Seconds",
+    "Section",
+]
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+"""0 lets the system choose."""
+Count = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0, le=86400)]
+FilePath = Annotated[str, Meta(min_length=1)]
+
+
+class Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Base of every part of the file."""
+
+
+class Listener(Section, kw_only=True):
+    """Where a service listens."""
+
+    bind_address: str = "0.0.0.0"  # noqa: S104 - a Pod's address is not known beforehand
+    port: Port
+
+
+class GuardedListener(Listener, kw_only=True):
+    """A listener that others than the kubelet call, and what one of their requests may cost."""
+
+    max_body_bytes: Count = 16 * 1024 * 1024
+    read_timeout_seconds: Seconds = 2
+    max_concurrent_requests: Count = 64
+
+
+class OpsConfiguration(Listener, kw_only=True):
+    """The listener for probes and metrics, plain HTTP."""
+
+    port: Port = 9080
