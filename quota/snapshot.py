@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from api.kueue import ClusterQueueSpec, LocalQueue, ResourceFlavor, ResourceQuota
+from api.kueue import ClusterQueueSpec, LocalQueue, ResourceFlavor
 from api.workloads import Workload
 from native._quota import Ledger
 from quota.amounts import QuotaError
@@ -51,18 +51,12 @@ class Queue:
     name: str
     node: int
     spec: ClusterQueueSpec
-    groups: tuple[Group, ...]
     group_of: Mapping[str, Group]
     """By resource."""
-    quotas: Mapping[FlavorResource, ResourceQuota]
     min_admit: int | None
     """withinClusterQueueConfig.minAdmitDuration (KEP-8522) in microseconds."""
     inactive: str
     """Why nothing can be admitted; empty if it can."""
-
-    def quota(self, flavor: str, resource: str) -> ResourceQuota | None:
-        """The quota as it was written, if there is any."""
-        return self.quotas.get((flavor, resource))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

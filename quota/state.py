@@ -43,6 +43,8 @@ class QuotaState:
         self._holdings: Holdings | None = None
         """None: to be laid out anew."""
         self._queues: dict[str, Queue] | None = None
+        self._lent: tuple[Mapping[str, ResourceFlavor], Mapping[str, LocalQueue]] | None = None
+        """Copies that snapshots share; None: something has changed since."""
 
     @property
     def workloads(self) -> Mapping[str, Workload]:
@@ -63,11 +65,12 @@ class QuotaState:
             case Cohort():
                 self._apply_cohort(thing)
             case ResourceFlavor():
-                self._flavors = {**self._flavors, thing.metadata.name: thing}
-                self._queues = None
+                self._flavors[thing.metadata.name] = thing
+                self._queues = self._lent = None
             case LocalQueue():
                 key = f"{thing.metadata.namespace}/{thing.metadata.name}"
-                self._local_queues = {**self._local_queues, key: thing}
+                self._local_queues[key] = thing
+                self._lent = None
 
     def delete(self, kind: str, key: str) -> None:
         """Forget an object, if it is there: kind ClusterQueue, ..., key its name or `namespace/name`."""
@@ -84,10 +87,11 @@ class QuotaState:
                 self._cohort_members.pop(key, None)
                 self._holdings = None
             case "ResourceFlavor":
-                self._flavors = {name: each for name, each in self._flavors.items() if name != key}
-                self._queues = None
+                self._flavors.pop(key, None)
+                self._queues = self._lent = None
             case "LocalQueue":
-                self._local_queues = {name: each for name, each in self._local_queues.items() if name != key}
+                self._local_queues.pop(key, None)
+                self._lent = None
             case _:
                 raise ValueError(f"no kind that matters for quota: {kind}")
 
@@ -99,12 +103,15 @@ class QuotaState:
         layout = self._holdings.layout
         if self._queues is None:
             self._queues = {name: self._queue(name, layout) for name in self._cluster_queues}
+        if self._lent is None:
+            self._lent = dict(self._flavors), dict(self._local_queues)
+        flavors, local_queues = self._lent
         return Snapshot(
             ledger=self._holdings.ledger.snapshot(),
             layout=layout,
             queues=self._queues,
-            flavors=self._flavors,
-            local_queues=self._local_queues,
+            flavors=flavors,
+            local_queues=local_queues,
             closed=tuple(queue.node for queue in self._queues.values() if queue.inactive),
         )
 
@@ -164,22 +171,15 @@ class QuotaState:
 
     def _queue(self, name: str, layout: Layout) -> Queue:
         spec = self._cluster_queues[name].spec
-        groups = {
-            Group(tuple(group.covered_resources), tuple(flavor.name for flavor in group.flavors)): group
+        groups = [
+            Group(tuple(group.covered_resources), tuple(flavor.name for flavor in group.flavors))
             for group in spec.resource_groups or ()
-        }
+        ]
         return Queue(
             name=name,
             node=layout.queues[name],
             spec=spec,
-            groups=tuple(groups),
             group_of={resource: group for group in groups for resource in group.resources},
-            quotas={
-                (flavor.name, resource.name): resource
-                for group in groups.values()
-                for flavor in group.flavors
-                for resource in flavor.resources
-            },
             min_admit=self._min_admits[name],
             inactive=self._inactive(name, layout),
         )

@@ -48,7 +48,6 @@ class Layout:
 
     quotas: Quotas
     queues: Mapping[str, int]
-    cohorts: Mapping[str, int]
     frs: Mapping[FlavorResource, int]
     names: tuple[str, ...]
     """By node."""
@@ -105,7 +104,6 @@ def lay_out(queues: Iterable[Member], cohorts: Iterable[Member], used: Iterable[
     return Layout(
         quotas=_arrays(members, parents, len(queue_of), frs),
         queues={name: index for index, name in enumerate(sorted(queue_of))},
-        cohorts=cohort_node,
         frs=frs,
         names=tuple(each.name for each in members),
         broken={each.name: faults[each.parent] for each in queue_of.values() if each.parent in faults},

@@ -44,7 +44,7 @@ def everything(snapshot: Snapshot) -> dict[str, Any]:
             ]
             for name, queue in snapshot.queues.items()
         },
-        "queues": {name: (q.node, q.spec, q.groups, q.inactive) for name, q in snapshot.queues.items()},
+        "queues": {name: (q.node, q.spec, q.group_of, q.inactive) for name, q in snapshot.queues.items()},
         "flavors": snapshot.flavors,
         "local": snapshot.local_queues,
     }
