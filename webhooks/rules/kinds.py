@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from webhooks.rules import pods
+from webhooks.rules import clusterqueues, cohorts, flavors, podgroups, pods, workloads
 from webhooks.rules.request import Object, Request
 from webhooks.verdict import Verdict
 
@@ -22,4 +22,11 @@ class Rules:
     """None: nothing is filled in."""
 
 
-KINDS: Final[Mapping[str, Rules]] = {"Pod": Rules(pods.validate)}
+KINDS: Final[Mapping[str, Rules]] = {
+    "ClusterQueue": Rules(clusterqueues.validate),
+    "Cohort": Rules(cohorts.validate),
+    "ResourceFlavor": Rules(flavors.validate),
+    "Workload": Rules(workloads.validate, workloads.default),
+    "PodGroup": Rules(podgroups.validate, podgroups.default),
+    "Pod": Rules(pods.validate),
+}

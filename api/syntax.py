@@ -1,0 +1,79 @@
+"""What is wrong with a name, in words: apimachinery's util/validation, which may find several faults at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from api.names import MAX_NAME, MAX_SUBDOMAIN, NAME, SUBDOMAIN
+
+__all__ = [
+    "condition_reason_faults",
+    "domain_path_faults",
+    "label_key_faults",
+    "label_value_faults",
+    "subdomain_faults",
+]
+
+PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+NAME_WORDS: Final = "letters, digits, '-', '_' and '.', with a letter or digit at either end"
+
+
+def label_key_faults(key: str) -> Iterator[str]:
+    """Of a label key, resource name, taint key or condition type: a name, optionally after a subdomain and a slash."""
+    parts = key.split("/")
+    if len(parts) > 2:
+        yield f"{key!r} has more than one slash"
+        return
+    if len(parts) == 2:
+        if not parts[0]:
+            yield f"the prefix of {key!r} is empty"
+        else:
+            yield from (f"the prefix of {key!r} {fault}" for fault in _subdomain(parts[0]))
+    yield from (f"the name in {key!r} {fault}" for fault in _name(parts[-1]))
+
+
+def label_value_faults(value: str) -> Iterator[str]:
+    """Of a label value, which may be empty."""
+    if value:
+        yield from (f"{value!r} {fault}" for fault in _name(value))
+
+
+def subdomain_faults(text: str) -> Iterator[str]:
+    """Of a DNS subdomain (RFC 1123), as objects are named."""
+    yield from (f"{text!r} {fault}" for fault in _subdomain(text))
+
+
+def domain_path_faults(text: str) -> Iterator[str]:
+    """Of a subdomain and a path, as in acme.io/foo."""
+    host, _, path = text.partition("/")
+    if not host or not path:
+        yield f"{text!r} is not a domain and a path, as in acme.io/foo"
+        return
+    yield from (f"the domain of {text!r} {fault}" for fault in _subdomain(host))
+    if PATH.fullmatch(path) is None:
+        yield f"the path of {text!r} has characters that a URL's path may not have"
+
+
+def condition_reason_faults(reason: str) -> Iterator[str]:
+    """Of the reason of a condition, which is not empty."""
+    if REASON.fullmatch(reason) is None:
+        yield f"{reason!r} is not a word of letters, digits, '_', ',' and ':' that begins with a letter"
+
+
+def _subdomain(text: str) -> Iterator[str]:
+    if len(text.encode(errors="replace")) > MAX_SUBDOMAIN:
+        yield f"is longer than {MAX_SUBDOMAIN} bytes"
+    if SUBDOMAIN.fullmatch(text) is None:
+        yield "is not made of lower case letters, digits, '-' and '.', with a letter or digit at either end"
+
+
+def _name(text: str) -> Iterator[str]:
+    if not text:
+        yield "is empty"
+    elif len(text.encode(errors="replace")) > MAX_NAME:
+        yield f"is longer than {MAX_NAME} bytes"
+    if NAME.fullmatch(text) is None:
+        yield f"is not made of {NAME_WORDS}"

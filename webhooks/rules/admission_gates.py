@@ -1,0 +1,51 @@
+"""The annotation that keeps a Workload from being admitted (Kueue's rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from api.syntax import domain_path_faults
+from webhooks.rules.fields import child, entries
+from webhooks.rules.metadata import invalid
+from webhooks.rules.request import Object
+from webhooks.verdict import FORBIDDEN, INVALID, TOO_LONG, Cause
+
+__all__ = ["admission_gate_causes", "admission_gate_update_causes"]
+
+ANNOTATION: Final = "kueue.x-k8s.io/admission-gated-by"
+PATH: Final = f"metadata.annotations[{ANNOTATION}]"
+MAX_NAME: Final = 63
+
+
+def admission_gate_causes(workload: Object) -> Iterator[Cause]:
+    """Of the names of gates, which commas separate."""
+    gates = _gates(_annotation(workload))
+    for index, gate in enumerate(gates):
+        if not gate:
+            yield Cause(PATH, INVALID, "a gate's name is empty")
+        elif gate in gates[:index]:
+            yield Cause(PATH, INVALID, f"{gate!r} is there already")
+        else:
+            yield from invalid(PATH, domain_path_faults(gate))
+            if len(gate.encode(errors="replace")) > MAX_NAME:
+                yield Cause(PATH, TOO_LONG, f"{gate!r} is longer than {MAX_NAME} bytes")
+
+
+def admission_gate_update_causes(workload: Object, old: Object) -> Iterator[Cause]:
+    """Of an update: gates can only be removed."""
+    new, before = _annotation(workload), _annotation(old)
+    if new and not before:
+        yield Cause(PATH, FORBIDDEN, "cannot be added to a Workload that is there already")
+    elif added := [gate for gate in _gates(new) if gate not in _gates(before)]:
+        yield Cause(PATH, FORBIDDEN, f"gates can only be removed; {', '.join(map(repr, added))} is new")
+    # Kueue looks at the names twice on an update, and says twice what is wrong.
+    yield from admission_gate_causes(workload)
+
+
+def _annotation(workload: Object) -> str:
+    return entries(child(workload, "metadata"), "annotations").get(ANNOTATION, "")
+
+
+def _gates(annotation: str) -> list[str]:
+    return [gate.strip() for gate in annotation.split(",")] if annotation.strip() else []

@@ -1,0 +1,26 @@
+"""Cohort (Kueue's rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhooks.rules.fields import child, text
+from webhooks.rules.quotas import Owner, resource_group_causes, weight_causes
+from webhooks.rules.request import Request
+from webhooks.verdict import Cause, Verdict
+
+__all__ = ["validate"]
+
+
+def validate(request: Request) -> Verdict:
+    """What is wrong with the Cohort."""
+    if request.subresource or request.settings.beside_kueue:
+        return Verdict()
+    return Verdict.of(_causes(request))
+
+
+def _causes(request: Request) -> Iterator[Cause]:
+    spec = child(request.new, "spec")
+    yield from weight_causes(spec)
+    owner = Owner("parent", has_parent=bool(text(spec, "parentName")), lends_own=False)
+    yield from resource_group_causes(spec, owner)

@@ -1,0 +1,75 @@
+"""Whether two JSON values are the same to Go's API machinery (`apiequality.Semantic.DeepEqual`)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from webhooks.rules.quotas import quantity
+
+__all__ = ["same"]
+
+AMOUNTS: Final = frozenset({"capacity", "limits", "overhead", "requests", "resourceUsage"})
+"""Maps whose values are quantities."""
+AMOUNT: Final = frozenset({"divisor", "sizeLimit"})
+MAPS: Final = frozenset(
+    {"annotations", "data", "flavors", "labels", "matchLabels", "nodeSelector", "options", "volumeAttributes"}
+)
+"""Maps whose keys are anybody's, and no fields."""
+VALUES: Final = frozenset({"metadata", "resources", "spec", "template"}) | AMOUNTS | MAPS
+"""Fields that are no pointers in Go, or maps: empty, they are the same as absent."""
+MEANINGFUL: Final = frozenset({"storageClassName", "volumeMode", "topologyName"})
+"""Text that means something else when it is empty than when it is absent."""
+FLAGS: Final = frozenset({"hostIPC", "hostNetwork", "hostPID", "readOnly", "stdin", "stdinOnce", "tty"})
+COUNTS: Final = frozenset(
+    {
+        "failureThreshold",
+        "hostPort",
+        "initialDelaySeconds",
+        "periodSeconds",
+        "successThreshold",
+        "timeoutSeconds",
+    }
+)
+"""Numbers that are no pointers in Go."""
+
+
+def same(left: Any, right: Any) -> bool:
+    """Nothing and an empty list or map are the same, as are 1 and 1000m where quantities stand."""
+    return bool(_plain(left) == _plain(right))
+
+
+def _plain(value: Any) -> Any:
+    """One way of writing each value; the pair with a type's name keeps 1 and true apart."""
+    if isinstance(value, dict):
+        return {key: plain for key, item in value.items() if (plain := _field(key, item)) is not None}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return ("bool", value) if isinstance(value, bool) else value
+
+
+def _field(name: str, value: Any) -> Any:
+    """The field's value, None if it is the same as absent."""
+    if isinstance(value, dict):
+        if name in AMOUNTS:
+            plain: Any = {key: _amount(amount) for key, amount in value.items()}
+        elif name in MAPS:
+            plain = value
+        else:
+            plain = _plain(value)
+        return None if not plain and name in VALUES else plain
+    if value == "" and name in MEANINGFUL:
+        return ("text", value)
+    if value in ("", []) or (value is False and name in FLAGS) or (value == 0 and name in COUNTS):
+        return None
+    return _amount(value) if name in AMOUNT else _plain(value)
+
+
+def _amount(value: Any) -> Any:
+    """The number, for a quantity."""
+    amount = quantity(value)
+    if amount is None:
+        return value
+    unscaled, exponent = amount.unscaled, amount.exponent
+    while unscaled and unscaled % 10 == 0:
+        unscaled, exponent = unscaled // 10, exponent + 1
+    return ("quantity", unscaled, exponent if unscaled else 0)

@@ -1,0 +1,35 @@
+"""ResourceFlavor (Kueue's rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from api.syntax import label_value_faults
+from webhooks.rules.fields import child, entries, items, text
+from webhooks.rules.metadata import invalid, label_causes, label_key_causes, toleration_causes
+from webhooks.rules.request import Object, Request
+from webhooks.verdict import DUPLICATE, Cause, Verdict
+
+__all__ = ["validate"]
+
+
+def validate(request: Request) -> Verdict:
+    """What is wrong with the ResourceFlavor."""
+    return Verdict() if request.settings.beside_kueue else Verdict.of(_causes(child(request.new, "spec")))
+
+
+def _causes(spec: Object) -> Iterator[Cause]:
+    yield from label_causes(entries(spec, "nodeLabels"), "spec.nodeLabels")
+    yield from _taint_causes(spec)
+    yield from toleration_causes(items(spec, "tolerations"), "spec.tolerations")
+
+
+def _taint_causes(spec: Object) -> Iterator[Cause]:
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(items(spec, "nodeTaints")):
+        path, key, effect = f"spec.nodeTaints[{index}]", text(taint, "key"), text(taint, "effect")
+        yield from label_key_causes(key, f"{path}.key")
+        yield from invalid(f"{path}.value", label_value_faults(text(taint, "value")))
+        if (key, effect) in seen:
+            yield Cause(path, DUPLICATE, f"there is a taint {key}:{effect} already")
+        seen.add((key, effect))

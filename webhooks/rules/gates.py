@@ -1,0 +1,111 @@
+"""Preemption gates of a Workload (KEP-8303)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from webhooks.rules.fields import child, items, text
+from webhooks.rules.metadata import label_key_causes
+from webhooks.rules.request import Object, Request
+from webhooks.rules.times import instant
+from webhooks.rules.workload_status import has_quota
+from webhooks.verdict import FORBIDDEN, INVALID, Cause
+
+__all__ = ["gate_name_causes", "gate_transition_causes", "gate_warnings", "stamped"]
+
+GATES: Final = "preemptionGates"
+TIME: Final = "lastTransitionTime"
+
+
+def gate_name_causes(workload: Object) -> Iterator[Cause]:
+    """Of the gates' names, by themselves."""
+    for part in ("spec", "status"):
+        for index, gate in enumerate(items(child(workload, part), GATES)):
+            yield from label_key_causes(text(gate, "name"), f"{part}.{GATES}[{index}].name")
+
+
+def gate_transition_causes(request: Request) -> Iterator[Cause]:
+    """Of who opens which gate, and when."""
+    before = _states(request.old or {})
+    for index, state in enumerate(items(child(request.new, "status"), GATES)):
+        path, stored = f"status.{GATES}[{index}]", before.get(text(state, "name"), {})
+        since, time = instant(text(stored, TIME)), instant(text(state, TIME))
+        if since is not None and time is not None and time < since:
+            yield Cause(
+                f"{path}.{TIME}", INVALID, f"{state[TIME]} is earlier than {stored[TIME]}, which it was"
+            )
+        if _opens(state, stored) and _is_kept_from(request, text(state, "name")):
+            yield Cause(f"{path}.position", FORBIDDEN, _refusal(request, text(state, "name"), "open"))
+    # A gate that is not there blocks nobody: to remove it is to open it.
+    kept = {text(gate, "name") for gate in items(child(request.new, "spec"), GATES)}
+    for gate in items(child(request.old or {}, "spec"), GATES):
+        name = text(gate, "name")
+        if name not in kept and _position(before.get(name, {})) != "Open" and _is_kept_from(request, name):
+            yield Cause(f"spec.{GATES}", FORBIDDEN, _refusal(request, name, "remove"))
+
+
+def gate_warnings(request: Request) -> Iterator[str]:
+    """What is not wrong, but does not do what somebody may think, or could not be checked."""
+    spec, old = child(request.new, "spec"), request.old or {}
+    names = {text(gate, "name") for gate in items(spec, GATES)}
+    if request.subresource == "status":
+        before = _states(old)
+        for index, state in enumerate(items(child(request.new, "status"), GATES)):
+            name = text(state, "name")
+            if name not in names:
+                yield f"status.{GATES}[{index}]: spec has no gate {name!r}"
+            if (
+                not request.user
+                and name in request.settings.gate_openers
+                and _opens(state, before.get(name, {}))
+            ):
+                yield f"status.{GATES}[{index}].position: whether the user may open gate {name!r} was not checked"
+    elif has_quota(old):
+        for gate in items(child(old, "spec"), GATES):
+            names.discard(text(gate, "name"))
+        for name in sorted(names):
+            yield f"spec.{GATES}: gate {name!r} comes after quota was reserved; it counts after an eviction"
+
+
+def stamped(request: Request) -> Object:
+    """The Workload with the present time in gates whose position changed and whose time did not."""
+    before, status = _states(request.old or {}), child(request.new, "status")
+    states = items(status, GATES)
+    moved = [_moved(state, before.get(text(state, "name")), request.now) for state in states]
+    if all(state is same for state, same in zip(states, moved, strict=True)):
+        return request.new
+    return {**request.new, "status": {**status, GATES: moved}}
+
+
+def _moved(state: Object, stored: Object | None, now: str) -> Object:
+    if stored is None or _position(state) == _position(stored):
+        return state
+    since, present = instant(text(stored, TIME)), instant(now)
+    if instant(text(state, TIME)) != since or present is None or (since is not None and present < since):
+        return state
+    return {**state, TIME: now}
+
+
+def _states(workload: Object) -> Mapping[str, Object]:
+    return {text(state, "name"): state for state in items(child(workload, "status"), GATES)}
+
+
+def _position(state: Object) -> str:
+    """A gate without a state is closed."""
+    return text(state, "position") or "Closed"
+
+
+def _opens(state: Object, stored: Object) -> bool:
+    return _position(state) == "Open" and _position(stored) != "Open"
+
+
+def _is_kept_from(request: Request, gate: str) -> bool:
+    """Whether the gate is for others to open. Who it is may not be known offline; an API server always says."""
+    openers = request.settings.gate_openers.get(gate)
+    return openers is not None and bool(request.user) and request.user not in openers
+
+
+def _refusal(request: Request, gate: str, verb: str) -> str:
+    openers = ", ".join(request.settings.gate_openers[gate]) or "nobody"
+    return f"{request.user!r} may not {verb} gate {gate!r}; it is for {openers} to open"

@@ -1,0 +1,116 @@
+"""Labels, annotations, selectors and conditions, checked as apimachinery checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from api.syntax import condition_reason_faults, label_key_faults, label_value_faults
+from webhooks.rules.fields import entries, integer, items, text, texts
+from webhooks.rules.request import Object
+from webhooks.rules.times import is_zero
+from webhooks.verdict import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TOO_LONG, Cause
+
+__all__ = [
+    "annotation_causes",
+    "condition_causes",
+    "invalid",
+    "label_causes",
+    "label_key_causes",
+    "selector_causes",
+    "toleration_causes",
+]
+
+MAX_ANNOTATIONS: Final = 256 * 1024
+MAX_REASON: Final = 1024
+MAX_MESSAGE: Final = 32 * 1024
+STATUSES: Final = ("False", "True", "Unknown")
+
+
+def invalid(path: str, faults: Iterable[str]) -> Iterator[Cause]:
+    """A cause for each fault."""
+    return (Cause(path, INVALID, fault) for fault in faults)
+
+
+def label_key_causes(key: str, path: str) -> Iterator[Cause]:
+    """Of one label key or other qualified name."""
+    return invalid(path, label_key_faults(key))
+
+
+def label_causes(labels: Mapping[str, str], path: str) -> Iterator[Cause]:
+    """Of a map of labels; all at the map's own path."""
+    for key, value in labels.items():
+        yield from invalid(path, label_key_faults(key))
+        yield from invalid(path, label_value_faults(value))
+
+
+def annotation_causes(annotations: Mapping[str, str], path: str) -> Iterator[Cause]:
+    """Of a map of annotations; all at the map's own path."""
+    for key in annotations:
+        yield from invalid(path, label_key_faults(key.lower()))
+    size = sum(len(part.encode(errors="replace")) for pair in annotations.items() for part in pair)
+    if size > MAX_ANNOTATIONS:
+        yield Cause(path, TOO_LONG, f"all annotations together are {size} bytes, more than {MAX_ANNOTATIONS}")
+
+
+def toleration_causes(tolerations: Iterable[Object], path: str) -> Iterator[Cause]:
+    """Of the keys of tolerations; an empty key stands for all."""
+    for index, toleration in enumerate(tolerations):
+        if key := text(toleration, "key"):
+            yield from label_key_causes(key, f"{path}[{index}].key")
+
+
+def selector_causes(selector: Object, path: str) -> Iterator[Cause]:
+    """Of a meta/v1 LabelSelector."""
+    yield from label_causes(entries(selector, "matchLabels"), f"{path}.matchLabels")
+    for index, requirement in enumerate(items(selector, "matchExpressions")):
+        yield from _requirement_causes(requirement, f"{path}.matchExpressions[{index}]")
+
+
+def _requirement_causes(requirement: Object, path: str) -> Iterator[Cause]:
+    operator, values = text(requirement, "operator"), texts(requirement, "values")
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield Cause(f"{path}.values", REQUIRED, f"operator {operator} needs values")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            yield Cause(f"{path}.values", FORBIDDEN, f"operator {operator} takes no values")
+    else:
+        yield Cause(f"{path}.operator", INVALID, f"{operator!r} is not In, NotIn, Exists or DoesNotExist")
+    yield from label_key_causes(text(requirement, "key"), f"{path}.key")
+    for index, value in enumerate(values):
+        yield from invalid(f"{path}.values[{index}]", label_value_faults(value))
+
+
+def condition_causes(conditions: Iterable[Object], path: str) -> Iterator[Cause]:
+    """Of a list of meta/v1 Conditions."""
+    seen: set[str] = set()
+    for index, condition in enumerate(conditions):
+        kind = text(condition, "type")
+        if kind in seen:
+            yield Cause(f"{path}[{index}].type", DUPLICATE, f"{kind!r} is there already")
+        seen.add(kind)
+        yield from label_key_causes(kind, f"{path}[{index}].type")
+        yield from _status_causes(condition, f"{path}[{index}]")
+        yield from _text_causes(condition, f"{path}[{index}]")
+
+
+def _status_causes(condition: Object, path: str) -> Iterator[Cause]:
+    if (status := text(condition, "status")) not in STATUSES:
+        yield Cause(f"{path}.status", NOT_SUPPORTED, f"{status!r} is not one of {', '.join(STATUSES)}")
+    if (integer(condition, "observedGeneration") or 0) < 0:
+        yield Cause(f"{path}.observedGeneration", INVALID, "is negative")
+    if is_zero(condition.get("lastTransitionTime")):
+        yield Cause(f"{path}.lastTransitionTime", REQUIRED, "must be set")
+
+
+def _text_causes(condition: Object, path: str) -> Iterator[Cause]:
+    reason = text(condition, "reason")
+    if not reason:
+        yield Cause(f"{path}.reason", REQUIRED, "must be set")
+    else:
+        yield from invalid(f"{path}.reason", condition_reason_faults(reason))
+        if len(reason.encode(errors="replace")) > MAX_REASON:
+            yield Cause(f"{path}.reason", TOO_LONG, f"is longer than {MAX_REASON} bytes")
+    if len(text(condition, "message").encode(errors="replace")) > MAX_MESSAGE:
+        yield Cause(f"{path}.message", TOO_LONG, f"is longer than {MAX_MESSAGE} bytes")

@@ -1,0 +1,111 @@
+"""PodGroup (KEP-5710): its priority, which comes from a PriorityClass as upstream's admission has it for pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhooks.facts import UNKNOWN, Facts, NotSynced
+from webhooks.rules.fields import child, integer, text
+from webhooks.rules.ratchet import new_causes
+from webhooks.rules.request import Object, Request
+from webhooks.verdict import FORBIDDEN, INVALID, NOT_FOUND, Cause, Verdict
+
+__all__ = ["default", "validate"]
+
+FILLED: Final = ("priorityClassName", "priority", "preemptionPolicy")
+SYSTEM_PREFIX: Final = "system-"
+"""Of the names of classes that no user can make."""
+SYSTEM_NAMESPACE: Final = "kube-system"
+MAX_PRIORITY: Final = 10**9
+"""The highest value that a class of users can have."""
+
+
+def default(request: Request) -> Object:
+    """The PodGroup with its class, priority and preemption policy.
+
+    An update that leaves them out, such as one with the manifest that the group was made of, leaves them as they
+    are. Raises NotSynced while classes are not known.
+    """
+    spec = request.new.get("spec")
+    if request.subresource or not isinstance(spec, dict):
+        return request.new
+    if request.old is not None:
+        stored = child(request.old, "spec")
+        filled = {field: stored[field] for field in FILLED if stored.get(field) is not None}
+    else:
+        filled = _of_class(spec, request.facts)
+    missing = {field: value for field, value in filled.items() if spec.get(field) is None}
+    return {**request.new, "spec": {**spec, **missing}} if missing else request.new
+
+
+def _of_class(spec: Object, facts: Facts) -> dict[str, Any]:
+    """What the class gives; without one, and without a global default, the priority is 0. Raises NotSynced."""
+    name = text(spec, "priorityClassName")
+    found = facts.priority_class(name) if name else facts.default_priority_class()
+    if found is UNKNOWN:
+        raise NotSynced("PriorityClasses are not known yet")
+    if found is None:
+        return {} if name else {"priority": 0}
+    policy = found.preemption_policy or "PreemptLowerPriority"
+    return dict(zip(FILLED, (found.metadata.name, found.value, policy), strict=True))
+
+
+def validate(request: Request) -> Verdict:
+    """What is wrong with the PodGroup. That fields cannot be changed is the schema's to say."""
+    if request.subresource:
+        return Verdict()
+    settings = request.settings
+    namespaces = (SYSTEM_NAMESPACE, *settings.system_namespaces)
+
+    def causes(group: Object) -> Iterator[Cause]:
+        spec = child(group, "spec")
+        yield from _class_causes(spec, request.facts)
+        yield from _priority_causes(spec)
+        yield from _system_causes(group, namespaces)
+        yield from _mode_causes(spec)
+
+    return Verdict.of(new_causes(causes, request), _warnings(request))
+
+
+def _class_causes(spec: Object, facts: Facts) -> Iterator[Cause]:
+    name, priority = text(spec, "priorityClassName"), integer(spec, "priority")
+    if not name:
+        # Zero is what a group without a class is given.
+        if priority:
+            message = f"{priority} comes from no PriorityClass: set priorityClassName, and priority follows"
+            yield Cause("spec.priority", INVALID, message)
+        return
+    found = facts.priority_class(name)
+    if found is None:
+        yield Cause("spec.priorityClassName", NOT_FOUND, f"there is no PriorityClass {name!r}")
+    elif found is not UNKNOWN and priority is not None and priority != found.value:
+        message = f"{priority} is not the priority of PriorityClass {name!r}, which is {found.value}"
+        yield Cause("spec.priority", INVALID, message)
+
+
+def _priority_causes(spec: Object) -> Iterator[Cause]:
+    name, priority = text(spec, "priorityClassName"), integer(spec, "priority")
+    if priority is not None and priority > MAX_PRIORITY and not name.startswith(SYSTEM_PREFIX):
+        message = f"{priority} is above {MAX_PRIORITY}, and {name!r} is no system- class"
+        yield Cause("spec.priority", INVALID, message)
+
+
+def _system_causes(group: Object, namespaces: tuple[str, ...]) -> Iterator[Cause]:
+    name = text(child(group, "spec"), "priorityClassName")
+    namespace = text(child(group, "metadata"), "namespace") or "default"
+    if name.startswith(SYSTEM_PREFIX) and namespace not in namespaces:
+        message = f"{name!r} is for PodGroups in {', '.join(namespaces)}, not in {namespace}"
+        yield Cause("spec.priorityClassName", FORBIDDEN, message)
+
+
+def _mode_causes(spec: Object) -> Iterator[Cause]:
+    """A group whose pods are scheduled one by one has no whole that could be preempted."""
+    if "all" in child(spec, "disruptionMode") and "basic" in child(spec, "schedulingPolicy"):
+        yield Cause("spec.disruptionMode", INVALID, "all goes with schedulingPolicy gang, not with basic")
+
+
+def _warnings(request: Request) -> Iterator[str]:
+    name = text(child(request.new, "spec"), "priorityClassName")
+    if request.old is None and name and request.facts.priority_class(name) is UNKNOWN:
+        yield f"spec.priorityClassName: PriorityClass {name!r} is not known yet and was not checked"

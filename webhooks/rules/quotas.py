@@ -1,0 +1,100 @@
+"""What ClusterQueues and Cohorts have in common: resource groups and the weight (Kueue's rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from api.quantity import Quantity, QuantityError, parse
+from webhooks.rules.fields import child, items, text, texts
+from webhooks.rules.metadata import label_key_causes
+from webhooks.rules.request import Object
+from webhooks.verdict import DUPLICATE, INVALID, Cause
+
+__all__ = ["Owner", "quantity", "resource_group_causes", "weight_causes"]
+
+ZERO: Final = Quantity(0, 0)
+LEAST_WEIGHT: Final = Quantity(1, -9)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose resource groups they are."""
+
+    parent: str
+    """What quota is lent to and borrowed from, in words."""
+    has_parent: bool
+    lends_own: bool
+    """What is lent is part of the nominal quota, not of what the members do not use."""
+
+
+def quantity(value: Any) -> Quantity | None:
+    """The quantity; None for null, and for what is none, which decoding refuses."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        try:
+            return parse(value)
+        except QuantityError:
+            return None
+    return None
+
+
+def resource_group_causes(spec: Object, owner: Owner) -> Iterator[Cause]:
+    """Of `spec.resourceGroups`."""
+    resources: set[str] = set()
+    flavors: set[str] = set()
+    for index, group in enumerate(items(spec, "resourceGroups")):
+        path = f"spec.resourceGroups[{index}]"
+        covered = texts(group, "coveredResources")
+        for position, resource in enumerate(covered):
+            at = f"{path}.coveredResources[{position}]"
+            yield from label_key_causes(resource, at)
+            yield from _once(resource, resources, at)
+        for position, flavor in enumerate(items(group, "flavors")):
+            at = f"{path}.flavors[{position}]"
+            yield from _flavor_causes(flavor, covered, owner, at)
+            yield from _once(text(flavor, "name"), flavors, f"{at}.name")
+
+
+def _once(name: str, seen: set[str], path: str) -> Iterator[Cause]:
+    if name in seen:
+        yield Cause(path, DUPLICATE, f"{name!r} is there already; one group only may have it")
+    seen.add(name)
+
+
+def _flavor_causes(flavor: Object, covered: Sequence[str], owner: Owner, path: str) -> Iterator[Cause]:
+    # That there are as many resources as are covered is the schema's to say.
+    for index, (quota, resource) in enumerate(zip(items(flavor, "resources"), covered, strict=False)):
+        at = f"{path}.resources[{index}]"
+        if (name := text(quota, "name")) != resource:
+            message = f"{name!r} is not {resource!r}: resources come in the order of coveredResources"
+            yield Cause(f"{at}.name", INVALID, message)
+        yield from _quota_causes(quota, owner, at)
+
+
+def _quota_causes(quota: Object, owner: Owner, path: str) -> Iterator[Cause]:
+    for field in ("nominalQuota", "borrowingLimit", "lendingLimit"):
+        value, at = quota.get(field), f"{path}.{field}"
+        amount = quantity(value)
+        if amount is not None and ZERO.exceeds(amount):
+            yield Cause(at, INVALID, f"{value!r} is negative")
+        if value is not None and field != "nominalQuota" and not owner.has_parent:
+            yield Cause(at, INVALID, f"there is no {owner.parent} to lend to or borrow from")
+    lent, nominal = quantity(quota.get("lendingLimit")), quantity(quota.get("nominalQuota"))
+    if lent is not None and owner.lends_own and lent.exceeds(nominal or ZERO):
+        message = (
+            f"{quota['lendingLimit']!r} is more than nominalQuota, which is {quota.get('nominalQuota')!r}"
+        )
+        yield Cause(f"{path}.lendingLimit", INVALID, message)
+
+
+def weight_causes(spec: Object) -> Iterator[Cause]:
+    """Of `spec.fairSharing`."""
+    value = child(spec, "fairSharing").get("weight")
+    weight = quantity(value)
+    if weight is None:
+        return
+    if ZERO.exceeds(weight):
+        yield Cause("spec.fairSharing", INVALID, f"weight {value!r} is negative")
+    elif weight.exceeds(ZERO) and not weight.exceeds(LEAST_WEIGHT):
+        yield Cause("spec.fairSharing", INVALID, f"weight {value!r} is neither 0 nor above 1n")

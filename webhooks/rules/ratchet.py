@@ -1,0 +1,31 @@
+"""Rules of our own do not hold up an update for a fault that is stored already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from webhooks.rules.request import Object, Request
+from webhooks.verdict import Cause
+
+__all__ = ["new_causes"]
+
+INDEX: Final = re.compile(r"\[[0-9]+\]")
+
+
+def new_causes(rule: Callable[[Object], Iterable[Cause]], request: Request) -> list[Cause]:
+    """What the rule finds in the new object and did not find in the old one.
+
+    A cause's message names every value that it depends on: with one of them changed, though no better, it is a new
+    one. Entries of lists may have moved.
+    """
+    causes = list(rule(request.new))
+    if not causes or request.old is None:
+        return causes
+    stored = {_key(cause) for cause in rule(request.old)}
+    return [cause for cause in causes if _key(cause) not in stored]
+
+
+def _key(cause: Cause) -> tuple[str, str, str]:
+    return INDEX.sub("[]", cause.field), cause.type, cause.message

@@ -1,0 +1,43 @@
+"""Times as Go's time package reads RFC 3339."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
+
+__all__ = ["instant", "is_zero"]
+
+TIME: Final = re.compile(
+    r"(?P<moment>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?"
+    r"(?:Z|(?P<sign>[+-])(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}))"
+)
+EPOCH: Final = datetime(1, 1, 1, tzinfo=UTC)
+SECOND: Final = 10**9
+
+
+@lru_cache(maxsize=1 << 12)
+def instant(text: str) -> int | None:
+    """Nanoseconds since the first of January of the year 1; None for what Go does not take as a time."""
+    match = TIME.fullmatch(text)
+    if match is None:
+        return None
+    hours, minutes = int(match["hours"] or 0), int(match["minutes"] or 0)
+    if hours > 24 or minutes > 60:
+        return None
+    year, rest = match["moment"][:4], match["moment"][4:]
+    # Python has no year 0, which is a leap year like 400.
+    shift = timedelta(days=146097) if year == "0000" else timedelta()
+    try:
+        moment = datetime.fromisoformat(f"{'0400' if year == '0000' else year}{rest}Z")
+    except ValueError:
+        return None
+    offset = (hours * 3600 + minutes * 60) * (-1 if match["sign"] == "-" else 1)
+    seconds = (moment - EPOCH - shift) // timedelta(seconds=1) - offset
+    return seconds * SECOND + int((match["fraction"] or "")[:9].ljust(9, "0"))
+
+
+def is_zero(value: Any) -> bool:
+    """Whether Go takes the JSON value as no time at all."""
+    return value is None or (isinstance(value, str) and instant(value) == 0)

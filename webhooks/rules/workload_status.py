@@ -1,0 +1,152 @@
+"""Status of a Workload (Kueue's rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from api.quantity import QuantityError, cpu_milli, value
+from api.workloads import QUOTA_RESERVED
+from webhooks.rules.equality import same
+from webhooks.rules.fields import child, entries, integer, items, text, texts
+from webhooks.rules.metadata import annotation_causes, condition_causes, label_causes, toleration_causes
+from webhooks.rules.request import Object
+from webhooks.verdict import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED, Cause
+
+__all__ = ["has_quota", "status_causes", "transition_causes"]
+
+REPLACEMENT_ANNOTATION: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
+"""The slice of an elastic job that this Workload replaces, where that one ran."""
+
+
+def has_quota(workload: Object) -> bool:
+    """Whether quota is reserved for it."""
+    conditions = items(child(workload, "status"), "conditions")
+    return any(
+        text(condition, "type") == QUOTA_RESERVED and text(condition, "status") == "True"
+        for condition in conditions
+    )
+
+
+def status_causes(workload: Object, old: Object | None, *, elastic: bool) -> Iterator[Cause]:
+    """Of the status by itself; of the stored Workload only faults that may stay are looked at."""
+    status = child(workload, "status")
+    pod_sets = _counts(child(workload, "spec"), "podSets")
+    if has_quota(workload):
+        yield from _admission_causes(status, pod_sets, old)
+    yield from condition_causes(items(status, "conditions"), "status.conditions")
+    stored = _counts(child(old or {}, "status"), "reclaimablePods") if elastic else {}
+    yield from _reclaimable_causes(status, pod_sets, stored)
+    for index, check in enumerate(items(status, "admissionChecks")):
+        for position, update in enumerate(items(check, "podSetUpdates")):
+            path = f"status.admissionChecks[{index}].podSetUpdates[{position}]"
+            yield from _update_causes(update, pod_sets, path)
+
+
+def transition_causes(workload: Object, old: Object, *, elastic: bool) -> Iterator[Cause]:
+    """Of what becomes of the status that is stored."""
+    status, before = child(workload, "status"), child(old, "status")
+    if has_quota(workload) and has_quota(old):
+        pod_sets = _counts(child(workload, "spec"), "podSets") if elastic else {}
+        yield from _reclaimed_causes(status, before, pod_sets)
+    yield from _reassigned_causes(status, before)
+    yield from _readied_causes(status, before)
+    replaces = REPLACEMENT_ANNOTATION in entries(child(workload, "metadata"), "annotations")
+    if before.get("clusterName") is None and status.get("clusterName") is not None and not replaces:
+        nominated = texts(before, "nominatedClusterNames")
+        if text(status, "clusterName") not in nominated:
+            message = f"{status['clusterName']!r} is none of nominatedClusterNames: {', '.join(nominated) or 'none'}"
+            yield Cause("status.clusterName", INVALID, message)
+
+
+def _counts(parent: Object, name: str) -> dict[str, int]:
+    """Pods by pod set."""
+    return {text(entry, "name"): integer(entry, "count") or 0 for entry in items(parent, name)}
+
+
+def _admission_causes(status: Object, pod_sets: Mapping[str, int], old: Object | None) -> Iterator[Cause]:
+    if not isinstance(status.get("admission"), dict):
+        lacked = old is not None and has_quota(old) and child(old, "status").get("admission") is None
+        if not lacked:
+            yield Cause("status.admission", REQUIRED, f"goes with condition {QUOTA_RESERVED}")
+        return
+    for index, assignment in enumerate(items(child(status, "admission"), "podSetAssignments")):
+        path = f"status.admission.podSetAssignments[{index}]"
+        if (name := text(assignment, "name")) not in pod_sets:
+            yield Cause(f"{path}.name", NOT_FOUND, f"there is no pod set {name!r}")
+        count = integer(assignment, "count") or 0
+        for resource, usage in child(assignment, "resourceUsage").items() if count > 0 else ():
+            if _units(resource, usage) % count:
+                message = f"{usage!r} is not the same for each of {count} pods"
+                yield Cause(f"{path}.resourceUsage[{resource}]", INVALID, message)
+
+
+def _units(resource: str, usage: Any) -> int:
+    """What quota is counted in: thousandths of cpu, whole units of everything else, rounded up."""
+    try:
+        return cpu_milli(usage) if resource == "cpu" else value(usage)
+    except (QuantityError, TypeError):
+        return 0
+
+
+def _reclaimable_causes(
+    status: Object, pod_sets: Mapping[str, int], stored: Mapping[str, int]
+) -> Iterator[Cause]:
+    """`stored`: counts that were right before an elastic job shrank."""
+    for reclaimable in items(status, "reclaimablePods"):
+        name, count = text(reclaimable, "name"), integer(reclaimable, "count") or 0
+        path = f"status.reclaimablePods[{name}]"
+        if name not in pod_sets:
+            yield Cause(f"{path}.name", NOT_SUPPORTED, f"{name!r} is none of {', '.join(pod_sets)}")
+        elif pod_sets[name] < count and stored.get(name) != count:
+            yield Cause(f"{path}.count", INVALID, f"{count} is more than the {pod_sets[name]} pods there are")
+
+
+def _reclaimed_causes(status: Object, before: Object, pod_sets: Mapping[str, int]) -> Iterator[Cause]:
+    """Quota that was given back is not taken again. `pod_sets`: of an elastic job, whose counts may have shrunk."""
+    counts = _counts(status, "reclaimablePods")
+    for name, held in _counts(before, "reclaimablePods").items():
+        if name in pod_sets and held > pod_sets[name]:
+            continue
+        if name not in counts:
+            yield Cause(
+                f"status.reclaimablePods[{name}]", REQUIRED, "cannot be removed while quota is reserved"
+            )
+        elif counts[name] < held:
+            message = f"{counts[name]} is less than {held}, which it was"
+            yield Cause(f"status.reclaimablePods[{name}].count", INVALID, message)
+
+
+def _reassigned_causes(status: Object, before: Object) -> Iterator[Cause]:
+    """Quota that is held can be given back, not changed; only where pods run in the topology may be set later."""
+    new, old = status.get("admission"), before.get("admission")
+    if isinstance(new, dict) and isinstance(old, dict) and not same(_unplaced(new), _unplaced(old)):
+        yield Cause("status.admission", INVALID, "can be removed, not changed")
+
+
+def _unplaced(admission: Object) -> Object:
+    later = {"topologyAssignment": None, "delayedTopologyRequest": None}
+    assignments = [{**each, **later} for each in items(admission, "podSetAssignments")]
+    return {**admission, "podSetAssignments": assignments}
+
+
+def _readied_causes(status: Object, before: Object) -> Iterator[Cause]:
+    """What a check that is Ready adds to pods stays as it is."""
+    checks = {text(check, "name"): check for check in items(status, "admissionChecks")}
+    for index, stored in enumerate(items(before, "admissionChecks")):
+        check = checks.get(text(stored, "name"), {})
+        if not text(stored, "state") == text(check, "state") == "Ready":
+            continue
+        if not same(items(check, "podSetUpdates"), items(stored, "podSetUpdates")):
+            # The index is the one that the check had, as in Kueue.
+            path = f"status.admissionChecks[{index}].podSetUpdates"
+            yield Cause(path, INVALID, "cannot be changed while the check is Ready")
+
+
+def _update_causes(update: Object, pod_sets: Mapping[str, int], path: str) -> Iterator[Cause]:
+    if (name := text(update, "name")) not in pod_sets:
+        yield Cause(f"{path}.name", NOT_SUPPORTED, f"{name!r} is none of {', '.join(pod_sets)}")
+    yield from toleration_causes(items(update, "tolerations"), f"{path}.tolerations")
+    yield from annotation_causes(entries(update, "annotations"), f"{path}.annotations")
+    yield from label_causes(entries(update, "nodeSelector"), f"{path}.nodeSelector")
+    yield from label_causes(entries(update, "labels"), f"{path}.labels")
