@@ -22,6 +22,8 @@ from tests.unit.quota.builders import EPOCH, Object, completed, condition, held,
 __all__ = ["Stay", "World"]
 
 MICROSECONDS = 1_000_000
+MAX_CYCLES = 500
+"""At one moment. Whoever preempt each other in turns need more."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,7 @@ class World:
             self._leave()
             self._finish()
             self._wake()
-            while self._schedule():
-                pass
+            self._settle()
 
     def holding(self) -> dict[str, int]:
         """Who holds quota, and since when."""
@@ -138,6 +139,13 @@ class World:
             self.parked -= {
                 key for key, workload in self.workloads.items() if workload.spec.queue_name == queue
             }
+
+    def _settle(self) -> None:
+        """Cycle after cycle, until nothing changes any more."""
+        for _ in range(MAX_CYCLES):
+            if not self._schedule():
+                return
+        raise AssertionError(f"at {self.now} s there is no end of cycles: {self.stays[-4:]}")
 
     def _schedule(self) -> bool:
         """One cycle. Whether another one may go on from there."""
