@@ -12,6 +12,7 @@ from typing import Final
 
 from api.durations import DurationError, parse_duration
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.selectors import check_selector
 from api.workloads import Workload
 from quota.amounts import QuotaError
 from quota.holdings import Holdings, holder_of
@@ -145,6 +146,7 @@ class QuotaState:
     def _apply_cluster_queue(self, queue: ClusterQueue) -> None:
         name, before = queue.metadata.name, self._cluster_queues.get(queue.metadata.name)
         member, min_admit = read_cluster_queue(queue), _min_admit(queue)
+        _check_namespace_selector(queue)
         if member != self._queue_members.get(name):
             self._holdings = None
         if before is None or before.spec != queue.spec or min_admit != self._min_admits[name]:
@@ -195,6 +197,17 @@ class QuotaState:
                 if flavor.name not in self._flavors:
                     return f"spec.resourceGroups[{i}].flavors[{j}].name: there is no ResourceFlavor {flavor.name}"
         return ""
+
+
+def _check_namespace_selector(queue: ClusterQueue) -> None:
+    if queue.spec.namespace_selector is None:
+        return
+    try:
+        check_selector(queue.spec.namespace_selector, "")
+    except ValueError as error:
+        field, _, problem = str(error).partition(": ")
+        path = f"spec.namespaceSelector{field}"
+        raise QuotaError(f"ClusterQueue {queue.metadata.name}", path, problem) from None
 
 
 def _min_admit(queue: ClusterQueue) -> int | None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, WithinClusterQueueConfig
+from api.meta import LabelSelector, LabelSelectorRequirement
 from quota.amounts import QuotaError
 from quota.snapshot import Snapshot
 from quota.state import QuotaState
@@ -150,6 +151,25 @@ def annotated(queue: ClusterQueue, duration: str) -> ClusterQueue:
     return msgspec.structs.replace(
         queue, metadata=msgspec.structs.replace(queue.metadata, annotations=annotations)
     )
+
+
+@pytest.mark.parametrize(
+    ("selector", "problem"),
+    [
+        (LabelSelector(match_labels={"a b": "c"}), r"\.matchLabels: not a label key: 'a b'$"),
+        (
+            LabelSelector(match_expressions=[LabelSelectorRequirement("team", "In")]),
+            r"\.matchExpressions\[0\]\.values: In needs at least one$",
+        ),
+    ],
+)
+def test_a_namespace_selector_that_is_none(selector: LabelSelector, problem: str) -> None:
+    queue = cluster_queue("q", cpu(1))
+    queue.spec.namespace_selector = selector
+    current = state()
+    with pytest.raises(QuotaError, match=rf"^ClusterQueue q: spec\.namespaceSelector{problem}"):
+        current.apply(queue)
+    assert not current.snapshot().queues
 
 
 @pytest.mark.parametrize(
