@@ -8,6 +8,7 @@ from typing import Final
 from api.durations import DurationError, parse_duration
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION
 from webhooks.rules.fields import child, entries, items, text, texts
+from webhooks.rules.kueue import kueue_causes
 from webhooks.rules.metadata import selector_causes
 from webhooks.rules.quotas import Owner, resource_group_causes, weight_causes
 from webhooks.rules.ratchet import new_causes
@@ -32,13 +33,12 @@ def validate(request: Request) -> Verdict:
     """What is wrong with the ClusterQueue."""
     if request.subresource:
         return Verdict()
-    causes = [] if request.settings.beside_kueue else list(_kueue_causes(request))
-    causes += new_causes(_own_causes, request)
+    causes = [*kueue_causes(_kueue_causes, request), *new_causes(_own_causes, request)]
     return Verdict.of(causes, _warnings(request.new))
 
 
 def _kueue_causes(request: Request) -> Iterator[Cause]:
-    """Those of Kueue, which hold at every update."""
+    """Those of Kueue."""
     spec = child(request.new, "spec")
     owner = Owner("cohort", has_parent=bool(text(spec, "cohortName")), lends_own=True)
     yield from resource_group_causes(spec, owner)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhooks.rules.fields import child, text
+from webhooks.rules.kueue import kueue_causes
 from webhooks.rules.quotas import Owner, resource_group_causes, weight_causes
 from webhooks.rules.request import Request
 from webhooks.verdict import Cause, Verdict
@@ -14,9 +15,7 @@ __all__ = ["validate"]
 
 def validate(request: Request) -> Verdict:
     """What is wrong with the Cohort."""
-    if request.subresource or request.settings.beside_kueue:
-        return Verdict()
-    return Verdict.of(_causes(request))
+    return Verdict() if request.subresource else Verdict.of(kueue_causes(_causes, request))
 
 
 def _causes(request: Request) -> Iterator[Cause]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from api.syntax import label_value_faults
 from webhooks.rules.fields import child, entries, items, text
+from webhooks.rules.kueue import kueue_causes
 from webhooks.rules.metadata import invalid, label_causes, label_key_causes, toleration_causes
 from webhooks.rules.request import Object, Request
 from webhooks.verdict import DUPLICATE, Cause, Verdict
@@ -15,10 +16,11 @@ __all__ = ["validate"]
 
 def validate(request: Request) -> Verdict:
     """What is wrong with the ResourceFlavor."""
-    return Verdict() if request.settings.beside_kueue else Verdict.of(_causes(child(request.new, "spec")))
+    return Verdict.of(kueue_causes(_causes, request))
 
 
-def _causes(spec: Object) -> Iterator[Cause]:
+def _causes(request: Request) -> Iterator[Cause]:
+    spec = child(request.new, "spec")
     yield from label_causes(entries(spec, "nodeLabels"), "spec.nodeLabels")
     yield from _taint_causes(spec)
     yield from toleration_causes(items(spec, "tolerations"), "spec.tolerations")

@@ -19,10 +19,13 @@ TIME: Final = "lastTransitionTime"
 
 
 def gate_name_causes(workload: Object) -> Iterator[Cause]:
-    """Of the gates' names, by themselves."""
+    """Of the gates' names; those that the status has from spec are judged there."""
+    names: set[str] = set()
     for part in ("spec", "status"):
         for index, gate in enumerate(items(child(workload, part), GATES)):
-            yield from label_key_causes(text(gate, "name"), f"{part}.{GATES}[{index}].name")
+            if (name := text(gate, "name")) not in names:
+                yield from label_key_causes(name, f"{part}.{GATES}[{index}].name")
+            names.add(name)
 
 
 def gate_transition_causes(request: Request) -> Iterator[Cause]:

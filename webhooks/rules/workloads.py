@@ -8,6 +8,7 @@ from typing import Final
 from webhooks.rules.admission_gates import admission_gate_causes, admission_gate_update_causes
 from webhooks.rules.fields import child, entries
 from webhooks.rules.gates import gate_name_causes, gate_transition_causes, gate_warnings, stamped
+from webhooks.rules.kueue import kueue_causes
 from webhooks.rules.podsets import immutable_causes, pod_set_causes
 from webhooks.rules.ratchet import new_causes
 from webhooks.rules.request import Object, Request
@@ -23,8 +24,7 @@ ELASTIC_ANNOTATION: Final = "kueue.x-k8s.io/elastic-job"
 
 def validate(request: Request) -> Verdict:
     """What is wrong with the Workload; its status counts at every update, since rules go across both."""
-    causes = [] if request.settings.beside_kueue else list(_kueue_causes(request.new, request.old))
-    causes += new_causes(gate_name_causes, request)
+    causes = [*kueue_causes(_kueue_causes, request), *new_causes(gate_name_causes, request)]
     if request.old is None:
         return Verdict.of(causes)
     causes += gate_transition_causes(request)
@@ -37,8 +37,9 @@ def default(request: Request) -> Object:
     return stamped(request) if request.subresource == "status" else request.new
 
 
-def _kueue_causes(workload: Object, old: Object | None) -> Iterator[Cause]:
-    """Those of Kueue, which hold at every update."""
+def _kueue_causes(request: Request) -> Iterator[Cause]:
+    """Those of Kueue."""
+    workload, old = request.new, request.old
     elastic = _is_elastic(workload)
     yield from pod_set_causes(child(workload, "spec"), elastic=elastic)
     yield from status_causes(workload, old, elastic=elastic)

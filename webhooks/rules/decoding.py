@@ -1,0 +1,105 @@
+"""What Kueue's own client cannot read, though an API server stores it.
+
+A schema's pattern for quantities and its format for times let through what Go does not parse, and a value of the
+wrong type that is stored already stays. Whoever reads such an object fails on all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from api.crds import schema_of
+from api.quantity import QuantityError, parse
+from webhooks.rules.request import Object
+from webhooks.rules.times import instant
+from webhooks.verdict import INVALID, TYPE_INVALID, Cause
+
+__all__ = ["decoding_causes"]
+
+TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "number": (int, float),
+    "object": (dict,),
+    "quantity": (str, int, float),
+    "integer or string": (str, int, float),
+    "string": (str,),
+    "date-time": (str,),
+}
+
+
+class Node:
+    """A schema, as far as decoding goes."""
+
+    __slots__ = ("fields", "items", "type")
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.type = _type(schema)
+        self.fields = {name: Node(field) for name, field in schema.get("properties", {}).items()}
+        every = schema.get("additionalProperties") or schema.get("items")
+        self.items = Node(every) if isinstance(every, dict) else None
+
+
+def decoding_causes(kind: str, value: Object) -> list[Cause]:
+    """A cause for each value below spec and status that is not of its field's type, or no quantity or time."""
+    return [
+        cause
+        for part in ("spec", "status")
+        if (node := _root(kind).fields.get(part)) is not None and value.get(part) is not None
+        for cause in _causes(node, value[part], part)
+    ]
+
+
+@cache
+def _root(kind: str) -> Node:
+    return Node(schema_of(kind))
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if schema.get("x-kubernetes-int-or-string"):
+        return "quantity" if "pattern" in schema else "integer or string"
+    return "date-time" if schema.get("format") == "date-time" else str(schema.get("type", ""))
+
+
+def _causes(node: Node, value: Any, path: str) -> Iterator[Cause]:
+    expected = TYPES.get(node.type)
+    if expected is not None and (
+        not isinstance(value, expected) or (isinstance(value, bool) and node.type != "boolean")
+    ):
+        yield Cause(path, TYPE_INVALID, f"{value!r} is no {node.type}")
+    elif isinstance(value, dict):
+        yield from _of_object(node, value, path)
+    elif isinstance(value, list):
+        if node.items is not None:
+            for index, item in enumerate(value):
+                if item is not None:
+                    yield from _causes(node.items, item, f"{path}[{index}]")
+    elif fault := _fault(node.type, value):
+        yield Cause(path, INVALID, fault)
+
+
+def _of_object(node: Node, value: Object, path: str) -> Iterator[Cause]:
+    for name, item in value.items():
+        if item is None:
+            continue
+        field = node.fields.get(name)
+        if field is not None:
+            yield from _causes(field, item, f"{path}.{name}")
+        elif node.items is not None:
+            yield from _causes(node.items, item, f"{path}[{name}]")
+
+
+def _fault(kind: str, value: Any) -> str | None:
+    if kind == "quantity":
+        try:
+            parse(value)
+        except QuantityError as error:
+            return str(error)
+    elif kind == "date-time" and instant(value) is None:
+        return f"{value!r} is no time, such as 2006-01-02T15:04:05Z"
+    elif kind == "integer" and isinstance(value, float) and not value.is_integer():
+        return f"{value!r} is no integer"
+    return None
