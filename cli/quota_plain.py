@@ -121,7 +121,12 @@ def _attempt(attempt: SearchAttempt) -> dict[str, Any]:
     return {
         "borrowing": attempt.borrowing,
         "candidates": [
-            {"workload": each.holder.key, "clusterQueue": each.holder.queue, "step": each.step}
+            {
+                "workload": each.holder.key,
+                "clusterQueue": each.holder.queue,
+                "step": each.step,
+                "reason": each.reason,
+            }
             for each in attempt.candidates
         ],
     }

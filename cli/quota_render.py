@@ -39,6 +39,7 @@ RULES: Final[dict[Rule, str]] = {
     "NoPreemptionCandidates": "{short} more needed, and nobody may go for it",
 }
 
+NOT_COVERED: Final = "the ClusterQueue has no quota for it"
 MAX_VICTIMS: Final = 30
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 MAX_UNITS: Final = 3
@@ -103,6 +104,8 @@ def _rows(
     search: FlavorSearch, decision: Decision, queue: Queue, snapshot: Snapshot
 ) -> Iterator[tuple[str | Text, ...]]:
     pods = ", ".join(search.pod_sets)
+    if search.stop == "NotCovered":
+        yield "", pods, ", ".join(search.resources), "", "", "", "", "", Text(NOT_COVERED, "red")
     for attempt in search.attempts:
         chosen = attempt.flavor == search.chosen
         mark = "*" if chosen else ""

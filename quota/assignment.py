@@ -49,8 +49,9 @@ rules the flavor out. The others are what a simulated preemption for this resour
 NoFitReason = Literal["", "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor"]
 """Reason of QuotaReserved=False, from least to most severe."""
 
-Stop = Literal["Fits", "WhenCanPreempt", "WhenCanBorrow", "LastFlavor"]
-"""Why no further flavor was tried: it fits without borrowing, the policy is MayStopSearch, or there was none."""
+Stop = Literal["Fits", "WhenCanPreempt", "WhenCanBorrow", "LastFlavor", "NotCovered"]
+"""Why no further flavor was tried: it fits without borrowing, the policy is MayStopSearch, there was none, or the
+ClusterQueue has no quota for the resource in any."""
 
 Tried = Mapping[str, Mapping[str, int]]
 """By pod set and resource: index of the last flavor tried in its group, -1 if that was the last there is."""

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from api.workloads import (
-    PreemptionReason,
-    Workload,
-)
-from native import quotas
+from api.workloads import PreemptionReason, Workload
 from native.quotas import Found
 from quota.amounts import QuotaError
 from quota.asks import Options, ask_for
 from quota.assignment import Assignment, Mode, NoFitReason, Tried
-from quota.explain import Explanation, explained
+from quota.explain import REASONS, Explanation, explained
 from quota.flavors import assign
 from quota.snapshot import Holder, Queue, Snapshot
 from quota.workloads import has_closed_preemption_gate, key_of
 
 __all__ = ["Decision", "Options", "Target", "Tried", "decide"]
-
-REASONS: Final[Mapping[int, PreemptionReason]] = {
-    quotas.IN_CLUSTER_QUEUE: "InClusterQueue",
-    quotas.TIME_BASED: "InClusterQueueTimeBased",
-    quotas.RECLAMATION: "InCohortReclamation",
-    quotas.WHILE_BORROWING: "InCohortReclaimWhileBorrowing",
-    quotas.FAIR_SHARING: "InCohortFairSharing",
-}
 
 
 @dataclass(frozen=True, slots=True)

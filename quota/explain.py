@@ -15,6 +15,7 @@ from quota.assignment import Assignment, FlavorSearch
 from quota.snapshot import Holder, Queue, Snapshot
 
 __all__ = [
+    "REASONS",
     "Candidate",
     "Explanation",
     "NotCandidate",
@@ -59,6 +60,13 @@ STEPS: Final[Mapping[int, Step]] = {
     quotas.WOULD_BORROW: "WouldBorrow",
     quotas.SHARE_REFUSED: "ShareRefused",
 }
+REASONS: Final[Mapping[int, PreemptionReason]] = {
+    quotas.IN_CLUSTER_QUEUE: "InClusterQueue",
+    quotas.TIME_BASED: "InClusterQueueTimeBased",
+    quotas.RECLAMATION: "InCohortReclamation",
+    quotas.WHILE_BORROWING: "InCohortReclaimWhileBorrowing",
+    quotas.FAIR_SHARING: "InCohortFairSharing",
+}
 TEXTS: Final[Mapping[PreemptionReason, str]] = {
     "InClusterQueue": "prioritization in the ClusterQueue",
     "InClusterQueueTimeBased": "time-based prioritization in the ClusterQueue",
@@ -74,6 +82,8 @@ class Candidate:
 
     holder: Holder
     step: Step
+    reason: PreemptionReason | None
+    """Of one that must go in the end; None where it was not taken, may stay, or the attempt was in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +124,7 @@ def explained(
     if assignment.mode == "Preempt":
         seen = {holder.key for _, _, holder, _ in found.trace if isinstance(holder, Holder)}
         passed_over = tuple(_Others(snapshot, queue, ask, fair_sharing).counted(seen))
-    return Explanation(assignment.searches, _attempts(found), passed_over)
+    return Explanation(assignment.searches, _attempts(found, fair_sharing), passed_over)
 
 
 def preemption_message(
@@ -129,11 +139,19 @@ def preemption_message(
     )
 
 
-def _attempts(found: Found) -> tuple[SearchAttempt, ...]:
+def _attempts(found: Found, fair_sharing: bool) -> tuple[SearchAttempt, ...]:
+    reasons = {holder.key: REASONS[reason] for holder, reason in found.targets if isinstance(holder, Holder)}
+    last = found.trace[-1][0] if found.trace else 0
     attempts = []
-    for (_, borrowing), steps in groupby(found.trace, key=lambda step: step[:2]):
+    for (number, borrowing), steps in groupby(found.trace, key=lambda step: step[:2]):
+        # The last attempt begins anew; with fair sharing it goes on with those that the first pass has taken.
+        counts = fair_sharing or number == last
         candidates = [
-            Candidate(holder, STEPS[step]) for _, _, holder, step in steps if isinstance(holder, Holder)
+            Candidate(
+                holder, STEPS[step], reasons.get(holder.key) if counts and step == quotas.TAKEN else None
+            )
+            for _, _, holder, step in steps
+            if isinstance(holder, Holder)
         ]
         attempts.append(SearchAttempt(borrowing, tuple(candidates)))
     return tuple(attempts)

@@ -160,6 +160,7 @@ class _Assigner:
                 continue
             if group is None:
                 problem = f"resource {resource} unavailable in ClusterQueue"
+                self._searches.append(FlavorSearch(_names(members), (resource,), (), None, "NotCovered"))
                 refusal = _Refusal([problem], "NoMatchingFlavor")
                 break
             search, found = self._search(members, group, requests, resource)
@@ -233,9 +234,7 @@ class _Assigner:
                 stop = halt
                 break
         chosen = best.flavor if best is not None else None
-        search = FlavorSearch(
-            tuple(member.spec.name for member in members), tuple(wanted), tuple(attempts), chosen, stop
-        )
+        search = FlavorSearch(_names(members), tuple(wanted), tuple(attempts), chosen, stop)
         tried = -1 if index == len(group.flavors) - 1 else index
         return search, _assigned(best, tried) if best is not None else {}
 
@@ -342,6 +341,10 @@ def _assigned(attempt: Attempt, tried: int) -> dict[str, Assigned]:
 
 
 # ---- what is said about it
+
+
+def _names(members: Sequence[_Member]) -> tuple[str, ...]:
+    return tuple(member.spec.name for member in members)
 
 
 def _sum(members: Sequence[_Member]) -> dict[str, int]:

@@ -115,7 +115,12 @@ def test_the_whole_decision() -> None:
         "rule": "PreemptionSuffices",
     }
     assert decision["explanation"]["attempts"] == [
-        {"borrowing": True, "candidates": [{"workload": "d/low", "clusterQueue": "cq", "step": "Taken"}]}
+        {
+            "borrowing": True,
+            "candidates": [
+                {"workload": "d/low", "clusterQueue": "cq", "step": "Taken", "reason": "InClusterQueue"}
+            ],
+        }
     ]
     assert decision["explanation"]["passedOver"] == [{"clusterQueue": "cq", "reason": "Priority", "count": 1}]
 
@@ -151,6 +156,9 @@ def test_text_says_what_no_fit_is_due_to() -> None:
     taint = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
     tainted = manifest("ResourceFlavor", "default", spec={"nodeTaints": [taint]})
     assert "There is no flavor that suits it." in ask(with_object(tainted)).stdout
+    requests = "spec.podSets.0.template.spec.containers.0.resources.requests"
+    uncovered = ask(with_object(changed(INCOMING, requests, {"cpu": "1", "disk": "1"}))).stdout
+    assert re.search(r"^    main +disk +the ClusterQueue has no quota for it$", uncovered, re.MULTILINE)
     cohort = [
         cluster_queue("cq", "4", cohortName="all"),
         cluster_queue("lender", cohortName="all"),

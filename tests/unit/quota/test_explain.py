@@ -146,6 +146,48 @@ def test_each_attempt_is_told() -> None:
     ]
 
 
+def reasons(explanation: Explanation) -> list[list[tuple[str, str, str | None]]]:
+    return [
+        [(each.holder.workload.metadata.name, each.step, each.reason) for each in attempt.candidates]
+        for attempt in explanation.attempts
+    ]
+
+
+def test_who_goes_has_the_reason_beside_it_and_who_is_put_back_has_none() -> None:
+    things: list[Object] = [
+        cluster_queue("q", cpu(6), "all", within="LowerPriority", reclaim="Any"),
+        cluster_queue("r", cpu(2), "all"),
+        holder("mine", "q", 3),
+        holder("high", "q", 1, priority=9),
+        holder("theirs", "r", 3, priority=9),
+        holder("small", "r", 1, since=3),
+    ]
+    assert reasons(explained(workload("w", "q", 5, priority=5), *things)) == [
+        [
+            ("small", "Taken", None),
+            ("theirs", "Taken", "InCohortReclamation"),
+            ("mine", "Taken", "InClusterQueue"),
+            ("small", "PutBack", None),
+        ]
+    ]
+
+
+def test_an_attempt_in_vain_is_told_without_reasons() -> None:
+    """Within the nominal quota there is no room, as `high` stays; borrowing, it is enough that `low` goes."""
+    things: list[Object] = [
+        cluster_queue("q", cpu(4), "all", within="LowerPriority", reclaim="Any"),
+        cluster_queue("r", cpu(2), "all"),
+        cluster_queue("lender", cpu(2), "all"),
+        holder("high", "q", 2, priority=9),
+        holder("low", "q", 1),
+        holder("theirs", "r", 3),
+    ]
+    assert reasons(explained(workload("w", "q", 3, priority=5), *things)) == [
+        [("theirs", "Taken", None), ("low", "Taken", None)],
+        [("theirs", "WouldBorrow", None), ("low", "Taken", "InClusterQueue")],
+    ]
+
+
 def test_what_fair_sharing_refuses_is_told() -> None:
     things: list[Object] = [
         cohort("all", quotas=cpu(9)),

@@ -425,6 +425,9 @@ def test_a_resource_without_quota_is_not_to_be_had() -> None:
         "couldn't assign flavors to pod set b: resource disk unavailable in ClusterQueue"
     )
     assert [each.name for each in assignment.pod_sets] == ["a", "b"]
+    search = assignment.searches[-1]
+    assert (search.pod_sets, search.resources) == (("b",), ("disk",))
+    assert (search.attempts, search.chosen, search.stop) == ((), None, "NotCovered")
 
 
 def test_unless_nothing_of_it_is_asked() -> None:
