@@ -144,6 +144,23 @@ def test_pods_are_contested_but_forgotten_in_the_end() -> None:
     assert (decision.mode, len(decision.targets)) == ("Preempt", 1)
 
 
+def test_pods_beyond_the_nominal_quota_do_not_keep_it_from_taking_back_the_rest() -> None:
+    """`theirs` goes only if nothing is borrowed for it. The pods that `q` has borrowed already are another matter."""
+
+    def quotas(cpus: str) -> dict[str, dict[str, tuple[str, None, None]]]:
+        return {"default": {"cpu": (cpus, None, None), "pods": ("2", None, None)}}
+
+    things: list[Object] = [
+        cluster_queue("q", quotas("6"), "all", reclaim="Any", borrow=True),
+        cluster_queue("r", quotas("0"), "all"),
+        *(with_pod(holder(name, "q", 1)) for name in "abc"),
+        with_pod(holder("theirs", "r", 3, priority=9)),
+    ]
+    decision = decided(workload("w", "q", 3, priority=5), *things)
+    assert decision.assignment.contested == {("default", "cpu"), ("default", "pods")}
+    assert targets(decision) == {"ns/theirs": "InCohortReclamation"}
+
+
 def with_pod(holder: Workload) -> Workload:
     """With the pod counted as well."""
     admission = holder.status.admission
