@@ -15,6 +15,7 @@ __all__ = ["check_node_selector", "check_selector", "matches", "node_selector_ma
 LABEL_OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 NODE_OPERATORS: Final = LABEL_OPERATORS | {"Gt", "Lt"}
 INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+CANONICAL_INTEGER: Final = re.compile(r"0|-?[1-9][0-9]*")
 
 
 class Requirement(Protocol):
@@ -46,10 +47,11 @@ def node_selector_matches(selector: NodeSelector, labels: Mapping[str, str], nod
     return any(_term_matches(term, labels, node_name) for term in selector.node_selector_terms or ())
 
 
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
+def tolerates(toleration: Toleration, taint: Taint, *, comparisons: bool = False) -> bool:
     """Whether the toleration covers the taint.
 
-    Lt and Gt cover nothing: their gate, TaintTolerationComparisonOperators, is off by default in 1.37.
+    `comparisons`: Lt and Gt cover taints with a lower or greater number. kube-scheduler 1.37 has their gate,
+    TaintTolerationComparisonOperators, off by default.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -57,7 +59,19 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         return False
     if toleration.operator in ("", "Equal"):
         return toleration.value == taint.value
+    if toleration.operator in ("Lt", "Gt"):
+        return comparisons and _compares(toleration, taint)
     return toleration.operator == "Exists"
+
+
+def _compares(toleration: Toleration, taint: Taint) -> bool:
+    texts = toleration.value, taint.value
+    if not all(CANONICAL_INTEGER.fullmatch(text) for text in texts):
+        return False
+    bound, number = map(_int64, texts)
+    if number is None or bound is None:
+        return False
+    return number < bound if toleration.operator == "Lt" else number > bound
 
 
 def check_selector(selector: LabelSelector, path: str = "selector") -> None:

@@ -23,7 +23,11 @@ def mismatch(flavor: ResourceFlavor, spec: PodSpec) -> str:
     name, taints = flavor.metadata.name, flavor.spec.node_taints or ()
     tolerations = (*(spec.tolerations or ()), *(flavor.spec.tolerations or ()))
     for taint in taints:
-        if taint.effect in REPELS and not any(tolerates(toleration, taint) for toleration in tolerations):
+        if taint.effect in REPELS and not any(
+            # Kueue compares numbers whatever the gate of the scheduler is.
+            tolerates(toleration, taint, comparisons=True)
+            for toleration in tolerations
+        ):
             return f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {name}"
     labels = flavor.spec.node_labels or {}
     if _selected(spec.node_selector or {}, labels) and _attracted(spec, labels):

@@ -145,6 +145,30 @@ def test_tolerations(toleration: Toleration, expected: bool) -> None:
     assert tolerates(toleration, Taint(key="gpu", value="8", effect="NoSchedule")) is expected
 
 
+@pytest.mark.parametrize(
+    ("operator", "bound", "number", "expected"),
+    [
+        ("Lt", "9", "8", True),
+        ("Lt", "8", "8", False),
+        ("Gt", "7", "8", True),
+        ("Gt", "8", "8", False),
+        ("Gt", "-9", "-8", True),
+        ("Gt", "", "8", False),
+        ("Gt", "7", "eight", False),
+        ("Gt", "07", "8", False),
+        ("Gt", "+7", "8", False),
+        ("Gt", "-0", "8", False),
+        ("Lt", "9223372036854775808", "8", False),
+    ],
+)
+def test_tolerations_that_compare(operator: str, bound: str, number: str, expected: bool) -> None:
+    """Numbers as a person writes them, of 64 bits; anything else covers nothing."""
+    toleration = Toleration(key="gpu", operator=operator, value=bound)
+    taint = Taint(key="gpu", value=number, effect="NoSchedule")
+    assert tolerates(toleration, taint, comparisons=True) is expected
+    assert not tolerates(toleration, taint)
+
+
 KEYS = st.sampled_from(["a", "b", "c"])
 VALUES = st.sampled_from(["", "1", "2", "x"])
 LABEL_SETS = st.dictionaries(KEYS, VALUES)

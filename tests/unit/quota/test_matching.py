@@ -101,3 +101,11 @@ def test_taints_must_be_tolerated(effect: str, toleration: dict[str, str] | None
     assert mismatch(spot(nodeTaints=[taint]), pod(tolerations=tolerations)) == ("" if suits else problem)
     # What the flavor itself adds to the pods counts as well.
     assert mismatch(spot(nodeTaints=[taint], tolerations=tolerations), pod()) == ("" if suits else problem)
+
+
+@pytest.mark.parametrize(("bound", "suits"), [("950", True), ("980", False)])
+def test_tolerations_may_compare_numbers(bound: str, suits: bool) -> None:
+    """As Kueue does, whatever the scheduler's gate TaintTolerationComparisonOperators is."""
+    flavor = spot(nodeTaints=[{"key": "sla", "value": "970", "effect": "NoSchedule"}])
+    tolerant = pod(tolerations=[{"key": "sla", "operator": "Gt", "value": bound}])
+    assert (mismatch(flavor, tolerant) == "") is suits
