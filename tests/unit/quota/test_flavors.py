@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from api.kueue import ClusterQueue, FlavorFungibility, ResourceFlavor
-from api.workloads import Workload
+from api.workloads import ReclaimablePod, Workload
 from quota.asks import Options
 from quota.assignment import Assignment, Attempt, Check, Tried
 from quota.flavors import assign
@@ -398,6 +398,9 @@ def test_pods_are_counted_where_there_is_quota_for_them() -> None:
     world = snapshot(two_groups())
     assert assigned(world, of_pod_sets(pods("main", 3, cpu=1))).usage[("gpu", "pods")] == 3
     assert assigned(world, of_pod_sets(pods("main", 4, cpu=1))).mode == "NoFit"
+    fewer = of_pod_sets(pods("main", 4, cpu=1))
+    fewer.status.reclaimable_pods = [ReclaimablePod("main", 2)]
+    assert assigned(world, fewer).usage == {("first", "cpu"): 2000, ("gpu", "pods"): 2}
     alone = assigned(snapshot(cluster_queue("q", cpu(5))), workload("w", "q", 1))
     assert chosen(alone) == {"main": {"cpu": "default"}}
 
