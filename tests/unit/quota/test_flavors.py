@@ -326,6 +326,24 @@ def test_no_flavor_at_all() -> None:
     assert (assignment.mode, assignment.no_fit_reason) == ("NoFit", "NoMatchingFlavor")
 
 
+def test_the_reason_is_what_the_least_hopeless_flavor_lacks() -> None:
+    """Of flavors that are alternatives: quota may come free, a taint does not go away."""
+    tainted: ResourceFlavor = msgspec.convert(
+        {"metadata": {"name": "tainted"}, "spec": {"nodeTaints": [{"key": "x", "effect": "NoExecute"}]}},
+        ResourceFlavor,
+    )
+    lender = cluster_queue("r", flavors(tainted=0, small=1, full=5), "all")
+    things: list[Object] = [tainted, lender, holder("a", "r", 6, flavor="full")]
+    for names, expected in (
+        (("tainted", "small", "full"), "WaitingForQuota"),
+        (("small", "tainted"), "ExceedsMaxQuota"),
+        (("tainted",), "NoMatchingFlavor"),
+    ):
+        queue = cluster_queue("q", flavors(**dict.fromkeys(names, 1)), "all")
+        assignment = assigned(snapshot(queue, *things), workload("w", "q", 3))
+        assert (assignment.mode, assignment.no_fit_reason) == ("NoFit", expected)
+
+
 # ---- several resources
 
 
