@@ -105,6 +105,13 @@ def test_more_than_there_can_be_never_fits() -> None:
     assert (assignment.usage, assignment.tried) == ({}, None)
 
 
+def test_nothing_is_borrowed_of_what_is_not_there() -> None:
+    """The cohort has ten. It is no matter of height that eleven are too many."""
+    world = snapshot(cluster_queue("q", cpu(5), "all"), cluster_queue("r", cpu(5), "all"))
+    found = check(assigned(world, workload("w", "q", 11)))
+    assert (found.rule, found.potential, found.borrowing) == ("ExceedsMaxQuota", 10000, 0)
+
+
 def test_what_a_cohort_has_left_is_borrowed() -> None:
     world = snapshot(
         cohort("top"),
