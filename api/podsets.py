@@ -72,7 +72,7 @@ class PodSetTopologyRequest(Struct):
     """Pod sets with the same name here get the same flavors."""
     pod_set_slice_required_topology: Level | None = None
     """The level of which one domain must hold each slice of the pod set."""
-    pod_set_slice_size: Int32 | None = None
+    pod_set_slice_size: Positive | None = None
     """Pods in a slice."""
     podset_slice_required_topology_constraints: (
         Annotated[list[TopologyConstraint], Meta(max_length=3)] | None

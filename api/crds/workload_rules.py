@@ -99,8 +99,8 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
             "the name of a PriorityClass is immutable while quota is reserved",
         ),
         _while_reserved(
-            f"!({_is('self', 'QuotaReserved')}) || !has(oldSelf.spec.queueName) || !has(self.spec.queueName)"
-            " || oldSelf.spec.queueName == self.spec.queueName",
+            f"!({_is('self', 'QuotaReserved')}) || has(oldSelf.spec.queueName) == has(self.spec.queueName)"
+            " && (!has(self.spec.queueName) || oldSelf.spec.queueName == self.spec.queueName)",
             "queueName is immutable while quota is reserved",
         ),
         Rule(

@@ -74,11 +74,21 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
 
 
 class ApiError(Exception):
-    """The API server refused; `status` is the HTTP code."""
+    """The API server refused; `status` is the HTTP code, `body` its answer as it is (a Status in JSON, mostly)."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(f"{status}: {message}")
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(f"{status}: {_message(body)}")
         self.status = status
+        self.body = body
+
+    @property
+    def causes(self) -> list[Json]:
+        """The fields at fault, each with `field`, `reason` and `message`; none where the answer names none."""
+        try:
+            causes: list[Json] = json.loads(self.body)["details"]["causes"]
+        except (ValueError, KeyError, TypeError):
+            return []
+        return causes
 
 
 class Client:
@@ -130,7 +140,7 @@ class Client:
         response, content = self._exchange(method, path, body, headers)
         self.warnings.extend(response.headers.get_all("Warning") or [])
         if response.status >= 300:
-            raise ApiError(response.status, _message(content))
+            raise ApiError(response.status, content)
         return content
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Json:
@@ -264,9 +274,9 @@ class Watch:
         connection.request("GET", path, headers=dict(headers))
         self._response = connection.getresponse()
         if self._response.status != 200:
-            message = _message(self._response.read().decode())
+            body = self._response.read().decode()
             connection.close()
-            raise ApiError(self._response.status, message)
+            raise ApiError(self._response.status, body)
         self._closed = False
 
     def __iter__(self) -> Iterator[Json]:

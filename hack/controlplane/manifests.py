@@ -108,5 +108,5 @@ def _merged(base: Mapping[str, object], changes: Mapping[str, object]) -> Json:
 
 def _established(client: Client, name: str) -> bool:
     found = client.get("apiextensions.k8s.io/v1", CRD, name)
-    conditions = found.get("status", {}).get("conditions", [])
+    conditions = found.get("status", {}).get("conditions") or []
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)

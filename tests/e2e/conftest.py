@@ -139,6 +139,12 @@ def control_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlan
 
 
 @pytest.fixture(scope="session")
+def api_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """etcd and an API server with our CRDs, and nobody else: for what it says of requests. Shared; leave no traces."""
+    return start_plane(Options(api_only=True))
+
+
+@pytest.fixture(scope="session")
 def reprieve_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     """A plane with reprieve, shared by the session: kill nothing here, use `planes` for that."""
     return start_plane(Options(reprieve=True))
