@@ -132,3 +132,33 @@ def _fits(world: Snapshot, ledger: Any, decision: Decision, borrowing: bool) -> 
         if not borrowing and ledger.usage(node, fr) + amount > quotas.nominal[node, fr]:
             return False
     return True
+
+
+@settings(max_examples=200, deadline=None)
+@given(objects=wide_worlds, options=OPTIONS)
+def test_everybody_in_the_tree_is_accounted_for(objects: list[Object], options: Options) -> None:
+    """Who goes was taken last, for the reason that is given; all others either had their turn or are counted."""
+    world = snapshot(*objects)
+    for each in heads(objects):
+        decision = decide(world, each, NOW, options, explain=True)
+        if decision.mode != "Preempt":
+            continue
+        assert decision.explanation is not None
+        steps = [each for attempt in decision.explanation.attempts for each in attempt.candidates]
+        told = {(each.holder.key, each.reason) for each in steps if each.reason is not None}
+        assert told == {(target.holder.key, target.reason) for target in decision.targets}
+        final = {each.holder.key: each.step for each in steps}
+        assert all(final[target.holder.key] == "Taken" for target in decision.targets)
+        passed_over = sum(each.count for each in decision.explanation.passed_over)
+        assert len(final) + passed_over == _holders_in_tree(world, decision.queue)
+
+
+def _holders_in_tree(world: Snapshot, queue: str) -> int:
+    parent = world.layout.quotas.parent
+
+    def root(node: int) -> int:
+        return node if parent[node] < 0 else root(int(parent[node]))
+
+    nodes = [each.node for each in world.queues.values()]
+    own = root(world.queues[queue].node)
+    return sum(len(world.ledger.holders(node)) for node in nodes if root(node) == own)
