@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from api.groups import POD_GROUP_LABEL
-from webhooks.facts import UNKNOWN
+from api.groups import POD_GROUP_LABEL, PodGroup
+from webhooks.facts import UNKNOWN, Facts
 from webhooks.rules.fields import child, entries, integer, text
 from webhooks.rules.request import Request
 from webhooks.verdict import Verdict
@@ -26,7 +26,19 @@ def validate(request: Request) -> Verdict:
             f"PodGroup {name} is not known yet: whether the pod's priority is the group's was not checked"
         )
         return Verdict(warnings=(warning,))
-    if group is None or group.spec.priority in (None, priority):
+    counted = _priority(group, request.facts) if group is not None else None
+    if counted in (None, priority):
         return Verdict()
-    warning = f"the pod's priority is {priority}, and that of its PodGroup {name}, which counts, {group.spec.priority}"
+    warning = f"the pod's priority is {priority}, and that of its PodGroup {name}, which counts, {counted}"
     return Verdict(warnings=(warning,))
+
+
+def _priority(group: PodGroup, facts: Facts) -> int | None:
+    """The group's, or its class's where the group came in without defaulting; None if that is not known."""
+    if group.spec.priority is not None:
+        return group.spec.priority
+    name = group.spec.priority_class_name
+    found = facts.priority_class(name) if name else facts.default_priority_class()
+    if found is None and not name:
+        return 0
+    return None if found is None or found is UNKNOWN else found.value

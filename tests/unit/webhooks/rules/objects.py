@@ -1,0 +1,139 @@
+"""Objects that are right, requests about them, and the verdicts in short."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from api.core import PriorityClass
+from api.meta import ObjectMeta
+from webhooks.facts import KnownFacts
+from webhooks.rules import Object, Request, validate
+from webhooks.verdict import Verdict
+
+TIME = "2026-01-02T03:04:05Z"
+LATER = "2026-01-02T03:04:06Z"
+NOW = "2026-06-07T08:09:10Z"
+
+Pairs = list[tuple[str, str]]
+
+
+def cluster_queue(*, annotations: dict[str, str] | None = None, **spec: Any) -> Object:
+    """A ClusterQueue of a cohort, with the defaults of the schema."""
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ClusterQueue",
+        "metadata": {"name": "team-a", **({"annotations": annotations} if annotations else {})},
+        "spec": {
+            "cohortName": "all",
+            "queueingStrategy": "BestEffortFIFO",
+            "namespaceSelector": {},
+            "flavorFungibility": {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"},
+            "preemption": preemption(),
+            "resourceGroups": [group(("cpu", "memory"), "spot", "on-demand"), group(("gpu",), "a100")],
+            **spec,
+        },
+    }
+
+
+def preemption(**fields: Any) -> Object:
+    """`spec.preemption` with the defaults of the schema."""
+    never = {
+        "reclaimWithinCohort": "Never",
+        "withinClusterQueue": "Never",
+        "borrowWithinCohort": {"policy": "Never"},
+    }
+    return never | fields
+
+
+def group(resources: tuple[str, ...], *flavors: str, **quota: Any) -> Object:
+    """A resource group with the same quota everywhere."""
+    quotas = [{"name": resource, "nominalQuota": "10", **quota} for resource in resources]
+    return {
+        "coveredResources": list(resources),
+        "flavors": [{"name": flavor, "resources": copy.deepcopy(quotas)} for flavor in flavors],
+    }
+
+
+def workload(
+    *, annotations: dict[str, str] | None = None, status: Object | None = None, **spec: Any
+) -> Object:
+    """A Workload of a driver and four workers."""
+    made: Object = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": "job", "namespace": "default"},
+        "spec": {"active": True, "podSets": [pod_set("driver", 1), pod_set("workers", 4)], **spec},
+    }
+    if annotations:
+        made["metadata"]["annotations"] = annotations
+    return made | ({"status": status} if status is not None else {})
+
+
+def pod_set(name: str, count: int, requests: Object | None = None, **fields: Any) -> Object:
+    """A pod set of one container."""
+    container = {"name": "c", "resources": {"requests": requests or {"cpu": "1", "memory": "1Gi"}}}
+    return {"name": name, "count": count, "template": {"spec": {"containers": [container]}}, **fields}
+
+
+def condition(kind: str, status: str = "True", **fields: Any) -> Object:
+    """A condition."""
+    return {
+        "type": kind,
+        "status": status,
+        "lastTransitionTime": TIME,
+        "reason": "R",
+        "message": "",
+        **fields,
+    }
+
+
+def reserved(**status: Any) -> Object:
+    """The status of the Workload once it holds quota."""
+    assignments = [
+        {"name": "driver", "count": 1, "flavors": {"cpu": "spot"}, "resourceUsage": {"cpu": "1"}},
+        {"name": "workers", "count": 4, "flavors": {"cpu": "spot"}, "resourceUsage": {"cpu": "4"}},
+    ]
+    return {
+        "conditions": [condition("QuotaReserved")],
+        "admission": {"clusterQueue": "team-a", "podSetAssignments": assignments},
+        **status,
+    }
+
+
+def gate_state(name: str, position: str, time: str = TIME) -> Object:
+    """An entry of `status.preemptionGates`."""
+    return {"name": name, "position": position, "lastTransitionTime": time}
+
+
+def pod_group(namespace: str = "default", **spec: Any) -> Object:
+    """A PodGroup that is a gang of three."""
+    return {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang", "namespace": namespace},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}, **spec},
+    }
+
+
+def priority_class(name: str, value: int, **fields: Any) -> PriorityClass:
+    """A PriorityClass."""
+    return PriorityClass(metadata=ObjectMeta(name=name), value=value, **fields)
+
+
+CLASSES = KnownFacts([priority_class("high", 1000, preemption_policy="Never"), priority_class("low", -5)])
+
+
+def created(new: Object, **fields: Any) -> Verdict:
+    """The verdict on creating it."""
+    return validate(Request(kind=new["kind"], operation="CREATE", new=new, **fields))
+
+
+def updated(old: Object, new: Object, **fields: Any) -> Verdict:
+    """The verdict on this update."""
+    return validate(Request(kind=new["kind"], operation="UPDATE", new=new, old=old, **fields))
+
+
+def pairs(verdict: Verdict) -> Pairs:
+    """Field and type of every cause, sorted; without what stands before the type of each."""
+    return sorted((cause.field, cause.type.removeprefix("FieldValue")) for cause in verdict.causes)

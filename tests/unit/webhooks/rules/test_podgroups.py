@@ -1,0 +1,189 @@
+"""KEP-5710: the priority of a PodGroup comes from its class; a pod with another one is told so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from api.groups import PodGroup
+from api.validation import convert
+from tests.unit.webhooks.rules.objects import CLASSES, created, pairs, pod_group, priority_class, updated
+from webhooks.facts import NO_FACTS, Facts, KnownFacts, NotSynced
+from webhooks.rules import Object, Operation, Request, default
+from webhooks.settings import Settings
+
+WITH_DEFAULT = KnownFacts([priority_class("usual", 7, global_default=True), priority_class("other", 8)])
+
+
+def filled(new: Object, facts: Facts = CLASSES, old: Object | None = None) -> Object:
+    """The spec after defaulting, without the scheduling policy."""
+    operation: Operation = "UPDATE" if old is not None else "CREATE"
+    request = Request(kind="PodGroup", operation=operation, new=new, old=old, facts=facts)
+    spec = dict(default(request)["spec"])
+    del spec["schedulingPolicy"]
+    return spec
+
+
+def test_priority_and_policy_come_from_the_class() -> None:
+    high = {"priorityClassName": "high", "priority": 1000, "preemptionPolicy": "Never"}
+    assert filled(pod_group(priorityClassName="high")) == high
+    assert filled(pod_group(priorityClassName="high", priority=None)) == high
+    low = {"priorityClassName": "low", "priority": -5, "preemptionPolicy": "PreemptLowerPriority"}
+    assert filled(pod_group(priorityClassName="low")) == low
+    assert filled(pod_group(priorityClassName="low", preemptionPolicy="Never")) == low | {
+        "preemptionPolicy": "Never"
+    }
+
+
+def test_without_a_class_the_global_default_is_taken_and_named() -> None:
+    usual = {"priorityClassName": "usual", "priority": 7, "preemptionPolicy": "PreemptLowerPriority"}
+    assert filled(pod_group(), WITH_DEFAULT) == usual
+    assert filled(pod_group()) == {"priority": 0}
+
+
+def test_of_several_global_defaults_the_lowest_is_taken() -> None:
+    several = KnownFacts(
+        [priority_class(name, value, global_default=True) for name, value in (("a", 9), ("b", 3))]
+    )
+    assert filled(pod_group(), several)["priorityClassName"] == "b"
+
+
+def test_what_is_filled_in_is_allowed() -> None:
+    for facts in (CLASSES, WITH_DEFAULT):
+        group = pod_group()
+        group["spec"] |= filled(group, facts)
+        assert created(group, facts=facts).allowed
+
+
+def test_the_classes_of_the_system_are_always_known() -> None:
+    group = pod_group("kube-system", priorityClassName="system-node-critical")
+    assert filled(group, NO_FACTS)["priority"] == 2_000_001_000
+    group["spec"] |= filled(group, NO_FACTS)
+    assert created(group, facts=NO_FACTS).allowed
+
+
+@pytest.mark.parametrize("group", [pod_group(), pod_group(priorityClassName="high")])
+def test_before_the_classes_are_known_nothing_is_filled_in(group: Object) -> None:
+    with pytest.raises(NotSynced):
+        filled(group, NO_FACTS)
+
+
+def test_an_update_that_leaves_them_out_leaves_them_as_they_are() -> None:
+    stored = pod_group(priorityClassName="high", priority=1000, preemptionPolicy="Never")
+    assert filled(pod_group(), NO_FACTS, stored) == filled(stored)
+    assert filled(pod_group(priority=5), NO_FACTS, stored)["priority"] == 5
+    assert filled(pod_group(), NO_FACTS, pod_group()) == {}
+
+
+def test_nothing_that_is_given_is_changed() -> None:
+    group = pod_group()
+    filled(group, WITH_DEFAULT)
+    assert group == pod_group()
+
+
+WRONG: dict[str, tuple[Object, list[tuple[str, str]]]] = {
+    "against its class": (pod_group(priorityClassName="high", priority=1), [("spec.priority", "Invalid")]),
+    "without a class": (pod_group(priority=1), [("spec.priority", "Invalid")]),
+    "no such class": (pod_group(priorityClassName="gone"), [("spec.priorityClassName", "NotFound")]),
+    "class of the system": (
+        pod_group(priorityClassName="system-cluster-critical"),
+        [("spec.priorityClassName", "Forbidden")],
+    ),
+    "beyond what users can have": (
+        pod_group(priorityClassName="high", priority=1_000_000_001),
+        [("spec.priority", "Invalid")] * 2,
+    ),
+    "no class of the system that there is": (
+        pod_group("kube-system", priorityClassName="system-x"),
+        [("spec.priorityClassName", "NotFound")],
+    ),
+    "all pods of no whole": (
+        pod_group(schedulingPolicy={"basic": {}}, disruptionMode={"all": {}}),
+        [("spec.disruptionMode", "Invalid")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_refused_and_may_stay_once_it_is_stored(case: str) -> None:
+    wrong, causes = WRONG[case]
+    assert pairs(created(wrong, facts=CLASSES)) == causes
+    relabelled = {**wrong, "metadata": {**wrong["metadata"], "labels": {"a": "b"}}}
+    assert updated(wrong, relabelled, facts=CLASSES).allowed
+
+
+RIGHT = [
+    pod_group(),
+    pod_group(priority=0),
+    pod_group(priorityClassName="high", priority=1000),
+    pod_group("kube-system", priorityClassName="system-cluster-critical", priority=2_000_000_000),
+    pod_group(schedulingPolicy={"basic": {}}, disruptionMode={"single": {}}),
+    pod_group(disruptionMode={"all": {}}),
+]
+
+
+@pytest.mark.parametrize("group", RIGHT)
+def test_what_is_right_is_allowed(group: Object) -> None:
+    verdict = created(group, facts=CLASSES)
+    assert (verdict.causes, verdict.warnings) == ((), ())
+
+
+def test_namespaces_of_the_configuration_may_have_classes_of_the_system() -> None:
+    group = pod_group("infra", priorityClassName="system-cluster-critical")
+    assert not created(group, facts=CLASSES).allowed
+    assert created(group, facts=CLASSES, settings=Settings(system_namespaces=("infra",))).allowed
+
+
+def test_a_class_that_is_not_known_yet_gets_a_warning() -> None:
+    verdict = created(pod_group(priorityClassName="high", priority=1000), facts=NO_FACTS)
+    assert verdict.allowed
+    assert verdict.warnings == (
+        "spec.priorityClassName: PriorityClass 'high' is not known yet and was not checked",
+    )
+
+
+def pod(priority: int | None, group: str = "gang", **metadata: Any) -> Object:
+    spec = {} if priority is None else {"priority": priority}
+    labels = {"reprieve.dev/pod-group": group}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default", "labels": labels} | metadata,
+        "spec": spec,
+    }
+
+
+def facts_with(**spec: Any) -> Facts:
+    groups = [convert(pod_group(**spec), PodGroup)]
+    return KnownFacts([priority_class("high", 1000), priority_class("usual", 7, global_default=True)], groups)
+
+
+@pytest.mark.parametrize(
+    ("facts", "priority"),
+    [
+        (facts_with(priority=5), 5),
+        (facts_with(priorityClassName="high"), 1000),
+        (facts_with(), 7),
+    ],
+)
+def test_a_pod_whose_priority_is_not_its_groups_gets_a_warning(facts: Facts, priority: int) -> None:
+    verdict = created(pod(6), facts=facts)
+    assert verdict.allowed
+    assert verdict.warnings == (
+        f"the pod's priority is 6, and that of its PodGroup gang, which counts, {priority}",
+    )
+    assert created(pod(priority), facts=facts).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [pod(6, "gone"), pod(None), pod(6, namespace="other"), pod(6, labels={}), pod(6, labels=None)],
+)
+def test_other_pods_get_none(other: Object) -> None:
+    verdict = created(other, facts=facts_with(priority=5))
+    assert (verdict.allowed, verdict.warnings) == (True, ())
+
+
+def test_a_pod_of_a_group_that_is_not_known_yet_is_told_that_nobody_checked() -> None:
+    (warning,) = created(pod(6)).warnings
+    assert warning.startswith("PodGroup gang is not known yet")
