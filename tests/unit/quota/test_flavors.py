@@ -419,6 +419,14 @@ def test_the_resources_of_a_group_get_one_flavor() -> None:
     ]
 
 
+@pytest.mark.parametrize("written", [pods("main", cpu=99, gpu=99), pods("main", gpu=99, cpu=99)])
+def test_resources_are_looked_at_by_name(written: dict[str, Any]) -> None:
+    """Too much of both is asked for, and the first is said, however the pods were written."""
+    assignment = assigned(snapshot(two_groups()), of_pod_sets(written))
+    assert "insufficient quota for cpu" in assignment.message
+    assert [search.resources for search in assignment.searches] == [("cpu",)]
+
+
 def test_pods_are_counted_where_there_is_quota_for_them() -> None:
     world = snapshot(two_groups())
     assert assigned(world, of_pod_sets(pods("main", 3, cpu=1))).usage[("gpu", "pods")] == 3
