@@ -15,6 +15,7 @@ from quota.workloads import effective_priority, key_of, queue_timestamp, subject
 
 __all__ = [
     "ADMISSION_GATED_BY",
+    "Precedence",
     "Requeue",
     "RequeueReason",
     "backs_off",
@@ -27,6 +28,7 @@ __all__ = [
 ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
 """Annotation: a Workload that has it, and not empty, is not queued."""
 
+Precedence = tuple[int, int, str, str]
 Requeue = Literal["immediate", "parked"]
 RequeueReason = Literal[
     "Generic",
@@ -58,7 +60,7 @@ def heads(
     not active, back off, or have no active queue are passed over. Times in microseconds. Raises QuotaError for times
     that are none.
     """
-    first: dict[str, tuple[tuple[bool, int, int, str], Workload]] = {}
+    first: dict[str, tuple[tuple[bool, Precedence], Workload]] = {}
     for workload in pending:
         key = key_of(workload)
         if key in parked or not _is_queued(workload) or backs_off(workload, now):
@@ -67,15 +69,15 @@ def heads(
         if queue is None:
             continue
         stays = (sticky or {}).get(queue.name) == key and queue.spec.queueing_strategy == "BestEffortFIFO"
-        place = (not stays, *precedence(workload))
+        place = (not stays, precedence(workload))
         if queue.name not in first or place < first[queue.name][0]:
             first[queue.name] = place, workload
     return [first[name][1] for name in sorted(first)]
 
 
-def precedence(workload: Workload) -> tuple[int, int, str]:
-    """Sort key: higher priority, earlier queue timestamp, smaller UID."""
-    return -effective_priority(workload), queue_timestamp(workload), workload.metadata.uid
+def precedence(workload: Workload) -> Precedence:
+    """Sort key: higher priority, earlier queue timestamp, smaller UID, and the key where UIDs are missing."""
+    return -effective_priority(workload), queue_timestamp(workload), workload.metadata.uid, key_of(workload)
 
 
 def backs_off(workload: Workload, now: int) -> bool:

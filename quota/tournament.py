@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from native._quota import Ledger
+from quota.queues import Precedence
 
 __all__ = ["Contestant", "Tournament"]
 
@@ -19,7 +20,7 @@ class Contestant:
 
     queue: int
     """The node."""
-    precedence: tuple[int, int, str]
+    precedence: Precedence
     frs: tuple[int, ...]
     amounts: tuple[int, ...]
 

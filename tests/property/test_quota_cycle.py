@@ -114,7 +114,7 @@ def contests(draw: st.DrawFn) -> tuple[Quotas, list[Any], list[Contestant]]:
     for queue in range(tree.queues):
         wanted = draw(st.lists(st.sampled_from(frs), unique=True))
         amounts = draw(st.lists(st.integers(1, 4), min_size=len(wanted), max_size=len(wanted)))
-        precedence = -draw(st.integers(0, 1)), draw(st.integers(0, 1)), f"{queue}"
+        precedence = -draw(st.integers(0, 1)), draw(st.integers(0, 1)), "", f"{queue}"
         contestants.append(Contestant(queue, precedence, tuple(wanted), tuple(amounts)))
     root = root_of(tree, draw(st.integers(0, tree.queues - 1)))
     return tree, draw(holders(tree)), [each for each in contestants if root_of(tree, each.queue) == root]

@@ -87,6 +87,16 @@ def test_who_borrows_less_comes_first_then_priority_then_time_then_uid() -> None
     assert outcomes(entries) == dict.fromkeys(["at-home", "urgent", "early", "late-too", "late"], "Admit")
 
 
+@pytest.mark.parametrize("options", [Options(), Options(fair_sharing=True)])
+def test_who_has_no_uid_goes_by_name(options: Options) -> None:
+    objects: list[Object] = [pool(2), borrower("a"), borrower("b")]
+    for name in ("b", "a"):
+        head = workload(name, name, 1)
+        head.metadata.uid = ""
+        objects.append(head)
+    assert list(outcomes(run(*objects, options=options))) == ["a", "b"]
+
+
 def test_a_nearer_cohort_is_a_lower_level() -> None:
     """Who finds enough in its own team comes before who needs the whole company."""
     cohorts = [cohort("company", quotas=cpu(10)), cohort("near", "company", cpu(5)), cohort("far", "company")]
