@@ -78,9 +78,10 @@ class PodGroupSpec(Struct):
     disruption_mode: DisruptionMode | None = None
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
     priority_class_name: str | None = None
-    """The PriorityClass that gives the group its priority, unless `priority` does."""
+    """The PriorityClass that gives the group its priority. By default the global default class, if there is one."""
     priority: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | None = None
-    """Replaces the priority of the group's pods, whether they preempt or are preempted."""
+    """The value of the PriorityClass, filled in when the group is created. Replaces the priority of the group's pods,
+    whether they preempt or are preempted."""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
     """Never: nobody goes for this group. By default the PriorityClass's policy."""
 

@@ -41,6 +41,13 @@ KEP_5710: Final = (
         optional_old_self=True,
     ),
     Rule(
+        "oldSelf.hasValue() || !has(self.priority) || self.priority == 0"
+        " || has(self.priorityClassName) && self.priorityClassName != ''",
+        "a priority comes from a PriorityClass: set priorityClassName, and priority follows",
+        ".priority",
+        optional_old_self=True,
+    ),
+    Rule(
         "oldSelf.hasValue() || !has(self.priority) || self.priority <= 1000000000"
         " || has(self.priorityClassName) && self.priorityClassName.startsWith('system-')",
         "priorities above 1000000000 are for the classes of the system",

@@ -167,8 +167,8 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
     PreemptionGateState: [
         # KEP-8303
         Rule(
-            "self.position == oldSelf.position || self.lastTransitionTime >= oldSelf.lastTransitionTime",
-            "the position cannot change before the last time it did",
+            "self.lastTransitionTime >= oldSelf.lastTransitionTime",
+            "the last change of the position cannot become an earlier one",
             ".lastTransitionTime",
         ),
     ],

@@ -32,6 +32,7 @@ MINUTE: Final = "spec.preemption.withinClusterQueueConfig.minAdmitDuration"
 DEPARTURES: Final = {
     "workload-3251": "KEP-8303: the name of a gate is a qualified name",
     "workload-4959": "KEP-8303: the name of a gate is a qualified name",
+    "workload-5864": "KEP-8303: a time that CEL cannot compare with the one before; Kueue's webhook cannot read it",
 }
 """Cases that Kueue's schema takes and ours refuses, and why; there is none the other way round."""
 
@@ -207,7 +208,7 @@ def test_kep_8303_refuses_duplicates_and_more_than_eight(api_plane: ControlPlane
 
 
 @pytest.mark.parametrize("position", ["Open", "Closed"])
-@pytest.mark.parametrize("time", ["00:00:10", "00:00:11"])
+@pytest.mark.parametrize("time", ["00:00:10", "00:00:10.000", "00:00:11"])
 def test_kep_8303_positions_change_forward(api_plane: ControlPlane, position: str, time: str) -> None:
     old = gate("Closed", "00:00:10")
     assert faults(api_plane.client, gate(position, time), old=old, subresource="status") == []
@@ -216,7 +217,8 @@ def test_kep_8303_positions_change_forward(api_plane: ControlPlane, position: st
 def test_kep_8303_positions_do_not_change_before_they_did(api_plane: ControlPlane) -> None:
     refused = [("status.preemptionGates[0].lastTransitionTime", "FieldValueInvalid")]
     old = gate("Closed", "00:00:10")
-    assert faults(api_plane.client, gate("Open", "00:00:09"), old=old, subresource="status") == refused
+    for position in ("Open", "Closed"):
+        assert faults(api_plane.client, gate(position, "00:00:09"), old=old, subresource="status") == refused
     assert faults(api_plane.client, gate("Ajar", "00:00:11"), old=old, subresource="status")[0] == (
         "status.preemptionGates[0].position",
         "FieldValueNotSupported",
@@ -264,6 +266,14 @@ def test_kep_5710_high_priorities_are_the_systems(api_plane: ControlPlane) -> No
     assert faults(api_plane.client, pod_group(priority=10**9 + 1, priorityClassName="high")) == refused
     system = pod_group(priority=2 * 10**9, priorityClassName="system-cluster-critical")
     assert faults(api_plane.client, system) == []
+
+
+def test_kep_5710_priorities_come_from_classes(api_plane: ControlPlane) -> None:
+    refused = [("spec.priority", "FieldValueInvalid")]
+    assert faults(api_plane.client, pod_group(priority=5)) == refused
+    assert faults(api_plane.client, pod_group(priority=5, priorityClassName="")) == refused
+    assert faults(api_plane.client, pod_group(priority=0)) == []  # what a group without any class is given
+    assert faults(api_plane.client, pod_group(priority=5, priorityClassName="high")) == []
 
 
 @pytest.mark.parametrize(
