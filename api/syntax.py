@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from api.names import MAX_NAME, MAX_SUBDOMAIN, NAME, SUBDOMAIN
+from api.names import MAX_NAME, MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_label_value, is_qualified_name
 
 __all__ = [
     "condition_reason_faults",
@@ -23,6 +23,8 @@ NAME_WORDS: Final = "letters, digits, '-', '_' and '.', with a letter or digit a
 
 def label_key_faults(key: str) -> Iterator[str]:
     """Of a label key, resource name, taint key or condition type: a name, optionally after a subdomain and a slash."""
+    if is_qualified_name(key):
+        return
     parts = key.split("/")
     if len(parts) > 2:
         yield f"{key!r} has more than one slash"
@@ -37,7 +39,7 @@ def label_key_faults(key: str) -> Iterator[str]:
 
 def label_value_faults(value: str) -> Iterator[str]:
     """Of a label value, which may be empty."""
-    if value:
+    if not is_label_value(value):
         yield from (f"{value!r} {fault}" for fault in _name(value))
 
 

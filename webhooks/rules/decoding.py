@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
 
 from api.crds import schema_of
 from api.quantity import QuantityError, parse
@@ -30,17 +33,40 @@ TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "date-time": (str,),
 }
 
+SOUND: Final[Mapping[str, Any]] = {
+    "boolean": bool,
+    "integer": int,
+    "number": int | float,
+    "integer or string": int | str,
+    "string": str,
+    "quantity": int
+    | Annotated[
+        str,
+        Meta(pattern=r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]?|[eE][+-]?[0-9]{1,3})\Z"),
+    ],
+    "date-time": Annotated[
+        str,
+        Meta(
+            pattern=r"^[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"
+            r"T([01][0-9]|2[0-3])(:[0-5][0-9]){2}Z\Z"
+        ),
+    ],
+}
+"""Of these every value is right, and most that are right are of these."""
+
 
 class Node:
     """A schema, as far as decoding goes."""
 
-    __slots__ = ("fields", "items", "type")
+    __slots__ = ("fields", "items", "sound", "type")
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.type = _type(schema)
         self.fields = {name: Node(field) for name, field in schema.get("properties", {}).items()}
         every = schema.get("additionalProperties") or schema.get("items")
         self.items = Node(every) if isinstance(every, dict) else None
+        self.sound = _sound(self)
+        """A type that msgspec converts nothing to in which there is a cause, and nearly everything else."""
 
 
 def decoding_causes(kind: str, value: Object) -> list[Cause]:
@@ -49,6 +75,7 @@ def decoding_causes(kind: str, value: Object) -> list[Cause]:
         cause
         for part in ("spec", "status")
         if (node := _root(kind).fields.get(part)) is not None and value.get(part) is not None
+        if not _is_sound(node, value[part])
         for cause in _causes(node, value[part], part)
     ]
 
@@ -58,10 +85,31 @@ def _root(kind: str) -> Node:
     return Node(schema_of(kind))
 
 
+def _is_sound(node: Node, value: Any) -> bool:
+    try:
+        msgspec.convert(value, node.sound)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    return True
+
+
 def _type(schema: Mapping[str, Any]) -> str:
     if schema.get("x-kubernetes-int-or-string"):
         return "quantity" if "pattern" in schema else "integer or string"
     return "date-time" if schema.get("format") == "date-time" else str(schema.get("type", ""))
+
+
+def _sound(node: Node) -> Any:
+    every = node.items.sound | None if node.items is not None else Any
+    if node.type == "object" and not node.fields:
+        return dict[str, every]  # type: ignore[valid-type]  # made at run time, for msgspec
+    if node.type == "object":
+        names = {f"field_{index}": name for index, name in enumerate(node.fields)}
+        fields = [(field, node.fields[name].sound | None, None) for field, name in names.items()]
+        return msgspec.defstruct("Sound", fields, rename=names, gc=False)
+    if node.type == "array":
+        return list[every]  # type: ignore[valid-type]  # as above
+    return SOUND.get(node.type, Any)
 
 
 def _causes(node: Node, value: Any, path: str) -> Iterator[Cause]:
