@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -206,3 +207,17 @@ def test_what_may_not_change() -> None:
     messages = [rule["message"] for rule in group["x-kubernetes-validations"]]
     immutable = {message.partition(" is ")[0] for message in messages if message.endswith("is immutable")}
     assert immutable == set(group["properties"]) - {"schedulingPolicy"}
+
+
+def test_every_definition_fits_into_the_annotation_of_a_plain_apply() -> None:
+    """kubectl keeps what was applied in an annotation, and all annotations together may have 256 KiB."""
+    for name, definition in definitions().items():
+        assert len(json.dumps(definition, separators=(",", ":"))) < 220 * 1024, name
+
+
+def test_names_that_kubectl_takes_are_one_kinds() -> None:
+    names = [definition["spec"]["names"] for definition in definitions().values()]
+    taken = [
+        each for entry in names for each in (entry["singular"], entry["plural"], *entry.get("shortNames", ()))
+    ]
+    assert len(taken) == len(set(taken))
