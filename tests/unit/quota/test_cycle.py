@@ -312,6 +312,24 @@ def test_nobody_is_left_for_who_comes_second() -> None:
     assert consequence(entries[1]) == ("parked", "PreemptionNoCandidates", "WaitingForQuota")
 
 
+def test_who_loses_its_victims_does_not_look_at_other_flavors_in_this_cycle() -> None:
+    """B stopped at the first flavor, where it could preempt; that it fits in the second is for the next cycle."""
+    quotas = {"default": {"cpu": (0, None, None)}, "second": {"cpu": (2, None, None)}}
+    b = cluster_queue("b", quotas, "all", reclaim="LowerPriority", borrow=True)
+    b.spec.flavor_fungibility.when_can_preempt = "MayStopSearch"
+    entries = run(
+        borrower("a", 2, reclaim="LowerPriority"),
+        b,
+        borrower("c"),
+        held(workload("only", "c", 2, priority=-1), 0),
+        workload("first", "a", 2),
+        workload("second", "b", 2),
+    )
+    assert outcomes(entries) == {"first": "Preempt", "second": "NoCandidates"}
+    assert entries[1].decision is not None
+    assert entries[1].decision.flavors == {"main": {"cpu": "default"}}
+
+
 def test_who_no_longer_fits_is_skipped_and_tried_again() -> None:
     entries = run(
         borrower("a", 1), borrower("b", 1), workload("one", "a", 1), workload("two", "b", 2, priority=9)

@@ -453,6 +453,18 @@ def test_pod_sets_of_one_name_of_a_group_get_the_same_flavor() -> None:
     assert assignment.usage == {("second", "cpu"): 6000}
 
 
+def test_all_pod_sets_of_a_group_have_its_problem() -> None:
+    world = snapshot(cluster_queue("q", flavors(first=4)))
+    assignment = assigned(world, of_pod_sets(pods("a", cpu=3, group="x"), pods("b", cpu=3, group="x")))
+    problem = (
+        "insufficient quota for cpu in flavor first, previously considered podsets requests (0) + "
+        "current podset request (6) > maximum capacity (4)"
+    )
+    assert assignment.message == "; ".join(
+        f"couldn't assign flavors to pod set {name}: {problem}" for name in "ab"
+    )
+
+
 def test_a_resource_without_quota_is_not_to_be_had() -> None:
     world = snapshot(cluster_queue("q", cpu(5)))
     assignment = assigned(world, of_pod_sets(pods("a", cpu=1), pods("b", cpu=1, disk=1), pods("c", cpu=1)))
