@@ -1,0 +1,216 @@
+"""Certificate authorities and what they sign. Pure: who trusts, signs and expires is a function of the time given.
+
+An authority is replaced at two thirds of its life: its successor is trusted first and signs only later, and the old
+one is trusted until it expires. Every replica comes to the same from the same authorities.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+__all__ = ["Authorities", "Authority", "Leaf", "is_due", "make_authority"]
+
+COMMON_NAME: Final = "reprieve webhooks"
+CLOCK_SKEW: Final = 300.0
+"""Certificates are valid this long before they are made, for API servers whose clock is behind ours."""
+RENEWAL: Final = 2 / 3
+"""The part of a life after which there is a successor."""
+PEM: Final = serialization.Encoding.PEM
+
+
+@dataclass(frozen=True)
+class Authority:
+    """A CA certificate, with its key unless it is only to be trusted."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey | None
+
+    @cached_property
+    def pem(self) -> bytes:
+        """The certificate."""
+        return self.certificate.public_bytes(PEM)
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """SHA-256 of the certificate."""
+        return self.certificate.fingerprint(hashes.SHA256())
+
+    @property
+    def made(self) -> float:
+        """Seconds since the epoch."""
+        return self.certificate.not_valid_before_utc.timestamp() + CLOCK_SKEW
+
+    @property
+    def expires(self) -> float:
+        """Seconds since the epoch."""
+        return self.certificate.not_valid_after_utc.timestamp()
+
+    def issue(self, hosts: Iterable[str], now: float, seconds: float) -> Leaf:
+        """A serving certificate for host names and IP addresses; it does not outlive the authority."""
+        if self.key is None:
+            raise ValueError("an authority without a key signs nothing")
+        key = ec.generate_private_key(ec.SECP256R1())
+        expires = min(now + seconds, self.expires)
+        certificate = (
+            _builder(self.certificate.subject, key.public_key(), now, expires)
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, COMMON_NAME)]))
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(
+                x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False
+            )
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False
+            )
+            .sign(self.key, hashes.SHA256())
+        )
+        pem = certificate.public_bytes(PEM) + _key_pem(key)
+        return Leaf(pem, self.fingerprint, now, expires)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A serving certificate. Times are seconds since the epoch."""
+
+    pem: bytes
+    """The certificate and its key."""
+    issuer: bytes
+    """The authority's fingerprint."""
+    made: float
+    expires: float
+
+
+def make_authority(now: float, seconds: float) -> Authority:
+    """A new authority, self-signed; each has a name of its own, so that none is taken for another."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    number = hashlib.sha256(_public_pem(key)).hexdigest()[:12]
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{COMMON_NAME} {number}")])
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        crl_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    certificate = (
+        _builder(name, key.public_key(), now, now + seconds)
+        .subject_name(name)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Authority(certificate, key)
+
+
+def is_due(made: float, expires: float, now: float) -> bool:
+    """Whether two thirds of a life are over."""
+    return now >= made + (expires - made) * RENEWAL
+
+
+@dataclass(frozen=True, slots=True)
+class Authorities:
+    """Those that are trusted, newest first."""
+
+    newest_first: tuple[Authority, ...] = ()
+
+    @classmethod
+    def of(cls, authorities: Iterable[Authority]) -> Authorities:
+        """These, once each; of two that are the same the one with a key."""
+        known: dict[bytes, Authority] = {}
+        for each in authorities:
+            if each.fingerprint not in known or known[each.fingerprint].key is None:
+                known[each.fingerprint] = each
+        ordered = sorted(known.values(), key=lambda each: (each.made, each.fingerprint), reverse=True)
+        return cls(tuple(ordered))
+
+    @classmethod
+    def parse(cls, certificates: bytes, keys: bytes) -> Authorities:
+        """From PEM; a key belongs to the certificate that has its public half. Raises ValueError."""
+        by_public = {_public_pem(key): key for key in _keys(keys)}
+        found = x509.load_pem_x509_certificates(certificates)
+        return cls.of(Authority(each, by_public.get(_public_pem(each))) for each in found)
+
+    def __bool__(self) -> bool:
+        return bool(self.newest_first)
+
+    @property
+    def bundle(self) -> bytes:
+        """PEM of the certificates, as API servers are given them."""
+        return b"".join(each.pem for each in self.newest_first)
+
+    @property
+    def keys(self) -> bytes:
+        """PEM of the keys."""
+        return b"".join(_key_pem(each.key) for each in self.newest_first if each.key is not None)
+
+    def with_others(self, others: Authorities) -> Authorities:
+        """These and others."""
+        return Authorities.of((*self.newest_first, *others.newest_first))
+
+    def alive(self, now: float) -> Authorities:
+        """Without those that have expired."""
+        return Authorities(tuple(each for each in self.newest_first if each.expires > now))
+
+    def with_successor(self, now: float, seconds: float) -> Authorities:
+        """With a new one, if there is none that may sign, or the newest one's time has come."""
+        newest = next((each for each in self.newest_first if each.key is not None), None)
+        if newest is not None and not is_due(newest.made, newest.expires, now):
+            return self
+        return self.with_others(Authorities((make_authority(now, seconds),)))
+
+
+def _builder(
+    issuer: x509.Name, public: ec.EllipticCurvePublicKey, now: float, expires: float
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .issuer_name(issuer)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(_moment(now - CLOCK_SKEW))
+        .not_valid_after(_moment(expires))
+    )
+
+
+def _moment(seconds: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(int(seconds), datetime.UTC)
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+
+
+def _public_pem(owner: ec.EllipticCurvePrivateKey | x509.Certificate) -> bytes:
+    return owner.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def _keys(pem: bytes) -> list[ec.EllipticCurvePrivateKey]:
+    """Each key of a file of several."""
+    end = b"-----END PRIVATE KEY-----"
+    keys = [
+        serialization.load_pem_private_key(part + end, None) for part in pem.split(end)[:-1] if part.strip()
+    ]
+    return [key for key in keys if isinstance(key, ec.EllipticCurvePrivateKey)]

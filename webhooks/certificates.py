@@ -1,0 +1,209 @@
+"""Where the serving certificate comes from, and who looks after it.
+
+A look costs little and is due every few seconds, by the wall clock: a process that was paused over a renewal notices
+at its next look. What goes wrong leaves what is shown as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+import structlog
+from cryptography import x509
+
+from cluster.client import ApiError
+from webhooks.authorities import Authorities, Authority, Leaf, is_due
+from webhooks.authority_secret import AuthoritySecret
+from webhooks.bundles import Bundles
+from webhooks.configuration import FilesConfiguration, ManagedConfiguration
+from webhooks.live_context import LiveContext
+from webhooks.metrics import CERTIFICATE_EXPIRES, CERTIFICATE_FAULTS, CERTIFICATE_RENEWALS
+
+__all__ = ["CertificateFiles", "ClientAuthority", "ManagedCertificates", "Source", "keep"]
+
+log = structlog.get_logger(__name__)
+
+CONFLICTS: Final = 4
+"""Attempts; other replicas write the same Secret."""
+PATIENT_LOOKS: Final = 3
+"""With the Secret gone and API servers trusting someone: so long has a replica that knows the keys to bring it back."""
+
+
+class Source(Protocol):
+    """Somebody who looks after something."""
+
+    async def look(self) -> None:
+        """See what is due, and do it. Raises ApiError, ValueError or OSError; the next look tries again."""
+
+
+async def keep(source: Source, seconds: float) -> None:
+    """Look every so often, for ever."""
+    while True:
+        try:
+            await source.look()
+        except (ApiError, ValueError, OSError, msgspec.DecodeError) as error:
+            CERTIFICATE_FAULTS.inc()
+            log.error("certificates could not be looked after", error=str(error))  # noqa: TRY400 - expected, no traceback
+        await asyncio.sleep(seconds)
+
+
+class CertificateFiles:
+    """A certificate that somebody else renews."""
+
+    def __init__(
+        self, files: FilesConfiguration, live: LiveContext, now: Callable[[], float] = time.time
+    ) -> None:
+        self._files, self._live, self._now = files, live, now
+        self._pem = b""
+        self._expires = 0.0
+
+    async def look(self) -> None:
+        """See `Source`."""
+        pem = await asyncio.to_thread(_read, self._files.cert_file, self._files.key_file)
+        if pem == self._pem:
+            return
+        self._live.use(pem)
+        self._pem = pem
+        self._expires = x509.load_pem_x509_certificate(pem).not_valid_after_utc.timestamp()
+        _shown(self._expires)
+
+    def fault(self) -> str | None:
+        """The readiness check."""
+        return _fault(self._expires, self._now())
+
+
+class ClientAuthority:
+    """The CA of the callers, read again when its file changes. A CA that is taken out goes with the process only."""
+
+    def __init__(self, file: str, live: LiveContext) -> None:
+        self._file, self._live = file, live
+        self._content: bytes | None = None
+
+    async def look(self) -> None:
+        """See `Source`."""
+        content = await asyncio.to_thread(_read, self._file)
+        if content != self._content:
+            self._live.trust(self._file)
+            self._content = content
+
+
+class ManagedCertificates:
+    """Certificates made here.
+
+    An authority signs once all webhook configurations have had it for a while; until then its predecessor does, if
+    there is one.
+    """
+
+    def __init__(
+        self,
+        configuration: ManagedConfiguration,
+        secret: AuthoritySecret,
+        bundles: Bundles,
+        live: LiveContext,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._configuration = configuration
+        self._secret, self._bundles, self._live, self._now = secret, bundles, live, now
+        self._authorities = Authorities()
+        self._published: dict[bytes, float] = {}
+        """By fingerprint: since when API servers have been told to trust it."""
+        self._leaf: Leaf | None = None
+        self._patience = PATIENT_LOOKS
+
+    async def look(self) -> None:
+        """See `Source`."""
+        try:
+            await self._share()
+            await self._publish()
+        finally:
+            self._renew()  # while the API server is away, too
+
+    def fault(self) -> str | None:
+        """The readiness check."""
+        return _fault(self._leaf.expires if self._leaf else 0.0, self._now())
+
+    async def _share(self) -> None:
+        """Agree with the other replicas on the authorities."""
+        for _ in range(CONFLICTS):
+            stored = await self._secret.read()
+            found = stored.authorities if stored else Authorities()
+            known = self._authorities.with_others(found).alive(self._now())
+            if not known and await self._others_may_know():
+                return
+            wanted = known.with_successor(self._now(), self._configuration.authority_seconds)
+            version = stored.resource_version if stored else None
+            same = wanted.bundle == found.bundle and wanted.keys == found.keys
+            if same or await self._secret.write(wanted, version):
+                self._adopt(wanted, made=wanted is not known)
+                return
+        raise ApiError(409, "Conflict", "the Secret of the authorities changes all the time")
+
+    async def _others_may_know(self) -> bool:
+        """Whether to wait a little for another replica to write the Secret again."""
+        self._patience -= 1
+        return self._patience >= 0 and any(await self._bundles.read())
+
+    def _adopt(self, authorities: Authorities, *, made: bool) -> None:
+        self._authorities = authorities
+        newest = authorities.newest_first[0]
+        CERTIFICATE_EXPIRES.labels("authority").set(newest.expires)
+        if made:
+            CERTIFICATE_RENEWALS.labels("authority").inc()
+            log.info("a new authority", expires=newest.expires)
+
+    async def _publish(self) -> None:
+        """Have API servers trust all of them."""
+        if not self._authorities:
+            return
+        before = await self._bundles.publish(self._authorities.bundle)
+        for each in self._authorities.newest_first:
+            had = all(each.pem in bundle for bundle in before)
+            self._published.setdefault(each.fingerprint, each.made if had else self._now())
+
+    def _renew(self) -> None:
+        now, signer, leaf = self._now(), self._signer(), self._leaf
+        if signer is None or signer.expires <= now:
+            return
+        if (
+            leaf is not None
+            and leaf.issuer == signer.fingerprint
+            and not is_due(leaf.made, leaf.expires, now)
+        ):
+            return
+        configuration = self._configuration
+        leaf = signer.issue(configuration.hosts, now, configuration.certificate_seconds)
+        self._live.use(leaf.pem)
+        self._leaf = leaf
+        _shown(leaf.expires)
+
+    def _signer(self) -> Authority | None:
+        """The newest that has been trusted for long enough, else the oldest that is trusted at all."""
+        settled = self._now() - self._configuration.overlap_seconds
+        usable = [
+            each
+            for each in self._authorities.newest_first
+            if each.key is not None and each.fingerprint in self._published
+        ]
+        old_enough = (each for each in usable if self._published[each.fingerprint] <= settled)
+        return next(old_enough, usable[-1] if usable else None)
+
+
+def _read(*paths: str) -> bytes:
+    return b"\n".join(Path(path).read_bytes() for path in paths)
+
+
+def _shown(expires: float) -> None:
+    CERTIFICATE_EXPIRES.labels("serving").set(expires)
+    CERTIFICATE_RENEWALS.labels("serving").inc()
+    log.info("a new serving certificate", expires=expires)
+
+
+def _fault(expires: float, now: float) -> str | None:
+    if not expires:
+        return "there is no serving certificate yet"
+    return None if now < expires else "the serving certificate has expired"

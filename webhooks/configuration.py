@@ -1,0 +1,110 @@
+"""The webhooks' part of the Configuration file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from api.validation import FieldError
+from serving.sections import Count, FilePath, GuardedListener, Port, Section
+from webhooks.settings import Settings
+
+__all__ = [
+    "CertificatesConfiguration",
+    "FilesConfiguration",
+    "ManagedConfiguration",
+    "WebhooksConfiguration",
+    "check_webhooks",
+    "settings_of",
+]
+
+Life = Annotated[float, Meta(ge=1, le=20 * 365 * 86400)]
+Poll = Annotated[float, Meta(gt=0, le=60)]
+Name = Annotated[str, Meta(min_length=1, max_length=253)]
+
+
+class ManagedConfiguration(Section, kw_only=True):
+    """Certificates that are made here, of an authority in a Secret that all replicas share.
+
+    hosts: names on the certificate; the API server calls <service>.<namespace>.svc.
+    authoritySeconds, certificateSeconds: lives; each is renewed at two thirds of it.
+    overlapSeconds: how long an authority is trusted before it signs.
+    validatingWebhookConfigurations, mutating...: whose caBundle is kept.
+    """
+
+    namespace: Name = "reprieve-system"
+    secret_name: Name = "reprieve-webhooks-ca"  # noqa: S105 - the name of a Secret, not its content
+    hosts: Annotated[list[Name], Meta(min_length=1)] = field(
+        default_factory=lambda: [
+            "reprieve-webhooks.reprieve-system.svc",
+            "reprieve-webhooks.reprieve-system.svc.cluster.local",
+        ]
+    )
+    authority_seconds: Life = 365 * 86400
+    certificate_seconds: Life = 7 * 86400
+    overlap_seconds: Life = 600
+    validating_webhook_configurations: list[Name] = field(default_factory=lambda: ["reprieve"])
+    mutating_webhook_configurations: list[Name] = field(default_factory=lambda: ["reprieve"])
+
+
+class FilesConfiguration(Section, kw_only=True):
+    """Certificates that somebody else renews, cert-manager say. PEM files, read again when they change."""
+
+    cert_file: FilePath
+    key_file: FilePath
+
+
+class CertificatesConfiguration(Section, kw_only=True):
+    """Where the serving certificate comes from: `files` if they are named, else it is made here."""
+
+    files: FilesConfiguration | None = None
+    managed: ManagedConfiguration = field(default_factory=ManagedConfiguration)
+    poll_seconds: Poll = 10
+    """Between two looks at files, Secret and clock."""
+
+
+class WebhooksConfiguration(GuardedListener, kw_only=True):
+    """The listener that API servers call.
+
+    maxDepth: of a review's JSON.
+    clientCAFile, clientNames: only API servers with a certificate of this CA, and (unless empty) of one of these
+    common names, are answered; they have one where --admission-control-config-file gives it to them.
+    gateOpeners: preemption gate to the users that may open it; for other gates RBAC alone decides.
+    systemNamespaces: whose PodGroups may have a system PriorityClass, besides kube-system's.
+    besideKueue: Kueue itself is installed; only what it lacks is checked.
+    """
+
+    port: Port = 9444
+    max_body_bytes: Count = 7 * 1024 * 1024
+    max_depth: Count = 100
+    certificates: CertificatesConfiguration = field(default_factory=CertificatesConfiguration)
+    client_ca_file: FilePath | None = field(name="clientCAFile", default=None)
+    client_names: list[Name] = field(default_factory=list)
+    gate_openers: dict[str, list[str]] = field(default_factory=dict)
+    system_namespaces: list[str] = field(default_factory=list)
+    beside_kueue: bool = False
+
+
+def settings_of(configuration: WebhooksConfiguration) -> Settings:
+    """What the rules need of it."""
+    return Settings(
+        gate_openers={gate: tuple(users) for gate, users in configuration.gate_openers.items()},
+        system_namespaces=tuple(configuration.system_namespaces),
+        beside_kueue=configuration.beside_kueue,
+    )
+
+
+def check_webhooks(configuration: WebhooksConfiguration) -> None:
+    """Raises FieldError for settings that do not go together."""
+    if configuration.client_names and configuration.client_ca_file is None:
+        raise FieldError("webhooks.clientNames", "mean nothing without webhooks.clientCAFile")
+    managed = configuration.certificates.managed
+    path = "webhooks.certificates.managed"
+    if managed.certificate_seconds > managed.authority_seconds:
+        raise FieldError(f"{path}.certificateSeconds", "is more than authoritySeconds")
+    # A successor comes when a third of the life is left, and has to sign before that is over.
+    if managed.overlap_seconds + 2 * configuration.certificates.poll_seconds > managed.authority_seconds / 3:
+        raise FieldError(
+            f"{path}.overlapSeconds", "is more than a third of authoritySeconds, less two pollSeconds"
+        )
