@@ -35,16 +35,14 @@ COUNTS: Final = frozenset(
 
 def same(left: Any, right: Any) -> bool:
     """Nothing and an empty list or map are the same, as are 1 and 1000m where quantities stand."""
-    return bool(_plain(left) == _plain(right))
+    return bool(left == right) or bool(_plain(left) == _plain(right))
 
 
 def _plain(value: Any) -> Any:
-    """One way of writing each value; the pair with a type's name keeps 1 and true apart."""
+    """One way of writing each value."""
     if isinstance(value, dict):
         return {key: plain for key, item in value.items() if (plain := _field(key, item)) is not None}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return ("bool", value) if isinstance(value, bool) else value
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _field(name: str, value: Any) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from api.requests import PODS
 from webhooks.rules.equality import same
 from webhooks.rules.fields import child, entries, integer, items
 from webhooks.rules.metadata import annotation_causes, label_causes
-from webhooks.rules.quotas import ZERO, quantity
+from webhooks.rules.quotas import is_negative
 from webhooks.rules.request import Object
 from webhooks.verdict import FORBIDDEN, INVALID, REQUIRED, Cause
 
@@ -26,7 +26,8 @@ def pod_set_causes(spec: Object, *, elastic: bool) -> Iterator[Cause]:
     for index, pod_set in enumerate(pod_sets):
         path = f"spec.podSets[{index}]"
         yield from _template_causes(child(pod_set, "template"), f"{path}.template")
-        yield from _topology_causes(child(pod_set, "topologyRequest"), f"{path}.topologyRequest")
+        if "topologyRequest" in pod_set:
+            yield from _topology_causes(child(pod_set, "topologyRequest"), f"{path}.topologyRequest")
     partial = sum(pod_set.get("minCount") is not None for pod_set in pod_sets)
     if partial > 1:
         yield Cause("spec.podSets", INVALID, f"{partial} pod sets have a minCount; one may")
@@ -50,27 +51,26 @@ def immutable_causes(spec: Object, before: Object) -> Iterator[Cause]:
 
 def _template_causes(template: Object, path: str) -> Iterator[Cause]:
     metadata, spec = child(template, "metadata"), child(template, "spec")
-    yield from label_causes(entries(metadata, "labels"), f"{path}.metadata.labels")
-    yield from annotation_causes(entries(metadata, "annotations"), f"{path}.metadata.annotations")
+    if metadata:
+        yield from label_causes(entries(metadata, "labels"), f"{path}.metadata.labels")
+        yield from annotation_causes(entries(metadata, "annotations"), f"{path}.metadata.annotations")
+    yield from _resource_causes(spec, f"{path}.spec")
     for field in ("initContainers", "containers"):
         for index, container in enumerate(items(spec, field)):
-            resources = child(container, "resources")
-            yield from _resource_causes(resources, f"{path}.spec.{field}[{index}].resources")
-    yield from _resource_causes(child(spec, "resources"), f"{path}.spec.resources")
+            yield from _resource_causes(container, f"{path}.spec.{field}[{index}]")
 
 
-def _resource_causes(resources: Object, path: str) -> Iterator[Cause]:
+def _resource_causes(owner: Object, path: str) -> Iterator[Cause]:
+    """Of what a container, or a pod as a whole, asks for."""
+    resources = child(owner, "resources")
     for field in ("requests", "limits"):
-        yield from _amount_causes(child(resources, field), f"{path}.{field}")
-
-
-def _amount_causes(amounts: Mapping[str, Any], path: str) -> Iterator[Cause]:
-    for resource, value in amounts.items():
-        amount = quantity(value)
-        if resource == PODS:
-            yield Cause(f"{path}[{resource}]", INVALID, "pods are counted, not asked for")
-        if amount is not None and ZERO.exceeds(amount):
-            yield Cause(f"{path}[{resource}]", INVALID, f"{value!r} is negative")
+        for resource, value in child(resources, field).items():
+            if resource == PODS:
+                yield Cause(
+                    f"{path}.resources.{field}[{resource}]", INVALID, "pods are counted, not asked for"
+                )
+            if is_negative(value):
+                yield Cause(f"{path}.resources.{field}[{resource}]", INVALID, f"{value!r} is negative")
 
 
 def _topology_causes(request: Object, path: str) -> Iterator[Cause]:

@@ -12,7 +12,7 @@ from webhooks.rules.metadata import label_key_causes
 from webhooks.rules.request import Object
 from webhooks.verdict import DUPLICATE, INVALID, Cause
 
-__all__ = ["Owner", "quantity", "resource_group_causes", "weight_causes"]
+__all__ = ["Owner", "is_negative", "quantity", "resource_group_causes", "weight_causes"]
 
 ZERO: Final = Quantity(0, 0)
 LEAST_WEIGHT: Final = Quantity(1, -9)
@@ -37,6 +37,14 @@ def quantity(value: Any) -> Quantity | None:
         except QuantityError:
             return None
     return None
+
+
+def is_negative(value: Any) -> bool:
+    """Whether it is a quantity below zero."""
+    if isinstance(value, str) and "-" not in value:
+        return False
+    amount = quantity(value)
+    return amount is not None and ZERO.exceeds(amount)
 
 
 def resource_group_causes(spec: Object, owner: Owner) -> Iterator[Cause]:
@@ -74,14 +82,16 @@ def _flavor_causes(flavor: Object, covered: Sequence[str], owner: Owner, path: s
 
 def _quota_causes(quota: Object, owner: Owner, path: str) -> Iterator[Cause]:
     for field in ("nominalQuota", "borrowingLimit", "lendingLimit"):
-        value, at = quota.get(field), f"{path}.{field}"
-        amount = quantity(value)
-        if amount is not None and ZERO.exceeds(amount):
-            yield Cause(at, INVALID, f"{value!r} is negative")
-        if value is not None and field != "nominalQuota" and not owner.has_parent:
-            yield Cause(at, INVALID, f"there is no {owner.parent} to lend to or borrow from")
-    lent, nominal = quantity(quota.get("lendingLimit")), quantity(quota.get("nominalQuota"))
-    if lent is not None and owner.lends_own and lent.exceeds(nominal or ZERO):
+        value = quota.get(field)
+        if value is None:
+            continue
+        if is_negative(value):
+            yield Cause(f"{path}.{field}", INVALID, f"{value!r} is negative")
+        if field != "nominalQuota" and not owner.has_parent:
+            message = f"there is no {owner.parent} to lend to or borrow from"
+            yield Cause(f"{path}.{field}", INVALID, message)
+    lent = quantity(quota.get("lendingLimit")) if owner.lends_own else None
+    if lent is not None and lent.exceeds(quantity(quota.get("nominalQuota")) or ZERO):
         message = (
             f"{quota['lendingLimit']!r} is more than nominalQuota, which is {quota.get('nominalQuota')!r}"
         )
@@ -94,7 +104,7 @@ def weight_causes(spec: Object) -> Iterator[Cause]:
     weight = quantity(value)
     if weight is None:
         return
-    if ZERO.exceeds(weight):
+    if is_negative(value):
         yield Cause("spec.fairSharing", INVALID, f"weight {value!r} is negative")
     elif weight.exceeds(ZERO) and not weight.exceeds(LEAST_WEIGHT):
         yield Cause("spec.fairSharing", INVALID, f"weight {value!r} is neither 0 nor above 1n")

@@ -34,7 +34,6 @@ DIFFERENT: list[tuple[Any, Any]] = [
     ({"storageClassName": ""}, {}),
     ({"terminationGracePeriodSeconds": 0}, {}),
     ({"automountServiceAccountToken": False}, {}),
-    ({"port": 1}, {"port": True}),
     ({"port": 80}, {"port": "80"}),
     ([1, 2], [2, 1]),
     ({"requests": {"cpu": "1e1.5"}}, {"requests": {"cpu": "1"}}),
