@@ -19,6 +19,7 @@ from extender.configuration import (
     check_planning,
 )
 from serving.sections import FilePath, OpsConfiguration, Section
+from webhooks.configuration import WebhooksConfiguration, check_webhooks
 
 __all__ = ["Configuration", "ConfigurationError", "dump", "load", "parse"]
 
@@ -27,12 +28,13 @@ FEATURE_GATES: Final = {"WorkloadAwarePreemption": True}
 
 
 class Configuration(Section):
-    """The whole file. A null `kubeconfig` is the Pod's own service account."""
+    """The whole file. A null `kubeconfig` is the Pod's own service account; a null service is not run."""
 
     api_version: Literal["reprieve.dev/v1alpha1"] = API_VERSION
     kind: Literal["Configuration"] = "Configuration"
     kubeconfig: FilePath | None = None
-    extender: ExtenderConfiguration = field(default_factory=ExtenderConfiguration)
+    extender: ExtenderConfiguration | None = field(default_factory=ExtenderConfiguration)
+    webhooks: WebhooksConfiguration | None = None
     ops: OpsConfiguration = field(default_factory=OpsConfiguration)
     planning: PlanningConfiguration = field(default_factory=PlanningConfiguration)
     feature_gates: dict[str, bool] = field(default_factory=FEATURE_GATES.copy)
@@ -67,7 +69,7 @@ def parse(text: str) -> Configuration:
         _check_type(document)
         configuration: Configuration = convert(document, Configuration)
         _check_gates(configuration.feature_gates)
-        check_extender(configuration.extender)
+        _check_services(configuration)
         check_planning(configuration.planning)
     except FieldError as error:
         raise ConfigurationError(str(error)) from None
@@ -84,6 +86,15 @@ def _check_type(document: Json) -> None:
     for name in ("apiVersion", "kind"):
         if isinstance(document, dict) and name not in document:
             raise FieldError(name, "is missing")
+
+
+def _check_services(configuration: Configuration) -> None:
+    if configuration.extender is None and configuration.webhooks is None:
+        raise FieldError("extender", "is null, and so is webhooks: there is nothing to serve")
+    if configuration.extender is not None:
+        check_extender(configuration.extender)
+    if configuration.webhooks is not None:
+        check_webhooks(configuration.webhooks)
 
 
 def _check_gates(gates: dict[str, bool]) -> None:

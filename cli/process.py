@@ -13,10 +13,11 @@ import structlog
 
 from cli.configuration import Configuration
 from cluster.client import ApiClient
-from cluster.mirror import Mirror
+from cluster.mirror import ALL, Mirror
 from extender.service import Service
 from serving.listeners import serving
 from serving.ops import Check, ops_app
+from webhooks.service import MIRRORED, WebhookService
 
 __all__ = ["run"]
 
@@ -44,11 +45,13 @@ async def run(configuration: Configuration) -> None:
         loop.add_signal_handler(signum, stop.set)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig))
-        mirror = Mirror(client)
-        executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
-        parts: list[Part] = [
-            Service(configuration.extender, configuration.planning, client, mirror, executor)
-        ]
+        mirror = Mirror(client, resources=ALL if configuration.extender else MIRRORED)
+        parts: list[Part] = []
+        if configuration.extender is not None:
+            executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
+            parts.append(Service(configuration.extender, configuration.planning, client, mirror, executor))
+        if configuration.webhooks is not None:
+            parts.append(WebhookService(configuration.webhooks, client, mirror))
         checks = {name: check for part in parts for name, check in part.checks().items()}
         await stack.enter_async_context(serving(ops_app(checks), configuration.ops))
         for part in parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Generic, TypeVar
 
@@ -16,7 +16,7 @@ from cluster.pods import Change
 from cluster.reflector import Handler, HasMetadata, Key, Reflector, Resource, Timing
 from cluster.tables import Tables
 
-__all__ = ["BUDGETS", "GROUPS", "NODES", "PODS", "PRIORITY_CLASSES", "Mirror", "PodHook"]
+__all__ = ["ALL", "BUDGETS", "GROUPS", "NODES", "PODS", "PRIORITY_CLASSES", "Mirror", "PodHook"]
 
 NODES: Final = Resource("nodes", "/api/v1/nodes", Node)
 PODS: Final = Resource("pods", "/api/v1/pods", Pod, "status.phase!=Succeeded,status.phase!=Failed")
@@ -26,6 +26,8 @@ PRIORITY_CLASSES: Final = Resource(
     "priorityclasses", "/apis/scheduling.k8s.io/v1/priorityclasses", PriorityClass
 )
 GROUPS: Final = Resource("podgroups", "/apis/reprieve.dev/v1alpha1/podgroups", PodGroup)
+
+ALL: Final = (NODES, PODS, BUDGETS, PRIORITY_CLASSES, GROUPS)
 
 PodHook = Callable[[str, Pod | None], None]
 """Called with a pod's UID and its newest state; None when it is gone, or has ended."""
@@ -37,7 +39,14 @@ R = TypeVar("R", bound=HasMetadata)
 class Mirror:
     """Follows an API server from `run` on. Everything happens on the event loop."""
 
-    def __init__(self, client: ApiClient, *, timing: Timing | None = None) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        *,
+        resources: Collection[Resource[Any]] = ALL,
+        timing: Timing | None = None,
+    ) -> None:
+        """Only these `resources` are followed; the tables of others stay empty."""
         self._client = client
         self._timing = timing
         self._reflectors: list[Reflector[Any]] = []
@@ -90,6 +99,8 @@ class Mirror:
                 self._changed,
             ),
         )
+        followed = {each.kind for each in resources}
+        self._reflectors = [each for each in self._reflectors if each.kind in followed]
 
     def follow(self, resource: Resource[R], handler: Handler[R]) -> None:
         """Mirror another resource as well; before `run`."""

@@ -6,14 +6,26 @@ import pytest
 
 from cli.configuration import Configuration, ConfigurationError, dump, load, parse
 from extender.configuration import TLSConfiguration
+from webhooks.configuration import settings_of
 
 HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
 LOOPBACK = HEAD + "extender: {plainHTTP: true, bindAddress: 127.0.0.1}\n"
 TLS = HEAD + "extender: {tls: {certFile: a.pem, keyFile: b.pem, clientCAFile: c.pem}}\n"
+WEBHOOKS = HEAD + "extender: null\nwebhooks: {gateOpeners: {example.com/gate: [jane]}}\n"
+
+
+def test_the_webhooks_alone() -> None:
+    configuration = parse(WEBHOOKS)
+    assert configuration.extender is None
+    assert configuration.webhooks is not None
+    assert configuration.webhooks.port == 9444
+    assert settings_of(configuration.webhooks).gate_openers == {"example.com/gate": ("jane",)}
+    assert "authoritySeconds: 31536000" in dump(configuration)
 
 
 def test_defaults() -> None:
     configuration = parse(TLS)
+    assert configuration.extender is not None
     assert configuration.extender.tls == TLSConfiguration(
         cert_file="a.pem", key_file="b.pem", client_ca_file="c.pem"
     )
@@ -23,7 +35,9 @@ def test_defaults() -> None:
     assert configuration.feature_gates == {"WorkloadAwarePreemption": True}
 
 
-@pytest.mark.parametrize("text", [TLS, LOOPBACK, LOOPBACK + "featureGates: {WorkloadAwarePreemption: true}"])
+@pytest.mark.parametrize(
+    "text", [TLS, LOOPBACK, LOOPBACK + "featureGates: {WorkloadAwarePreemption: true}", WEBHOOKS]
+)
 def test_what_is_printed_is_the_same_configuration(text: str) -> None:
     configuration = parse(text)
     assert parse(dump(configuration)) == configuration
@@ -40,7 +54,9 @@ def test_every_default_is_printed() -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.53", "::1", "localhost"])
 def test_plain_http_on_loopback(address: str) -> None:
-    assert parse(f"{HEAD}extender: {{plainHTTP: true, bindAddress: '{address}'}}").extender.plain_http
+    extender = parse(f"{HEAD}extender: {{plainHTTP: true, bindAddress: '{address}'}}").extender
+    assert extender is not None
+    assert extender.plain_http
 
 
 @pytest.mark.parametrize(
@@ -75,6 +91,24 @@ def test_plain_http_on_loopback(address: str) -> None:
             LOOPBACK + "featureGates: {WorkloadAwarePreemption: false}",
             "featureGates.WorkloadAwarePreemption: is locked to true",
         ),
+        (HEAD + "extender: null", "extender: is null, and so is webhooks: there is nothing to serve"),
+        (LOOPBACK + "webhooks: {clientNames: [a]}", "webhooks.clientNames: mean nothing without"),
+        (
+            LOOPBACK + "webhooks: {certificates: {pollSeconds: 61}}",
+            "webhooks.certificates.pollSeconds: expected",
+        ),
+        (
+            LOOPBACK + "webhooks: {certificates: {managed: {overlapSeconds: 20000000}}}",
+            "webhooks.certificates.managed.overlapSeconds: is more than a third",
+        ),
+        (
+            LOOPBACK + "webhooks: {certificates: {managed: {authoritySeconds: 86400}}}",
+            "webhooks.certificates.managed.certificateSeconds: is more than authoritySeconds",
+        ),
+        (
+            LOOPBACK + "webhooks: {certificates: {managed: {hosts: []}}}",
+            "webhooks.certificates.managed.hosts: expected",
+        ),
         (LOOPBACK + "planning: {searchBudget: 0}", "planning.searchBudget: expected an integer >= 1"),
         (LOOPBACK + "planning: {planDeadlineSeconds: .nan}", "planning.planDeadlineSeconds: expected"),
         (LOOPBACK + "planning: {backoffMaxSeconds: 0.5}", "planning.backoffMaxSeconds: is less than"),
@@ -98,4 +132,6 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=f"^{path}: extender.tls: is missing"):
         load(path)
     path.write_text("\ufeff" + TLS, "utf-8")
-    assert load(path).extender.tls is not None
+    extender = load(path).extender
+    assert extender is not None
+    assert extender.tls is not None

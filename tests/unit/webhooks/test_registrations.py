@@ -1,0 +1,47 @@
+"""What API servers are told to ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from webhooks.registrations import REGISTRATIONS, Json, configurations, render
+from webhooks.rules import KINDS
+
+MANIFEST = Path(__file__).parents[3] / "manifests" / "base" / "webhooks.yaml"
+WEBHOOKS = [webhook for configuration in configurations() for webhook in configuration["webhooks"]]
+
+
+def test_the_manifest_is_what_is_generated() -> None:
+    assert MANIFEST.read_text() == render(), (
+        "run python -m webhooks.registrations manifests/base/webhooks.yaml"
+    )
+
+
+def test_every_kind_with_rules_is_asked_about() -> None:
+    assert {each.kind for each in REGISTRATIONS} == KINDS.keys()
+    assert {each.kind for each in REGISTRATIONS if each.mutating} == {
+        kind for kind, rules in KINDS.items() if rules.default
+    }
+
+
+@pytest.mark.parametrize("webhook", WEBHOOKS, ids=lambda webhook: webhook["name"])
+def test_each_webhook(webhook: Json) -> None:
+    assert webhook["sideEffects"] == "None"
+    assert webhook["matchPolicy"] == "Equivalent"
+    assert webhook["admissionReviewVersions"] == ["v1"]
+    assert 2 <= webhook["timeoutSeconds"] <= 5
+    (rule,) = webhook["rules"]
+    ours = rule["apiGroups"][0] in ("reprieve.dev", "kueue.x-k8s.io")
+    assert webhook["failurePolicy"] == ("Fail" if ours else "Ignore")
+    assert "caBundle" not in webhook["clientConfig"]
+    if rule["scope"] == "Namespaced":
+        (excluded,) = webhook["namespaceSelector"]["matchExpressions"]
+        assert excluded["operator"] == "NotIn"
+        assert set(excluded["values"]) == {"kube-system", "reprieve-system"}
+
+
+def test_names_are_unique() -> None:
+    names = [webhook["name"] for webhook in WEBHOOKS]
+    assert len(set(names)) == len(names)

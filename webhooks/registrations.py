@@ -1,0 +1,175 @@
+"""What API servers ask us about: one table, from which the webhook configurations and the server's paths are made.
+
+`python -m webhooks.registrations manifests/base/webhooks.yaml` writes the configurations.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from api.groups import POD_GROUP_LABEL
+
+__all__ = ["NAMESPACE", "REGISTRATIONS", "SERVICE", "Registration", "Rule", "configurations"]
+
+NAMESPACE: Final = "reprieve-system"
+SERVICE: Final = "reprieve-webhooks"
+CONFIGURATION: Final = "reprieve"
+"""The name of both webhook configurations."""
+EXCLUDED_NAMESPACES: Final = ("kube-system", NAMESPACE)
+"""Nothing in there may have to wait for us: we need it ourselves."""
+KUEUE: Final = ("kueue.x-k8s.io", "v1beta2")
+OURS: Final = ("reprieve.dev", "v1alpha1")
+
+Json = dict[str, Any]
+
+CHECKED_STATUS: Final = (
+    "admission",
+    "admissionChecks",
+    "clusterName",
+    "conditions",
+    "nominatedClusterNames",
+    "preemptionGates",
+    "reclaimablePods",
+)
+"""Of Workloads: what rules look at. They write other fields of their status all the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A webhook's rule: for the object itself (no subresource), or for its status."""
+
+    operations: tuple[str, ...] = ("CREATE", "UPDATE")
+    subresource: str = ""
+    condition: tuple[str, str] | None = None
+    """(name, CEL): only these requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A kind, and when we are asked about it."""
+
+    kind: str
+    plural: str
+    group: str
+    version: str
+    namespaced: bool
+    validating: tuple[Rule, ...] = (Rule(),)
+    mutating: tuple[Rule, ...] = ()
+    required: bool = True
+    """Without an answer there is no write (failurePolicy Fail)."""
+    selector: Json | None = None
+    """objectSelector: only these objects."""
+
+
+def _changes(fields: tuple[str, ...]) -> str:
+    return " || ".join(f"object.?status.?{field} != oldObject.?status.?{field}" for field in fields)
+
+
+REGISTRATIONS: Final = (
+    Registration("ClusterQueue", "clusterqueues", *KUEUE, namespaced=False),
+    Registration("Cohort", "cohorts", *KUEUE, namespaced=False),
+    Registration("ResourceFlavor", "resourceflavors", *KUEUE, namespaced=False),
+    Registration(
+        "Workload",
+        "workloads",
+        *KUEUE,
+        namespaced=True,
+        validating=(
+            Rule(),
+            Rule(("UPDATE",), "status", ("checked-fields-change", _changes(CHECKED_STATUS))),
+        ),
+        mutating=(Rule(("UPDATE",), "status", ("gates-change", _changes(("preemptionGates",)))),),
+    ),
+    Registration("PodGroup", "podgroups", *OURS, namespaced=True, mutating=(Rule(),)),
+    Registration(
+        "Pod",
+        "pods",
+        "",
+        "v1",
+        namespaced=True,
+        validating=(Rule(("CREATE",)),),
+        required=False,
+        selector={"matchExpressions": [{"key": POD_GROUP_LABEL, "operator": "Exists"}]},
+    ),
+)
+
+
+def configurations() -> list[Json]:
+    """ValidatingWebhookConfiguration and MutatingWebhookConfiguration, without a caBundle."""
+    return [
+        _configuration("MutatingWebhookConfiguration", "mutate", lambda each: each.mutating),
+        _configuration("ValidatingWebhookConfiguration", "validate", lambda each: each.validating),
+    ]
+
+
+def _configuration(kind: str, purpose: str, rules: Callable[[Registration], tuple[Rule, ...]]) -> Json:
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": CONFIGURATION},
+        "webhooks": [_webhook(purpose, each, rule) for each in REGISTRATIONS for rule in rules(each)],
+    }
+
+
+def _webhook(purpose: str, registration: Registration, rule: Rule) -> Json:
+    name = ".".join(filter(None, (rule.subresource, registration.plural, purpose, OURS[0])))
+    webhook: Json = {
+        "name": name,
+        "clientConfig": {
+            "service": {
+                "name": SERVICE,
+                "namespace": NAMESPACE,
+                "path": f"/{purpose}/{registration.kind.lower()}",
+                "port": 443,
+            }
+        },
+        "rules": [
+            {
+                "apiGroups": [registration.group],
+                "apiVersions": [registration.version],
+                "resources": ["/".join(filter(None, (registration.plural, rule.subresource)))],
+                "operations": list(rule.operations),
+                "scope": "Namespaced" if registration.namespaced else "Cluster",
+            }
+        ],
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "matchPolicy": "Equivalent",
+        "timeoutSeconds": 5 if registration.required else 2,
+        "failurePolicy": "Fail" if registration.required else "Ignore",
+    }
+    if registration.namespaced:
+        excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
+        webhook["namespaceSelector"] = {
+            "matchExpressions": [{**excluded, "values": list(EXCLUDED_NAMESPACES)}]
+        }
+    if registration.selector is not None:
+        webhook["objectSelector"] = registration.selector
+    if rule.condition is not None:
+        condition, expression = rule.condition
+        webhook["matchConditions"] = [{"name": condition, "expression": expression}]
+    return webhook
+
+
+class _Dumper(yaml.SafeDumper):
+    """Without anchors."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Every occurrence is written out."""
+        return True
+
+
+def render() -> str:
+    """The configurations as YAML documents."""
+    head = "# Made by python -m webhooks.registrations; do not edit.\n"
+    return head + yaml.dump_all(configurations(), Dumper=_Dumper, sort_keys=False, width=110)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(render(), "utf-8")
