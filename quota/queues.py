@@ -11,7 +11,7 @@ from api.core import Container, PodSpec
 from api.workloads import FINISHED, QUOTA_RESERVED, REQUEUED, Workload
 from quota.amounts import QuotaError
 from quota.snapshot import Queue, Snapshot
-from quota.workloads import effective_priority, key_of, queue_timestamp, subject_of, time_us
+from quota.workloads import effective_priority, key_of, queue_timestamp, requeue_at
 
 __all__ = [
     "ADMISSION_GATED_BY",
@@ -82,14 +82,10 @@ def precedence(workload: Workload) -> Precedence:
 
 def backs_off(workload: Workload, now: int) -> bool:
     """Whether it must wait before it is tried again: until requeueAt, or while Requeued is False."""
-    status = workload.status
-    if any(each.type == REQUEUED and each.status == "False" for each in status.conditions or ()):
+    if any(each.type == REQUEUED and each.status == "False" for each in workload.status.conditions or ()):
         return True
-    if status.requeue_state is None or status.requeue_state.requeue_at is None:
-        return False
-    return now < time_us(
-        status.requeue_state.requeue_at, "status.requeueState.requeueAt", subject_of(workload)
-    )
+    until = requeue_at(workload)
+    return until is not None and now < until
 
 
 def requeue(strategy: str, reason: RequeueReason, *, pending_flavors: bool, backing_off: bool) -> Requeue:

@@ -18,7 +18,7 @@ from quota.amounts import QuotaError
 from quota.holdings import Holdings, holder_of
 from quota.snapshot import Group, Holder, Queue, Snapshot
 from quota.tree import Layout, Member, lay_out, read_cluster_queue, read_cohort
-from quota.workloads import key_of
+from quota.workloads import key_of, queue_timestamp, requeue_at
 
 __all__ = ["QuotaState", "Thing"]
 
@@ -119,6 +119,9 @@ class QuotaState:
     # ---- workloads
 
     def _apply_workload(self, workload: Workload) -> None:
+        # Times that are none are refused here, of whoever waits, too, so that no cycle stumbles over one of many.
+        queue_timestamp(workload)
+        requeue_at(workload)
         holder, key = holder_of(workload), key_of(workload)
         before = self._holders.get(key)
         self._drop(key)

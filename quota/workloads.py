@@ -33,6 +33,7 @@ __all__ = [
     "key_of",
     "pod_set_requests",
     "queue_timestamp",
+    "requeue_at",
     "reserved_at",
     "subject_of",
     "time_us",
@@ -120,6 +121,14 @@ def queue_timestamp(workload: Workload) -> int:
     if created is None:
         return ZERO_TIME
     return time_us(created, "metadata.creationTimestamp", subject_of(workload))
+
+
+def requeue_at(workload: Workload) -> int | None:
+    """Until when it waits before it is tried again. Raises QuotaError."""
+    state = workload.status.requeue_state
+    if state is None or state.requeue_at is None:
+        return None
+    return time_us(state.requeue_at, "status.requeueState.requeueAt", subject_of(workload))
 
 
 def has_closed_preemption_gate(workload: Workload) -> bool:

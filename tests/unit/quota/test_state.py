@@ -7,6 +7,7 @@ import pytest
 
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, WithinClusterQueueConfig
 from api.meta import LabelSelector, LabelSelectorRequirement
+from api.workloads import RequeueState
 from quota.amounts import QuotaError
 from quota.snapshot import Snapshot
 from quota.state import QuotaState
@@ -210,3 +211,16 @@ def test_the_way_from_a_workload_to_its_queue() -> None:
     ):
         with pytest.raises(QuotaError, match=problem):
             snapshot.queue_of(workload("w", queue, 1))
+
+
+def test_times_that_are_none_are_refused_of_whoever_waits() -> None:
+    """Or a cycle would stumble over the one of them, and nobody would get anything."""
+    pending = workload("w", "q", 1)
+    metadata = msgspec.structs.replace(pending.metadata, creation_timestamp="yesterday")
+    status = msgspec.structs.replace(pending.status, requeue_state=RequeueState(requeue_at="tomorrow"))
+    for broken, field in (
+        (msgspec.structs.replace(pending, metadata=metadata), r"metadata\.creationTimestamp"),
+        (msgspec.structs.replace(pending, status=status), r"status\.requeueState\.requeueAt"),
+    ):
+        with pytest.raises(QuotaError, match=f"^Workload ns/w: {field}: "):
+            state(QUEUE, broken)
