@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from native.reference.quotas import ANY, IN_CLUSTER_QUEUE, LOWER_OR_NEWER, LOWER_PRIORITY, TIME_BASED, Ask
 
-__all__ = ["Holder", "Key", "asked", "contested", "expired", "may_go", "order_in_own_queue", "reason_in_own_queue"]
+__all__ = [
+    "Holder",
+    "Key",
+    "asked",
+    "contested",
+    "expired",
+    "may_go",
+    "order_in_own_queue",
+    "reason_in_own_queue",
+]
 
 Key = tuple[bool, int, int, int]
 """What holders of one ClusterQueue are ordered by."""
