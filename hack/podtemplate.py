@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from api.crds.fixed import QUANTITY
 from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane, Options
 
@@ -28,17 +29,9 @@ FILE: Final = Path(__file__).parent.parent / "api" / "crds" / "podtemplate.json"
 OPENAPI: Final = "/openapi/v3/api/v1"
 TEMPLATE: Final = "io.k8s.api.core.v1.PodTemplateSpec"
 METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+QUANTITY_TYPE: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 
-QUANTITY_PATTERN: Final = (
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
-    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-)
-TWO_TYPES: Final[Json] = {
-    "anyOf": [{"type": "integer"}, {"type": "string"}],
-    "x-kubernetes-int-or-string": True,
-}
 TEMPLATE_METADATA: Final = ("annotations", "finalizers", "labels", "name", "namespace")
 KEPT: Final = (
     "description",
@@ -66,10 +59,10 @@ class _Structural:
 
     def named(self, name: str) -> Json:
         """The schema of a type."""
-        if name == QUANTITY:
-            return {**TWO_TYPES, "pattern": QUANTITY_PATTERN}
+        if name == QUANTITY_TYPE:
+            return dict(QUANTITY)
         if name == INT_OR_STRING:
-            return dict(TWO_TYPES)
+            return {key: part for key, part in QUANTITY.items() if key != "pattern"}
         schema = self.of(self._schemas[name])
         if name == METADATA:
             schema["properties"] = {part: schema["properties"][part] for part in TEMPLATE_METADATA}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import sys
+from functools import cache
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec.inspect as mi
@@ -160,10 +162,9 @@ def _field_sentences(struct: type[Struct]) -> dict[str, str]:
 
 
 def _own_sentences(struct: type[Struct]) -> dict[str, str]:
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
-    assert isinstance(definition, ast.ClassDef)  # noqa: S101 - the source of a class is a class
+    body = _classes(struct.__module__)[struct.__name__].body
     sentences: dict[str, str] = {}
-    for field, follower in zip(definition.body, definition.body[1:], strict=False):
+    for field, follower in pairwise(body):
         match field, follower:
             case (
                 ast.AnnAssign(target=ast.Name(id=name)),
@@ -173,6 +174,13 @@ def _own_sentences(struct: type[Struct]) -> dict[str, str]:
             case _:
                 continue
     return sentences
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """The classes of a module as its source has them."""
+    source = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node for node in source.body if isinstance(node, ast.ClassDef)}
 
 
 def _sentence(text: str) -> str:

@@ -297,6 +297,29 @@ def test_kep_5710_what_was_decided_by_cannot_change(
     assert faults(api_plane.client, more, old=old) == []
 
 
+def cluster(**source: object) -> Json:
+    spec = {"clusterSource": source}
+    return {"apiVersion": KUEUE, "kind": "MultiKueueCluster", "metadata": {"name": "crds"}, "spec": spec}
+
+
+def test_a_cluster_is_reached_in_one_way(api_plane: ControlPlane) -> None:
+    secret, profile = {"kubeConfig": {"location": "secret"}}, {"clusterProfileRef": {"name": "profile"}}
+    refused = [("spec.clusterSource", "FieldValueInvalid")]
+    for good, bad in ((secret, {}), (profile, {**secret, **profile})):
+        assert faults(api_plane.client, cluster(**good)) == []
+        assert faults(api_plane.client, cluster(**good), old=cluster(**profile)) == []
+        assert faults(api_plane.client, cluster(**bad)) == refused
+        assert faults(api_plane.client, cluster(**bad), old=cluster(**good)) == refused
+
+
+def test_the_clusters_of_a_configuration_are_a_set(api_plane: ControlPlane) -> None:
+    body = {"apiVersion": KUEUE, "kind": "MultiKueueConfig", "metadata": {"name": "crds"}}
+    twice = {**body, "spec": {"clusters": ["one", "two", "one"]}}
+    assert faults(api_plane.client, twice) == [("spec.clusters[2]", "FieldValueDuplicate")]
+    none = faults(api_plane.client, {**body, "spec": {"clusters": []}})
+    assert ("spec.clusters", "FieldValueInvalid") in none
+
+
 def test_defaults_are_put_in(api_plane: ControlPlane) -> None:
     body = cluster_queue()
     del body["spec"]["preemption"]
