@@ -272,6 +272,23 @@ def test_victims_that_are_claimed_are_replaced_by_others(options: Options) -> No
 
 
 @pytest.mark.parametrize("options", [Options(), FAIR], ids=["classical", "fair"])
+def test_what_was_claimed_stays_claimed(options: Options) -> None:
+    """All three would take the two that came last."""
+    entries = run(
+        *lenders(),
+        borrower("d", 2, reclaim="LowerPriority"),
+        *(held(workload(f"v{number}", "c", 1, priority=-1), number) for number in range(6)),
+        *(workload(f"w{number}", name, 2, created=number) for number, name in enumerate("abd")),
+        options=options,
+    )
+    assert summary(entries) == [
+        ("w0", "Preempt", ("v4", "v5")),
+        ("w1", "Preempt", ("v2", "v3")),
+        ("w2", "Preempt", ("v0", "v1")),
+    ]
+
+
+@pytest.mark.parametrize("options", [Options(), FAIR], ids=["classical", "fair"])
 def test_who_fits_once_the_victims_of_another_are_gone_waits(options: Options) -> None:
     entries = run(
         *lenders(),

@@ -151,14 +151,15 @@ def test_pods_beyond_the_nominal_quota_do_not_keep_it_from_taking_back_the_rest(
         return {"default": {"cpu": (cpus, None, None), "pods": ("2", None, None)}}
 
     things: list[Object] = [
-        cluster_queue("q", quotas("6"), "all", reclaim="Any", borrow=True),
+        cluster_queue("q", quotas("6"), "all", within="LowerPriority", reclaim="Any", borrow=True),
         cluster_queue("r", quotas("0"), "all"),
-        *(with_pod(holder(name, "q", 1)) for name in "abc"),
-        with_pod(holder("theirs", "r", 3, priority=9)),
+        *(with_pod(holder(name, "q", 1, priority=9)) for name in "abc"),
+        with_pod(holder("low", "q", 1)),
+        with_pod(holder("theirs", "r", 2, priority=9)),
     ]
     decision = decided(workload("w", "q", 3, priority=5), *things)
     assert decision.assignment.contested == {("default", "cpu"), ("default", "pods")}
-    assert targets(decision) == {"ns/theirs": "InCohortReclamation"}
+    assert targets(decision) == {"ns/theirs": "InCohortReclamation", "ns/low": "InClusterQueue"}
 
 
 def with_pod(holder: Workload) -> Workload:
