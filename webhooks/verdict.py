@@ -14,6 +14,7 @@ __all__ = [
     "NOT_SUPPORTED",
     "REQUIRED",
     "TOO_LONG",
+    "TOO_MANY",
     "TYPE_INVALID",
     "Cause",
     "Verdict",
@@ -26,6 +27,7 @@ NOT_SUPPORTED: Final = "FieldValueNotSupported"
 NOT_FOUND: Final = "FieldValueNotFound"
 FORBIDDEN: Final = "FieldValueForbidden"
 TOO_LONG: Final = "FieldValueTooLong"
+TOO_MANY: Final = "FieldValueTooMany"
 TYPE_INVALID: Final = "FieldValueTypeInvalid"
 """meta/v1 CauseType, as far as rules use it."""
 

@@ -1,0 +1,259 @@
+"""What expressions are about: values of JSON together with their schemas, and what can be asked of them.
+
+Booleans, integers and strings are Python's; null is None. Everything else has a class of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+from webhooks.rules.times import instant
+
+__all__ = [
+    "ABSENT",
+    "CelError",
+    "Duration",
+    "ListValue",
+    "ObjectValue",
+    "OptionalValue",
+    "Schema",
+    "Time",
+    "Value",
+    "contains",
+    "equal",
+    "items_of",
+    "precedes",
+    "same_type",
+    "size",
+    "typed",
+]
+
+
+class CelError(Exception):
+    """The expression has no value for this object."""
+
+
+class Schema(Protocol):
+    """What of a schema decides how a value reads."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """JSON types."""
+
+    @property
+    def format(self) -> str:
+        """Of a string."""
+
+    @property
+    def nullable(self) -> bool:
+        """Whether null is a value."""
+
+    @property
+    def items(self) -> Schema | None:
+        """Of a list."""
+
+    @property
+    def list_type(self) -> str:
+        """map, set, atomic or empty."""
+
+    @property
+    def map_keys(self) -> tuple[str, ...]:
+        """Of a list of type map."""
+
+    def child(self, name: str) -> Schema | None:
+        """Of a property, or of a map's value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectValue:
+    """An object or a map."""
+
+    fields: Mapping[str, Any]
+    schema: Schema
+
+    def has(self, name: str) -> bool:
+        """Whether the field is there."""
+        return name in self.fields
+
+    def get(self, name: str) -> Value:
+        """The field. Raises CelError."""
+        if name not in self.fields:
+            raise CelError(f"no such key: {name}")
+        return typed(self.fields[name], self.schema.child(name))
+
+
+@dataclass(frozen=True, slots=True)
+class ListValue:
+    """A list; of type set or map, the order does not count."""
+
+    elements: Sequence[Any]
+    schema: Schema
+
+    def __iter__(self) -> Iterator[Value]:
+        return (typed(element, self.schema.items) for element in self.elements)
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def key(self, element: Value) -> tuple[Any, ...]:
+        """What says which entry of a map list it is. Raises CelError."""
+        if not isinstance(element, ObjectValue):
+            raise CelError("an entry of a map list is no object")
+        key = tuple(element.fields.get(name) for name in self.schema.map_keys)
+        if any(isinstance(part, dict | list) for part in key):
+            raise CelError("the key of an entry of a map list is no scalar")
+        return key
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Time:
+    """A point in time."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A span of time."""
+
+    microseconds: int
+    """Rounded down: right in comparisons with whole microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalValue:
+    """`oldSelf`, where it may be absent."""
+
+    value: Value
+    present: bool = True
+
+
+ABSENT: Final = OptionalValue(None, present=False)
+Value: TypeAlias = (
+    bool
+    | int
+    | str
+    | float
+    | ObjectValue
+    | ListValue
+    | Time
+    | Duration
+    | OptionalValue
+    | tuple["Value", ...]
+    | None
+)
+ORDERED: Final = (int, str, Time, Duration)
+
+
+def typed(value: Any, schema: Schema | None) -> Value:
+    """The value as its schema has it. Raises CelError for one of another type."""
+    if schema is None:
+        raise CelError("a value without a schema")
+    if value is None:
+        if schema.nullable:
+            return None
+        raise CelError("null, which it may not be")
+    match value:
+        case bool():
+            found: Value = value if "boolean" in schema.types else ABSENT
+        case int():
+            found = (
+                value if "integer" in schema.types else float(value) if "number" in schema.types else ABSENT
+            )
+        case float():
+            found = value if "number" in schema.types else ABSENT
+        case str():
+            found = _text(value, schema)
+        case dict():
+            found = ObjectValue(value, schema) if "object" in schema.types else ABSENT
+        case list():
+            found = ListValue(value, schema) if "array" in schema.types else ABSENT
+        case _:
+            found = ABSENT
+    if found is ABSENT:
+        raise CelError(f"a value of the wrong type, not {' or '.join(schema.types)}")
+    return found
+
+
+def _text(value: str, schema: Schema) -> Value:
+    if "string" not in schema.types:
+        return ABSENT
+    if schema.format != "date-time":
+        return value
+    nanoseconds = instant(value)
+    if nanoseconds is None:
+        raise CelError(f"no time: {value!r}")
+    return Time(nanoseconds)
+
+
+def equal(left: Value, right: Value) -> bool:
+    """`==`, which values of different types never are. Raises CelError."""
+    match left, right:
+        case ObjectValue(), ObjectValue():
+            if len(left.fields) != len(right.fields):
+                return False
+            return all(right.has(name) and equal(left.get(name), right.get(name)) for name in left.fields)
+        case (ListValue() | tuple(), ListValue() | tuple()):
+            return _equal_lists(left, right)
+        case OptionalValue(), OptionalValue():
+            return left.present == right.present and equal(left.value, right.value)
+        case _:
+            return same_type(left, right) and left == right
+
+
+def _equal_lists(left: ListValue | tuple[Value, ...], right: ListValue | tuple[Value, ...]) -> bool:
+    if len(left) != len(right):
+        return False
+    kind = left.schema.list_type if isinstance(left, ListValue) else ""
+    if isinstance(left, ListValue) and kind == "map":
+        entries = {left.key(element): element for element in left}
+        seen = {left.key(element) for element in right}
+        return seen == set(entries) and all(equal(entries[left.key(each)], each) for each in right)
+    if kind == "set":
+        others = list(right)
+        return all(contains(others, element) for element in left)
+    return all(equal(mine, other) for mine, other in zip(left, right, strict=True))
+
+
+def same_type(left: Value, right: Value) -> bool:
+    """Whether both are of one type; integers and other numbers are."""
+    numbers = (int, float)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return isinstance(left, bool) and isinstance(right, bool)
+    return type(left) is type(right) or (isinstance(left, numbers) and isinstance(right, numbers))
+
+
+def precedes(left: Value, right: Value) -> bool:
+    """`<`. Raises CelError for what has no order."""
+    if same_type(left, right) and not isinstance(left, bool) and isinstance(left, (*ORDERED, float)):
+        return left < right  # type: ignore[operator]  # both are of one ordered type
+    raise CelError("no such overload: < of these types")
+
+
+def contains(container: Any, element: Value) -> bool:
+    """`in`. Raises CelError for what holds nothing."""
+    if isinstance(container, ObjectValue):
+        return isinstance(element, str) and container.has(element)
+    return any(equal(each, element) for each in items_of(container))
+
+
+def items_of(container: Value | list[Value]) -> Iterator[Value]:
+    """The elements of a list, the keys of a map. Raises CelError for anything else."""
+    if isinstance(container, ObjectValue):
+        return iter(container.fields)
+    if isinstance(container, ListValue | tuple | list):
+        return iter(container)
+    raise CelError("no such overload: this is neither a list nor a map")
+
+
+def size(value: Value) -> int:
+    """Characters, elements or keys. Raises CelError."""
+    match value:
+        case str() | ListValue() | tuple():
+            return len(value)
+        case ObjectValue():
+            return len(value.fields)
+        case _:
+            raise CelError("no such overload: size of this type")

@@ -1,0 +1,99 @@
+"""What becomes of an object before it is checked: unknown fields are refused, nulls dropped, defaults put in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhooks.schema import paths
+from webhooks.schema.metadata import METADATA
+from webhooks.schema.nodes import Json, Node
+from webhooks.schema.values import value_causes
+from webhooks.verdict import INVALID, Cause
+
+__all__ = ["DECODE_ERROR", "UNKNOWN_FIELD", "completed", "decoding_causes"]
+
+UNKNOWN_FIELD: Final = "UnknownField"
+DECODE_ERROR: Final = "DecodeError"
+"""Types of causes that API servers have no name for: they refuse the request as a bad one."""
+META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+MANAGED: Final = "managedFields"
+"""Kept by API servers; what comes from them with `kubectl get` may come back."""
+MAX_INT64: Final = 2**63 - 1
+
+
+def decoding_causes(node: Node, api_version: str, kind: str, value: dict[str, Json]) -> list[Cause]:
+    """Why the object cannot be read at all."""
+    causes = [
+        Cause(name, INVALID, f"must be {expected}, not {value.get(name)!r}")
+        for name, expected in (("apiVersion", api_version), ("kind", kind))
+        if value.get(name) != expected
+    ]
+    metadata = completed(METADATA, value.get("metadata"))
+    if not causes and metadata is not None:
+        wrong = value_causes(METADATA, metadata, None, "metadata")
+        causes = [Cause(cause.field, DECODE_ERROR, cause.message) for cause in wrong]
+    if not causes:
+        causes = [Cause(path, UNKNOWN_FIELD, "there is no such field") for path in _unknown(node, value)]
+    return causes
+
+
+def _unknown(node: Node, value: dict[str, Json]) -> Iterator[str]:
+    metadata = value.get("metadata") or {}
+    own = {name: part for name, part in metadata.items() if name != MANAGED}
+    yield from _unknown_fields(METADATA, own, "metadata")
+    yield from _unknown_fields(
+        node, {name: part for name, part in value.items() if name not in META_FIELDS}, ""
+    )
+
+
+def _unknown_fields(node: Node | None, value: Json, path: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, part in value.items():
+            known = node.child(name) if node is not None else None
+            if known is None:
+                yield paths.child(path, name)
+            else:
+                yield from _unknown_fields(known, part, paths.child(path, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unknown_fields(
+                node.items if node is not None else None, item, paths.index(path, index)
+            )
+
+
+def completed(node: Node, value: Json) -> Any:
+    """A copy as the API server keeps it: without nulls that mean absent, with defaults."""
+    if isinstance(value, dict):
+        fields = {name: part for name, part in value.items() if not _is_absent(node.child(name), part)}
+        for name, part in node.properties.items():
+            if (
+                part.default is not None
+                and fields.get(name) is None
+                and not (name in fields and part.nullable)
+            ):
+                fields[name] = part.default
+        return {name: _completed(node.child(name), part) for name, part in fields.items()}
+    if isinstance(value, list):
+        return [_completed(node.items, item) for item in value]
+    if isinstance(value, int) and not -MAX_INT64 - 1 <= value <= MAX_INT64:
+        return _float(value)  # as Go reads it
+    return value
+
+
+def _float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _completed(node: Node | None, value: Json) -> Json:
+    if node is not None and value is None and not node.nullable:
+        value = node.default
+    return value if node is None else completed(node, value)
+
+
+def _is_absent(node: Node | None, value: Json) -> bool:
+    return value is None and node is not None and not node.nullable and node.default is None

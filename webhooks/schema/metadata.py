@@ -1,0 +1,134 @@
+"""meta/v1 ObjectMeta, which no schema of ours has: API servers read and check it by themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from api.names import MAX_NAME
+from api.syntax import label_key_faults, subdomain_faults
+from webhooks.rules.metadata import annotation_causes, invalid, label_causes
+from webhooks.schema.nodes import Json, Node, read_node
+from webhooks.schema.values import value_causes
+from webhooks.verdict import FORBIDDEN, INVALID, REQUIRED, Cause
+
+__all__ = ["METADATA", "carried_over", "created_causes", "readable", "updated_causes"]
+
+STRING: Final = {"type": "string"}
+TIME: Final = {"type": "string", "format": "date-time"}
+INT64: Final = {"type": "integer", "format": "int64"}
+BOOL: Final = {"type": "boolean"}
+STRINGS: Final = {"type": "object", "additionalProperties": STRING}
+
+
+def _object(**properties: object) -> dict[str, object]:
+    return {"type": "object", "properties": properties}
+
+
+def _list(items: object) -> dict[str, object]:
+    return {"type": "array", "items": items}
+
+
+METADATA: Final[Node] = read_node(
+    _object(
+        **dict.fromkeys(("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion"), STRING),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), TIME),
+        **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), INT64),
+        labels=STRINGS,
+        annotations=STRINGS,
+        finalizers=_list(STRING),
+        ownerReferences=_list(
+            _object(
+                **dict.fromkeys(("apiVersion", "kind", "name", "uid"), STRING),
+                controller=BOOL,
+                blockOwnerDeletion=BOOL,
+            )
+        ),
+        managedFields={"type": "array"},
+    )
+)
+"""The fields and their types."""
+SYSTEM: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+"""What API servers set, and put back on update."""
+DEFAULT_NAMESPACE: Final = "default"
+LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+"""RFC 1123."""
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+SUFFIX: Final = "abcde"
+"""As long as what API servers append to generateName."""
+
+
+def readable(metadata: Json) -> dict[str, Json]:
+    """The parts of stored metadata that are of their types."""
+    if not isinstance(metadata, dict):
+        return {}
+    return {name: part for name, part in metadata.items() if not value_causes(METADATA, {name: part}, None)}
+
+
+def carried_over(metadata: dict[str, Json], old: dict[str, Json] | None, namespaced: bool) -> dict[str, Json]:
+    """The metadata as it is stored: with the namespace that a request would name, and what the system had set."""
+    stored = dict(metadata)
+    stored.pop("namespace", None)
+    if namespaced:
+        stored["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
+    if old is None:
+        if not stored.get("name") and stored.get("generateName"):
+            stored["name"] = stored["generateName"] + SUFFIX
+        return stored
+    return stored | {name: old[name] for name in SYSTEM if name in old}
+
+
+def created_causes(metadata: dict[str, Json]) -> Iterator[Cause]:
+    """What is wrong with the metadata of a new object."""
+    name = metadata.get("name") or ""
+    if prefix := metadata.get("generateName"):
+        yield from invalid("metadata.generateName", subdomain_faults(prefix.removesuffix("-") + SUFFIX))
+    if not name:
+        yield Cause("metadata.name", REQUIRED, "name or generateName is required")
+    else:
+        yield from invalid("metadata.name", subdomain_faults(name))
+    if namespace := metadata.get("namespace"):
+        yield from invalid("metadata.namespace", _namespace_faults(namespace))
+    yield from _common_causes(metadata)
+    finalizers = metadata.get("finalizers") or []
+    for finalizer in finalizers:
+        yield from invalid("metadata.finalizers", label_key_faults(finalizer))
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        yield Cause("metadata.finalizers", INVALID, f"{ORPHAN} and {FOREGROUND} exclude each other")
+
+
+def updated_causes(metadata: dict[str, Json], old: dict[str, Json]) -> Iterator[Cause]:
+    """What is wrong with the metadata that takes the place of the old."""
+    if old.get("deletionTimestamp") is not None:
+        added = set(metadata.get("finalizers") or []) - set(old.get("finalizers") or [])
+        if added:
+            names = ", ".join(sorted(added))
+            yield Cause(
+                "metadata.finalizers", FORBIDDEN, f"the object is being deleted: no more finalizers ({names})"
+            )
+    for field in ("name", "namespace"):
+        if (metadata.get(field) or "") != (old.get(field) or ""):
+            yield Cause(f"metadata.{field}", INVALID, "cannot be changed")
+    yield from _common_causes(metadata)
+
+
+def _namespace_faults(namespace: str) -> Iterator[str]:
+    if len(namespace) > MAX_NAME or LABEL.fullmatch(namespace) is None:
+        yield f"{namespace!r} is no label of RFC 1123: at most {MAX_NAME} lower case letters, digits and '-'"
+
+
+def _common_causes(metadata: dict[str, Json]) -> Iterator[Cause]:
+    yield from label_causes(metadata.get("labels") or {}, "metadata.labels")
+    yield from annotation_causes(metadata.get("annotations") or {}, "metadata.annotations")
+    controllers = 0
+    for index, owner in enumerate(metadata.get("ownerReferences") or []):
+        path = f"metadata.ownerReferences[{index}]"
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(field):
+                yield Cause(f"{path}.{field}", REQUIRED, "must be set")
+        if owner.get("apiVersion", "").count("/") > 1:
+            yield Cause(f"{path}.apiVersion", INVALID, "is a group and a version, or a version")
+        controllers += owner.get("controller") is True
+        if controllers > 1 and owner.get("controller"):
+            yield Cause("metadata.ownerReferences", INVALID, "only one owner can be the controller")
