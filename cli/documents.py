@@ -169,13 +169,14 @@ class Reader(ABC):
             for index, item in enumerate(items):
                 self._add(item, f"{place}, items[{index}]", element, depth - 1)
         elif reader := self.kinds.get((header.api_version, header.kind)):
-            self._take(reader, header, document, place)
+            self.take(reader, header, document, place)
         elif problem := self.unusable(header.api_version, header.kind):
             raise InputError(f"{place}: apiVersion: {problem}")
         else:
             self.ignored[f"{header.api_version} {header.kind}"] += 1
 
-    def _take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
+    def take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
+        """Read an object of one of the kinds, check it and keep it."""
         meta = header.metadata or Name()
         namespace = (meta.namespace or DEFAULT_NAMESPACE) if kind.namespaced else ""
         key = f"{namespace}/{meta.name}" if namespace else meta.name

@@ -18,6 +18,10 @@ COMMANDS: Final = {
         "cli.quota",
         "Say whether a Workload gets its quota and who would be preempted for it, from files, without a cluster.",
     ),
+    "validate": (
+        "cli.validate",
+        "Say whether objects would be accepted, from files, without a cluster.",
+    ),
     "serve": ("cli.serve", "Run the scheduler extender of a cluster."),
 }
 """Module and one line of help by name; the module calls its command as itself."""

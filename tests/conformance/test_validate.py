@@ -1,0 +1,85 @@
+"""`reprieve validate --jsonl` on requests with the verdicts of Kueue's schemas and webhooks: ours are the same."""
+
+from __future__ import annotations
+
+import io
+import json
+from functools import partial
+from typing import Final
+
+import msgspec
+import pytest
+
+from cli.lines import answer_each
+from cli.validate_stream import judge_line
+from cli.verdicts import Context
+from tests.conformance.webhook_cases import Case, Cause, cases
+
+DEPARTURES: Final = {
+    "workload-3251": "KEP-8303: the name of a gate is a qualified name",
+    "workload-4959": "KEP-8303: the name of a gate is a qualified name",
+    "clusterqueue-1412": "what is stored and cannot be read may be repaired; Kueue's decoder fails on the old object",
+}
+"""Cases in which we allow what Kueue refuses, or refuse what it allows, and why."""
+TWICE: Final = {"localqueue-2213"}
+"""An API server says what is wrong with labels three times, we once."""
+UNREADABLE: Final = [("", "DecodeError")]
+"""Kueue's decoder refuses the object as a whole; we name the field."""
+
+
+class Line(msgspec.Struct):
+    """A verdict."""
+
+    id: str
+    allowed: bool
+    causes: list[Cause]
+    warnings: list[str]
+
+
+def test_verdicts_are_kueues(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = _answers()
+    verdicts, fields, causes, unreadable = set(), set(), set(), 0
+    for case, answer in zip(cases(), answers, strict=True):
+        assert answer.id == case.id
+        assert answer.allowed is (not answer.causes)
+        expected = _pairs(case.expect.causes)
+        unreadable += expected == UNREADABLE
+        if answer.allowed != case.expect.allowed:
+            verdicts.add(case.id)
+        elif expected != UNREADABLE and _pairs(answer.causes) != expected:
+            causes.add(case.id)
+            if {cause.field for cause in answer.causes} != {cause.field for cause in case.expect.causes}:
+                fields.add(case.id)
+    with capsys.disabled():
+        print(
+            f" {len(answers) - len(verdicts)} of {len(answers)} verdicts are Kueue's; of the refusals"
+            f" {len(causes)} have other causes, {len(fields)} name other fields,"
+            f" {unreadable} name fields where Kueue names none ",
+            end="",
+        )
+    assert verdicts == set(DEPARTURES)
+    assert causes == TWICE
+    assert fields == set()
+
+
+def _answers() -> list[Line]:
+    out = io.BytesIO()
+    assert answer_each(map(_line, cases()), out, partial(judge_line, context=Context()))
+    return [msgspec.json.decode(line, type=Line) for line in out.getvalue().splitlines()]
+
+
+def _line(case: Case) -> bytes:
+    return json.dumps(
+        {
+            "id": case.id,
+            "kind": case.kind,
+            "operation": case.operation,
+            "subresource": case.subresource,
+            "object": case.object,
+            "oldObject": case.old_object,
+        }
+    ).encode()
+
+
+def _pairs(causes: list[Cause]) -> list[tuple[str, str]]:
+    return sorted((cause.field, cause.type) for cause in causes)
