@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from hack.controlplane.binaries import binaries
-from hack.controlplane.client import ApiError, Client, path_of
+from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
 from hack.controlplane.manifests import BASE, render
 from hack.controlplane.plane import ControlPlane
 from hack.podtemplate import FILE, pod_template
@@ -26,6 +26,7 @@ Change = Callable[[Json], None]
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
 EXAMPLES: Final = Path(__file__).parent / "kueue_examples.yaml"
+OWN_EXAMPLES: Final = BASE.parent.parent / "examples"
 MANIFESTS: Final = BASE.parent
 MINUTE: Final = "spec.preemption.withinClusterQueueConfig.minAdmitDuration"
 
@@ -340,10 +341,17 @@ def test_the_pod_template_is_that_of_the_pinned_version(api_plane: ControlPlane)
     assert pod_template(api_plane.client) == json.loads(FILE.read_text()), "run: python -m hack.podtemplate"
 
 
-def test_what_is_written_for_kueue_loads(api_plane: ControlPlane) -> None:
+@pytest.mark.parametrize(
+    "file", [EXAMPLES, *sorted(OWN_EXAMPLES.glob("quota-*.yaml"))], ids=lambda file: file.stem
+)
+def test_what_is_written_for_kueue_loads(api_plane: ControlPlane, file: Path) -> None:
     api_plane.client.warnings.clear()
-    for body in yaml.safe_load_all(EXAMPLES.read_text()):
-        assert faults(api_plane.client, body) == [], body
+    for body in yaml.safe_load_all(file.read_text()):
+        if body["apiVersion"] == KUEUE:
+            body["metadata"].pop("uid", None)  # the API server's own to give
+            namespaced = RESOURCES[KUEUE, body["kind"]][1]
+            body["metadata"] |= {"namespace": "default"} if namespaced else {}
+            assert faults(api_plane.client, body) == [], body
     assert api_plane.client.warnings == []
 
 
@@ -360,7 +368,8 @@ def test_kubectl_explains_them(api_plane: ControlPlane) -> None:
     assert "containers" in kubectl(
         api_plane, "explain", "workloads.kueue.x-k8s.io.spec.podSets.template.spec"
     )
-    assert kubectl(api_plane, "get", "cq,lq,wl,rf,rpg", "-A").startswith("No resources")
+    for names in ("cq,lq,wl,rf,rpg,rplan", "kueue", "reprieve"):
+        assert kubectl(api_plane, "get", names, "-A").startswith("No resources")
 
 
 def test_the_overlay_for_kueue_leaves_its_crds_alone() -> None:
