@@ -1,6 +1,6 @@
 """What API servers ask us about: one table, from which the webhook configurations and the server's paths are made.
 
-`python -m webhooks.registrations manifests/base/webhooks.yaml` writes the configurations.
+`python -m webhooks.registrations manifests/base/webhooks/webhooks.yaml` writes the configurations.
 """
 
 from __future__ import annotations

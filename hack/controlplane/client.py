@@ -58,6 +58,14 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
         "validatingadmissionpolicybindings",
         False,
     ),
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"): (
+        "validatingwebhookconfigurations",
+        False,
+    ),
+    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"): (
+        "mutatingwebhookconfigurations",
+        False,
+    ),
     ("reprieve.dev/v1alpha1", "PodGroup"): ("podgroups", True),
     ("reprieve.dev/v1alpha1", "PreemptionPlan"): ("preemptionplans", True),
     ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"): ("admissionchecks", False),

@@ -12,11 +12,12 @@ import yaml
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig, write_signing_key
 from hack.controlplane.ports import Ports
 
-__all__ = ["REPRIEVE_USER", "Layout", "Options"]
+__all__ = ["REPRIEVE_USER", "WEBHOOKS_USER", "Layout", "Options"]
 
 HOST: Final = "127.0.0.1"
-SERVICE_ACCOUNT: Final = "system:serviceaccount:reprieve-system:reprieve"
-REPRIEVE_USER: Final = SERVICE_ACCOUNT
+REPRIEVE_USER: Final = "system:serviceaccount:reprieve-system:reprieve"
+WEBHOOKS_USER: Final = "system:serviceaccount:reprieve-system:reprieve-webhooks"
+SERVICE_ACCOUNTS: Final = ("system:serviceaccounts", "system:serviceaccounts:reprieve-system")
 KWOK_USER: Final = "kwok"
 HERE: Final = Path(__file__).resolve().parent
 
@@ -25,9 +26,10 @@ IDENTITIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "kube-scheduler": ("system:kube-scheduler", ()),
     "kube-controller-manager": ("system:kube-controller-manager", ()),
     "kwok": (KWOK_USER, ()),
-    "reprieve": (SERVICE_ACCOUNT, ("system:serviceaccounts", "system:serviceaccounts:reprieve-system")),
+    "reprieve": (REPRIEVE_USER, SERVICE_ACCOUNTS),
+    "reprieve-webhooks": (WEBHOOKS_USER, SERVICE_ACCOUNTS),
 }
-"""Kubeconfig to (user, groups). Reprieve is its service account, so the shipped bindings apply to it as they are."""
+"""Kubeconfig to (user, groups). Our services are their service accounts, so the shipped bindings apply as they are."""
 
 CONTROLLERS: Final = (
     "deployment-controller",
@@ -45,6 +47,9 @@ CONTROLLERS: Final = (
 )
 """What a test can notice; without the others the control plane is up sooner."""
 
+OURS: Final = ("reprieve", "reprieve-ops", "reprieve-webhooks", "reprieve-webhooks-ops")
+"""Listeners of ours."""
+
 FOREVER: Final = "24h"
 """Longer than any test."""
 
@@ -61,6 +66,10 @@ class Options:
     """Merged into reprieve's Configuration, section by section."""
     reprieve_environment: Mapping[str, str] | None = None
     """For the process of reprieve, failpoints say."""
+    webhooks: bool = False
+    """Run the webhooks, a process of their own, and have the API server ask them."""
+    webhooks_settings: Mapping[str, object] | None = None
+    """Merged into the webhooks' Configuration, section by section."""
     scheduler_settings: Mapping[str, object] | None = None
     """Merged into the KubeSchedulerConfiguration at its top level."""
     flush: str = FOREVER
@@ -86,7 +95,7 @@ class Layout:
         self.audit_log = self.logs / "audit.jsonl"
         self.kubeconfig = self.directory / "kubeconfig"
         names = ("etcd", "etcd-peer", "kube-apiserver", "kube-scheduler", "kube-controller-manager")
-        self.port = {name: ports.take() for name in (*names, "reprieve", "reprieve-ops")}
+        self.port = {name: ports.take() for name in (*names, *OURS)}
         self.server = f"https://{HOST}:{self.port['kube-apiserver']}"
 
     def write(self) -> None:
@@ -243,5 +252,8 @@ def _audit_policy() -> dict[str, object]:
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
-        "rules": [{"level": "Metadata", "users": [REPRIEVE_USER, KWOK_USER]}, {"level": "None"}],
+        "rules": [
+            {"level": "Metadata", "users": [REPRIEVE_USER, WEBHOOKS_USER, KWOK_USER]},
+            {"level": "None"},
+        ],
     }

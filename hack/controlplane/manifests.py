@@ -15,13 +15,22 @@ from hack.controlplane.client import Client, Json
 from hack.controlplane.components import HERE, HOST, Layout
 from hack.controlplane.processes import wait_until
 
-__all__ = ["BASE", "apply_cluster_objects", "render", "write_configurations"]
+__all__ = [
+    "BASE",
+    "WEBHOOK_KINDS",
+    "apply_cluster_objects",
+    "apply_webhooks",
+    "render",
+    "write_configurations",
+]
 
 BASE: Final = HERE.parent.parent / "manifests" / "base"
 CRD: Final = "CustomResourceDefinition"
-APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", "ClusterRole", "ClusterRoleBinding"})
+RBAC: Final = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", *RBAC})
 """What reprieve needs in the cluster when it runs outside of it."""
 ESTABLISHED_SECONDS: Final = 10.0
+WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 def render(kubectl: Path, folder: Path = BASE) -> list[Json]:
@@ -44,8 +53,18 @@ def apply_cluster_objects(client: Client, objects: list[Json]) -> None:
         wait_until(partial(_established, client, name), ESTABLISHED_SECONDS, f"{name} is not served".__str__)
 
 
+def apply_webhooks(client: Client, objects: list[Json], layout: Layout) -> None:
+    """Have the API server ask the webhooks where they listen; a Service would have no address here."""
+    for body in copy.deepcopy([body for body in objects if body["kind"] in WEBHOOK_KINDS]):
+        for webhook in body["webhooks"]:
+            path = webhook["clientConfig"].pop("service")["path"]
+            webhook["clientConfig"]["url"] = f"https://{HOST}:{layout.port['reprieve-webhooks']}{path}"
+        client.apply(body)
+
+
 def write_configurations(layout: Layout) -> None:
-    """The scheduler's and reprieve's configuration files."""
+    """The scheduler's, reprieve's and the webhooks' configuration files."""
+    _write_webhooks(layout)
     authority, server, scheduler = layout.extender_certificates()
     options = layout.options
     configuration = _load(BASE / "kube-scheduler.yaml")
@@ -83,6 +102,21 @@ def write_configurations(layout: Layout) -> None:
         "ops": {"bindAddress": HOST, "port": layout.port["reprieve-ops"]},
     }
     _dump(layout.directory / "reprieve.yaml", _merged(_merged(ours, local), options.reprieve_settings or {}))
+
+
+def _write_webhooks(layout: Layout) -> None:
+    ours = _load(BASE / "webhooks" / "configuration.yaml")
+    local: Json = {
+        "kubeconfig": str(layout.kubeconfig_of("reprieve-webhooks")),
+        "webhooks": {
+            "bindAddress": HOST,
+            "port": layout.port["reprieve-webhooks"],
+            "certificates": {"managed": {"hosts": [HOST]}},
+        },
+        "ops": {"bindAddress": HOST, "port": layout.port["reprieve-webhooks-ops"]},
+    }
+    settings = layout.options.webhooks_settings or {}
+    _dump(layout.directory / "reprieve-webhooks.yaml", _merged(_merged(ours, local), settings))
 
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

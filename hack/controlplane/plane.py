@@ -16,9 +16,14 @@ from types import TracebackType
 from typing import Final, Self
 
 from hack.controlplane.binaries import binaries
-from hack.controlplane.client import Client
+from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.components import HOST, Layout, Options
-from hack.controlplane.manifests import apply_cluster_objects, render, write_configurations
+from hack.controlplane.manifests import (
+    apply_cluster_objects,
+    apply_webhooks,
+    render,
+    write_configurations,
+)
 from hack.controlplane.ports import Ports
 from hack.controlplane.processes import Process, stop_recorded, wait_until, write_records
 
@@ -129,9 +134,11 @@ class ControlPlane:
         self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
         if self.options.api_only:
             apply_cluster_objects(self.client, objects)
+            self._start_webhooks(objects)
             return
         self._start("kube-controller-manager", "kube-scheduler")
         apply_cluster_objects(self.client, objects)
+        self._start_webhooks(objects)
         self._start("kwok")
         starts_reprieve = self.options.reprieve and self.options.start_reprieve
         if starts_reprieve:
@@ -142,13 +149,42 @@ class ControlPlane:
             self.wait_reprieve()
         wait_until(self._has_default_account, START_SECONDS, "there is no default service account".__str__)
 
+    def _start_webhooks(self, objects: list[Json]) -> None:
+        """The webhooks, if they are wanted; returns when the API server gets answers from them."""
+        if not self.options.webhooks:
+            return
+        apply_webhooks(self.client, objects, self.layout)
+        self._start("reprieve-webhooks")
+        process = self.processes["reprieve-webhooks"]
+        url = f"http://{HOST}:{self.layout.port['reprieve-webhooks-ops']}/readyz"
+        process.wait_healthy(lambda: _answers(url), START_SECONDS)
+        process.wait_healthy(self._webhooks_are_asked, START_SECONDS)
+
+    def _webhooks_are_asked(self) -> bool:
+        """Whether the API server knows the webhooks, and trusts their certificate."""
+        group = {
+            "apiVersion": "reprieve.dev/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": "asked", "namespace": "default"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
+        }
+        path = f"{path_of('reprieve.dev/v1alpha1', 'PodGroup', 'default')}?dryRun=All"
+        try:
+            made = self.client.request("POST", path, group)
+        except ApiError as error:
+            if "failed calling webhook" not in str(error):
+                raise
+            return False
+        return "priority" in made["spec"]  # what only the webhooks fill in
+
     def _describe(self, paths: Mapping[str, Path]) -> None:
         """What there is to start, and how."""
         layout = self.layout
         for name, arguments in layout.arguments().items():
             self._add(name, [str(paths[name]), *arguments])
         reprieve = str(Path(sys.executable).with_name("reprieve"))
-        self._add("reprieve", [reprieve, "serve", "--config", str(layout.directory / "reprieve.yaml")])
+        for name in ("reprieve", "reprieve-webhooks"):
+            self._add(name, [reprieve, "serve", "--config", str(layout.directory / f"{name}.yaml")])
         self.processes["reprieve"].environment = self.options.reprieve_environment or {}
 
     def _add(self, name: str, command: list[str]) -> None:

@@ -6,19 +6,27 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import yaml
 
-from hack.controlplane.components import REPRIEVE_USER
+from hack.controlplane.components import REPRIEVE_USER, WEBHOOKS_USER
 from hack.controlplane.manifests import BASE
 
 __all__ = ["AuditTrail", "Right", "granted"]
 
 
-class Right(NamedTuple):
-    """A verb on a resource (with its subresource) of an API group."""
+FILES: Final = {
+    REPRIEVE_USER: BASE / "rbac.yaml",
+    WEBHOOKS_USER: BASE / "webhooks" / "rbac.yaml",
+}
+"""Where the rights of our identities are."""
 
+
+class Right(NamedTuple):
+    """A verb on a resource (with its subresource) of an API group, and whose it is."""
+
+    user: str
     verb: str
     group: str
     resource: str
@@ -29,7 +37,7 @@ class AuditTrail:
     """The sum over all planes that the session started."""
 
     used: Counter[Right] = field(default_factory=Counter)
-    """What reprieve asked for and got."""
+    """What our services asked for and got."""
     refused: list[str] = field(default_factory=list)
     """Who was told 403 or 401, and for what."""
     _logs: list[Path] = field(default_factory=list)
@@ -60,19 +68,19 @@ class AuditTrail:
             self.refused.append(
                 f"{user['username']}: {event['verb']} {event['requestURI']}: {status.get('message')}"
             )
-        elif user["username"] == REPRIEVE_USER:
+        elif user["username"] in FILES:
             resource = "/".join(filter(None, (reference["resource"], reference.get("subresource"))))
-            self.used[Right(str(event["verb"]), reference.get("apiGroup", ""), resource)] += 1
+            right = Right(user["username"], str(event["verb"]), reference.get("apiGroup", ""), resource)
+            self.used[right] += 1
 
 
 def granted() -> set[Right]:
-    """What the shipped ClusterRole allows."""
-    roles = [
-        body for body in yaml.safe_load_all((BASE / "rbac.yaml").read_text()) if body["kind"] == "ClusterRole"
-    ]
+    """What the shipped roles allow."""
     return {
-        Right(verb, group, resource)
-        for role in roles
+        Right(user, verb, group, resource)
+        for user, file in FILES.items()
+        for role in yaml.safe_load_all(file.read_text())
+        if role["kind"] in ("ClusterRole", "Role")
         for rule in role["rules"]
         for verb in rule["verbs"]
         for group in rule["apiGroups"]

@@ -11,7 +11,7 @@ import yaml
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, Json
-from hack.controlplane.manifests import BASE, render
+from hack.controlplane.manifests import BASE, WEBHOOK_KINDS, render
 from hack.controlplane.plane import ControlPlane
 
 OVERLAYS = BASE.parent / "overlays"
@@ -27,7 +27,10 @@ def client(control_plane: ControlPlane) -> Iterator[Client]:
     yield client
     for deployment in client.list("apps/v1", "Deployment", "reprieve-system"):
         client.delete("apps/v1", "Deployment", deployment["metadata"]["name"], "reprieve-system")
-    client.delete("v1", "Service", "reprieve", "reprieve-system")
+    for name in ("reprieve", "reprieve-webhooks"):
+        client.delete("v1", "Service", name, "reprieve-system")
+    for kind in WEBHOOK_KINDS:
+        client.delete("admissionregistration.k8s.io/v1", kind, "reprieve")
 
 
 def rendered(folder: Path) -> list[Json]:

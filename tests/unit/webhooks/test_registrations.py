@@ -9,13 +9,13 @@ import pytest
 from webhooks.registrations import REGISTRATIONS, Json, configurations, render
 from webhooks.rules import KINDS
 
-MANIFEST = Path(__file__).parents[3] / "manifests" / "base" / "webhooks.yaml"
+MANIFEST = Path(__file__).parents[3] / "manifests" / "base" / "webhooks" / "webhooks.yaml"
 WEBHOOKS = [webhook for configuration in configurations() for webhook in configuration["webhooks"]]
 
 
 def test_the_manifest_is_what_is_generated() -> None:
     assert MANIFEST.read_text() == render(), (
-        "run python -m webhooks.registrations manifests/base/webhooks.yaml"
+        "run python -m webhooks.registrations manifests/base/webhooks/webhooks.yaml"
     )
 
 

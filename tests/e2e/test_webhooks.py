@@ -1,0 +1,243 @@
+"""The admission server behind a real API server, over TLS: who is refused, and that certificates come and go unseen."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import yaml
+
+from api.groups import POD_GROUP_LABEL
+from hack.controlplane.binaries import binaries
+from hack.controlplane.client import ApiError, Client, Json, path_of
+from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.processes import wait_until
+
+KUEUE = "kueue.x-k8s.io/v1beta2"
+ADMISSION = "admissionregistration.k8s.io/v1"
+SECRET = ("v1", "Secret", "reprieve-webhooks-ca", "reprieve-system")
+
+
+def queue(name: str, **preemption: object) -> Json:
+    return {
+        "apiVersion": KUEUE,
+        "kind": "ClusterQueue",
+        "metadata": {"name": name},
+        "spec": {"namespaceSelector": {}, "preemption": preemption},
+    }
+
+
+@pytest.fixture(scope="module")
+def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """An API server and the webhooks."""
+    return start_plane(Options(api_only=True, webhooks=True))
+
+
+def kubectl(plane: ControlPlane, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [str(binaries(["kubectl"])["kubectl"]), f"--kubeconfig={plane.kubeconfig}", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+
+
+def test_kubectl_apply_says_which_field_cannot_work(plane: ControlPlane) -> None:
+    """Of two lending limits one is more than there is: only the webhook compares the two."""
+    flavor = {
+        "name": "default",
+        "resources": [{"name": "cpu", "nominalQuota": "4", "lendingLimit": "5"}],
+    }
+    bad = queue("lender")
+    bad["spec"] |= {
+        "cohortName": "all",
+        "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}],
+    }
+    result = kubectl(plane, "apply", "-f", "-", stdin=yaml.safe_dump(bad))
+    assert result.returncode == 1
+    assert 'The ClusterQueue "lender" is invalid' in result.stderr
+    assert "spec.resourceGroups[0].flavors[0].resources[0].lendingLimit" in result.stderr
+    flavor["resources"] = [{"name": "cpu", "nominalQuota": "4", "lendingLimit": "4"}]
+    result = kubectl(plane, "apply", "-f", "-", stdin=yaml.safe_dump(bad))
+    assert (result.returncode, result.stdout) == (0, "clusterqueue.kueue.x-k8s.io/lender created\n")
+
+
+def test_a_refusal_has_the_causes_of_the_api_servers_own(plane: ControlPlane) -> None:
+    bad = queue("labels")
+    bad["spec"]["resourceGroups"] = [
+        {
+            "coveredResources": ["not a name"],
+            "flavors": [{"name": "f", "resources": [{"name": "not a name", "nominalQuota": 1}]}],
+        }
+    ]
+    with pytest.raises(ApiError, match=r"spec\.resourceGroups\[0\]\.coveredResources\[0\]") as caught:
+        plane.client.create(bad)
+    assert caught.value.status == 422
+
+
+def test_defaults_are_filled_in(plane: ControlPlane) -> None:
+    client = plane.client
+    client.create(
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": "webhooks-high"},
+            "value": 1000,
+        }
+    )
+    group = {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang", "namespace": "default"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": "webhooks-high"},
+    }
+    path = f"{path_of('reprieve.dev/v1alpha1', 'PodGroup', 'default')}?dryRun=All"
+
+    def priority() -> int | None:
+        try:
+            made = client.request("POST", path, group)
+        except ApiError as error:
+            if "webhooks-high" not in str(error):
+                raise
+            return None  # not mirrored yet
+        value: int = made["spec"]["priority"]
+        return value
+
+    wait_until(lambda: priority() == 1000, 10, lambda: "the class is not known")
+
+
+def test_pods_of_a_group_are_created_while_the_webhooks_are_away(planes: Callable[..., ControlPlane]) -> None:
+    """failurePolicy: what is only warned of waits for nobody, our own kinds do."""
+    plane = planes(api_only=True, webhooks=True)
+    plane.client.create(queue("before"))
+    plane.processes["reprieve-webhooks"].stop()
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "member",
+            "namespace": "default",
+            "labels": {POD_GROUP_LABEL: "gang"},
+        },
+        "spec": {"containers": [{"name": "main", "image": "main"}]},
+    }
+    plane.client.request("POST", f"{path_of('v1', 'ServiceAccount', 'default')}", account())
+    plane.client.create(pod)
+    with pytest.raises(ApiError, match="failed calling webhook"):
+        plane.client.create(queue("after"))
+
+
+def account() -> Json:
+    """What no controller makes here."""
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+
+
+class Load:
+    """Reviews without a pause: writes, and handshakes as of an API server that hears late of a new bundle."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._over = threading.Event()
+        self.failures: list[str] = []
+        self.written = 0
+        self.shaken = 0
+        self._threads = [threading.Thread(target=work) for work in (self._write, self._write, self._shake)]
+
+    def _write(self) -> None:
+        client = Client.of_kubeconfig(self._plane.kubeconfig)
+        path = f"{path_of(KUEUE, 'ClusterQueue')}?dryRun=All"
+        bad = queue("load")
+        bad["spec"]["fairSharing"] = {"weight": "-1"}
+        while not self._over.is_set():
+            try:
+                client.request("POST", path, queue("load"))
+                self.written += 1
+            except (ApiError, OSError) as error:
+                self.failures.append(str(error))
+            try:
+                client.request("POST", path, bad)
+                self.failures.append("a bad object was let in")
+            except ApiError as error:
+                if error.status != 422:
+                    self.failures.append(str(error))
+            self._over.wait(0.005)
+        client.close()
+
+    def _shake(self) -> None:
+        """The API server keeps its connections; these are new ones, by the bundle of a second ago."""
+        client = Client.of_kubeconfig(self._plane.kubeconfig)
+        bundles = deque([bundle(client)] * 10, maxlen=10)
+        port = self._plane.layout.port["reprieve-webhooks"]
+        while not self._over.wait(0.1):
+            bundles.append(bundle(client))
+            context = ssl.create_default_context(cadata=bundles[0])
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=context)
+            try:
+                connection.request("POST", "/validate/cohort", "{}", {"Content-Type": "application/json"})
+                if connection.getresponse().status != 400:
+                    self.failures.append("what is no review was answered")
+                self.shaken += 1
+            except OSError as error:
+                self.failures.append(str(error))
+            finally:
+                connection.close()
+        client.close()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While the context lasts."""
+        for thread in self._threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            for thread in self._threads:
+                thread.join()
+
+
+def bundle(client: Client) -> str:
+    """What the first webhook's caBundle is."""
+    found = client.get(ADMISSION, "ValidatingWebhookConfiguration", "reprieve")
+    return base64.b64decode(found["webhooks"][0]["clientConfig"]["caBundle"]).decode()
+
+
+def test_not_a_request_is_lost_while_certificates_and_authorities_change(
+    planes: Callable[..., ControlPlane],
+) -> None:
+    """Lives of seconds: the certificate, the authority, and the Secret that is deleted, under a steady load."""
+    lives = {"authoritySeconds": 15, "certificateSeconds": 5, "overlapSeconds": 3}
+    certificates = {"pollSeconds": 0.5, "managed": lives}
+    plane = planes(
+        api_only=True, webhooks=True, webhooks_settings={"webhooks": {"certificates": certificates}}
+    )
+    client = plane.client
+    load = Load(plane)
+    metric = "reprieve_webhook_certificate_renewals_total"
+    with load.running():
+        wait_until(lambda: renewals(plane, metric)["serving"] >= 3, 60, lambda: "no new certificate")
+        client.delete(*SECRET)
+        wait_until(lambda: client.find(*SECRET) is not None, 20, lambda: "the Secret does not come back")
+        wait_until(lambda: renewals(plane, metric)["authority"] >= 3, 90, lambda: "no new authority")
+        client.delete(*SECRET)
+        made = renewals(plane, metric)["serving"]
+        wait_until(lambda: renewals(plane, metric)["serving"] >= made + 3, 60, lambda: "no new certificate")
+    assert load.failures == []
+    assert load.written > 100
+    assert load.shaken > 100
+
+
+def renewals(plane: ControlPlane, metric: str) -> dict[str, float]:
+    """By what was renewed."""
+    port = plane.layout.port["reprieve-webhooks-ops"]
+    client = Client(f"http://127.0.0.1:{port}")
+    try:
+        text = client.text("GET", "/metrics")
+    finally:
+        client.close()
+    lines = [line for line in text.splitlines() if line.startswith(metric + "{")]
+    found = {line.partition('which="')[2].partition('"')[0]: float(line.rpartition(" ")[2]) for line in lines}
+    return {"serving": 0.0, "authority": 0.0} | found
