@@ -135,3 +135,22 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     extender = load(path).extender
     assert extender is not None
     assert extender.tls is not None
+
+
+MANIFESTS = Path(__file__).parents[3] / "manifests"
+
+
+@pytest.mark.parametrize(
+    ("file", "files", "beside_kueue"),
+    [
+        ("base/webhooks/configuration.yaml", False, False),
+        ("overlays/cert-manager/webhooks-configuration.yaml", True, False),
+        ("components/kueue-installed/webhooks-configuration.yaml", False, True),
+    ],
+)
+def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, beside_kueue: bool) -> None:
+    configuration = load(MANIFESTS / file)
+    assert configuration.extender is None
+    assert configuration.webhooks is not None
+    assert (configuration.webhooks.certificates.files is not None) == files
+    assert configuration.webhooks.beside_kueue == beside_kueue
