@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from api.names import MAX_NAME, MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_label_value, is_qualified_name
+from api.words import shown
 
 __all__ = [
     "condition_reason_faults",
@@ -27,42 +28,42 @@ def label_key_faults(key: str) -> Iterator[str]:
         return
     parts = key.split("/")
     if len(parts) > 2:
-        yield f"{key!r} has more than one slash"
+        yield f"{shown(key)} has more than one slash"
         return
     if len(parts) == 2:
         if not parts[0]:
-            yield f"the prefix of {key!r} is empty"
+            yield f"the prefix of {shown(key)} is empty"
         else:
-            yield from (f"the prefix of {key!r} {fault}" for fault in _subdomain(parts[0]))
-    yield from (f"the name in {key!r} {fault}" for fault in _name(parts[-1]))
+            yield from (f"the prefix of {shown(key)} {fault}" for fault in _subdomain(parts[0]))
+    yield from (f"the name in {shown(key)} {fault}" for fault in _name(parts[-1]))
 
 
 def label_value_faults(value: str) -> Iterator[str]:
     """Of a label value, which may be empty."""
     if not is_label_value(value):
-        yield from (f"{value!r} {fault}" for fault in _name(value))
+        yield from (f"{shown(value)} {fault}" for fault in _name(value))
 
 
 def subdomain_faults(text: str) -> Iterator[str]:
     """Of a DNS subdomain (RFC 1123), as objects are named."""
-    yield from (f"{text!r} {fault}" for fault in _subdomain(text))
+    yield from (f"{shown(text)} {fault}" for fault in _subdomain(text))
 
 
 def domain_path_faults(text: str) -> Iterator[str]:
     """Of a subdomain and a path, as in acme.io/foo."""
     host, _, path = text.partition("/")
     if not host or not path:
-        yield f"{text!r} is not a domain and a path, as in acme.io/foo"
+        yield f"{shown(text)} is not a domain and a path, as in acme.io/foo"
         return
-    yield from (f"the domain of {text!r} {fault}" for fault in _subdomain(host))
+    yield from (f"the domain of {shown(text)} {fault}" for fault in _subdomain(host))
     if PATH.fullmatch(path) is None:
-        yield f"the path of {text!r} has characters that a URL's path may not have"
+        yield f"the path of {shown(text)} has characters that a URL's path may not have"
 
 
 def condition_reason_faults(reason: str) -> Iterator[str]:
     """Of the reason of a condition, which is not empty."""
     if REASON.fullmatch(reason) is None:
-        yield f"{reason!r} is not a word of letters, digits, '_', ',' and ':' that begins with a letter"
+        yield f"{shown(reason)} is not a word of letters, digits, '_', ',' and ':' that begins with a letter"
 
 
 def _subdomain(text: str) -> Iterator[str]:

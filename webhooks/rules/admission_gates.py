@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from api.syntax import domain_path_faults
+from api.words import listed, shown
 from webhooks.rules.fields import child, entries
 from webhooks.rules.metadata import invalid
 from webhooks.rules.request import Object
@@ -20,16 +21,17 @@ MAX_NAME: Final = 63
 
 def admission_gate_causes(workload: Object) -> Iterator[Cause]:
     """Of the names of gates, which commas separate."""
-    gates = _gates(_annotation(workload))
-    for index, gate in enumerate(gates):
+    seen: set[str] = set()
+    for gate in _gates(_annotation(workload)):
         if not gate:
             yield Cause(PATH, INVALID, "a gate's name is empty")
-        elif gate in gates[:index]:
-            yield Cause(PATH, INVALID, f"{gate!r} is there already")
+        elif gate in seen:
+            yield Cause(PATH, INVALID, f"{shown(gate)} is there already")
         else:
+            seen.add(gate)
             yield from invalid(PATH, domain_path_faults(gate))
             if len(gate.encode(errors="replace")) > MAX_NAME:
-                yield Cause(PATH, TOO_LONG, f"{gate!r} is longer than {MAX_NAME} bytes")
+                yield Cause(PATH, TOO_LONG, f"{shown(gate)} is longer than {MAX_NAME} bytes")
 
 
 def admission_gate_update_causes(workload: Object, old: Object) -> Iterator[Cause]:
@@ -37,8 +39,8 @@ def admission_gate_update_causes(workload: Object, old: Object) -> Iterator[Caus
     new, before = _annotation(workload), _annotation(old)
     if new and not before:
         yield Cause(PATH, FORBIDDEN, "cannot be added to a Workload that is there already")
-    elif added := [gate for gate in _gates(new) if gate not in _gates(before)]:
-        yield Cause(PATH, FORBIDDEN, f"gates can only be removed; {', '.join(map(repr, added))} is new")
+    elif added := set(_gates(new)) - set(_gates(before)):
+        yield Cause(PATH, FORBIDDEN, f"gates can only be removed; new: {listed(sorted(added))}")
     # Kueue looks at the names twice on an update, and says twice what is wrong.
     yield from admission_gate_causes(workload)
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from api.durations import DurationError, parse_duration
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION
+from api.words import listed, shown
 from webhooks.rules.fields import child, entries, items, text, texts
 from webhooks.rules.kueue import kueue_causes
 from webhooks.rules.metadata import selector_causes
@@ -61,9 +62,7 @@ def _borrowing_causes(preemption: Object, reclaim: str) -> Iterator[Cause]:
         return
     policy = text(borrowing, "policy")
     if policy not in ("Never", reclaim):
-        message = (
-            f"borrowWithinCohort.policy {policy!r} goes with reclaimWithinCohort LowerPriority or Any only"
-        )
+        message = f"borrowWithinCohort.policy {shown(policy)} goes with reclaimWithinCohort LowerPriority or Any only"
         yield Cause("spec.preemption", INVALID, message)
 
 
@@ -72,8 +71,8 @@ def _fungibility_causes(spec: Object) -> Iterator[Cause]:
     borrow, preempt = text(fungibility, "whenCanBorrow"), text(fungibility, "whenCanPreempt")
     if fungibility.get("preference") is not None and (borrow, preempt) != ("TryNextFlavor", "TryNextFlavor"):
         message = (
-            f"{fungibility['preference']!r} needs whenCanBorrow and whenCanPreempt to be TryNextFlavor, "
-            f"not {borrow!r} and {preempt!r}"
+            f"{shown(fungibility['preference'])} needs whenCanBorrow and whenCanPreempt to be TryNextFlavor, "
+            f"not {shown(borrow)} and {shown(preempt)}"
         )
         yield Cause("spec.flavorFungibility.preference", INVALID, message)
 
@@ -106,7 +105,9 @@ def _check_causes(spec: Object, before: Object) -> Iterator[Cause]:
             continue
         for position, flavor in enumerate(named):
             if flavor not in flavors:
-                message = f"{flavor!r} is no flavor of this ClusterQueue; it has {', '.join(sorted(flavors)) or 'none'}"
+                message = (
+                    f"{shown(flavor)} is no flavor of this ClusterQueue; it has {listed(sorted(flavors))}"
+                )
                 yield Cause(f"{CHECKS}[{index}].onFlavors[{position}]", NOT_SUPPORTED, message)
 
 
@@ -134,9 +135,7 @@ def _own_causes(queue: Object) -> Iterator[Cause]:
         places.append((ANNOTATION, ANNOTATION, annotations[MIN_ADMIT_DURATION_ANNOTATION]))
     for owner, path, duration in places:
         if policy != TIME_BASED_POLICY:
-            message = (
-                f"needs withinClusterQueue {TIME_BASED_POLICY}, not {policy!r}; it is for equal priorities"
-            )
+            message = f"needs withinClusterQueue {TIME_BASED_POLICY}, not {shown(policy)}; it is for equal priorities"
             yield Cause(owner, INVALID, message)
         if isinstance(duration, str) and (fault := _duration_fault(duration)):
             yield Cause(path, INVALID, fault)
@@ -147,7 +146,7 @@ def _duration_fault(text: str) -> str | None:
         duration = parse_duration(text)
     except DurationError as error:
         return str(error)
-    return None if duration >= LEAST_ADMIT else f"{text!r} is less than a minute"
+    return None if duration >= LEAST_ADMIT else f"{shown(text)} is less than a minute"
 
 
 def _warnings(queue: Object) -> Iterator[str]:

@@ -15,6 +15,8 @@ from msgspec import Meta
 
 from api.crds import schema_of
 from api.quantity import QuantityError, parse
+from api.words import shown
+from webhooks.rules.quotas import LONGEST_QUANTITY
 from webhooks.rules.request import Object
 from webhooks.rules.times import instant
 from webhooks.verdict import INVALID, TYPE_INVALID, Cause
@@ -42,7 +44,10 @@ SOUND: Final[Mapping[str, Any]] = {
     "quantity": int
     | Annotated[
         str,
-        Meta(pattern=r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]?|[eE][+-]?[0-9]{1,3})\Z"),
+        Meta(
+            max_length=64,
+            pattern=r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]?|[eE][+-]?[0-9]{1,3})\Z",
+        ),
     ],
     "date-time": Annotated[
         str,
@@ -69,15 +74,12 @@ class Node:
         """A type that msgspec converts nothing to in which there is a cause, and nearly everything else."""
 
 
-def decoding_causes(kind: str, value: Object) -> list[Cause]:
+def decoding_causes(kind: str, value: Object) -> Iterator[Cause]:
     """A cause for each value below spec and status that is not of its field's type, or no quantity or time."""
-    return [
-        cause
-        for part in ("spec", "status")
-        if (node := _root(kind).fields.get(part)) is not None and value.get(part) is not None
-        if not _is_sound(node, value[part])
-        for cause in _causes(node, value[part], part)
-    ]
+    for part in ("spec", "status"):
+        node, content = _root(kind).fields.get(part), value.get(part)
+        if node is not None and content is not None and not _is_sound(node, content):
+            yield from _causes(node, content, part)
 
 
 @cache
@@ -117,7 +119,7 @@ def _causes(node: Node, value: Any, path: str) -> Iterator[Cause]:
     if expected is not None and (
         not isinstance(value, expected) or (isinstance(value, bool) and node.type != "boolean")
     ):
-        yield Cause(path, TYPE_INVALID, f"{value!r} is no {node.type}")
+        yield Cause(path, TYPE_INVALID, f"{shown(value)} is no {node.type}")
     elif isinstance(value, dict):
         yield from _of_object(node, value, path)
     elif isinstance(value, list):
@@ -142,12 +144,14 @@ def _of_object(node: Node, value: Object, path: str) -> Iterator[Cause]:
 
 def _fault(kind: str, value: Any) -> str | None:
     if kind == "quantity":
+        if isinstance(value, str) and len(value) > LONGEST_QUANTITY:
+            return f"{shown(value)} is longer than {LONGEST_QUANTITY}"
         try:
             parse(value)
         except QuantityError as error:
             return str(error)
     elif kind == "date-time" and instant(value) is None:
-        return f"{value!r} is no time, such as 2006-01-02T15:04:05Z"
+        return f"{shown(value)} is no time, such as 2006-01-02T15:04:05Z"
     elif kind == "integer" and isinstance(value, float) and not value.is_integer():
-        return f"{value!r} is no integer"
+        return f"{shown(value)} is no integer"
     return None

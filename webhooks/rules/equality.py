@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from api.quantity import Quantity
 from webhooks.rules.quotas import quantity
 
 __all__ = ["same"]
@@ -63,11 +64,21 @@ def _field(name: str, value: Any) -> Any:
 
 
 def _amount(value: Any) -> Any:
-    """The number, for a quantity."""
     amount = quantity(value)
-    if amount is None:
-        return value
-    unscaled, exponent = amount.unscaled, amount.exponent
-    while unscaled and unscaled % 10 == 0:
-        unscaled, exponent = unscaled // 10, exponent + 1
-    return ("quantity", unscaled, exponent if unscaled else 0)
+    return value if amount is None else _Amount(amount)
+
+
+class _Amount:
+    """A quantity that equals whatever is as much."""
+
+    __slots__ = ("_quantity",)
+    __hash__ = None  # type: ignore[assignment]  # equal ones would have to have the same
+
+    def __init__(self, amount: Quantity) -> None:
+        self._quantity = amount
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Amount):
+            return NotImplemented
+        left, right = self._quantity, other._quantity
+        return not left.exceeds(right) and not right.exceeds(left)

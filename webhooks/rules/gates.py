@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from api.words import shown
 from webhooks.rules.fields import child, items, text
 from webhooks.rules.metadata import label_key_causes
 from webhooks.rules.request import Object, Request
@@ -57,18 +58,18 @@ def gate_warnings(request: Request) -> Iterator[str]:
         for index, state in enumerate(items(child(request.new, "status"), GATES)):
             name = text(state, "name")
             if name not in names:
-                yield f"status.{GATES}[{index}]: spec has no gate {name!r}"
+                yield f"status.{GATES}[{index}]: spec has no gate {shown(name)}"
             if (
                 not request.user
                 and name in request.settings.gate_openers
                 and _opens(state, before.get(name, {}))
             ):
-                yield f"status.{GATES}[{index}].position: whether the user may open gate {name!r} was not checked"
+                yield f"status.{GATES}[{index}].position: whether the user may open gate {shown(name)} was not checked"
     elif has_quota(old):
         for gate in items(child(old, "spec"), GATES):
             names.discard(text(gate, "name"))
         for name in sorted(names):
-            yield f"spec.{GATES}: gate {name!r} comes after quota was reserved; it counts after an eviction"
+            yield f"spec.{GATES}: gate {shown(name)} comes after quota was reserved; it counts after an eviction"
 
 
 def stamped(request: Request) -> Object:
@@ -111,4 +112,4 @@ def _is_kept_from(request: Request, gate: str) -> bool:
 
 def _refusal(request: Request, gate: str, verb: str) -> str:
     openers = ", ".join(request.settings.gate_openers[gate]) or "nobody"
-    return f"{request.user!r} may not {verb} gate {gate!r}; it is for {openers} to open"
+    return f"{shown(request.user)} may not {verb} gate {shown(gate)}; it is for {openers} to open"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from api.syntax import condition_reason_faults, label_key_faults, label_value_faults
+from api.words import shown
 from webhooks.rules.fields import entries, integer, items, text, texts
 from webhooks.rules.request import Object
 from webhooks.rules.times import is_zero
@@ -76,7 +77,9 @@ def _requirement_causes(requirement: Object, path: str) -> Iterator[Cause]:
         if values:
             yield Cause(f"{path}.values", FORBIDDEN, f"operator {operator} takes no values")
     else:
-        yield Cause(f"{path}.operator", INVALID, f"{operator!r} is not In, NotIn, Exists or DoesNotExist")
+        yield Cause(
+            f"{path}.operator", INVALID, f"{shown(operator)} is not In, NotIn, Exists or DoesNotExist"
+        )
     yield from label_key_causes(text(requirement, "key"), f"{path}.key")
     for index, value in enumerate(values):
         yield from invalid(f"{path}.values[{index}]", label_value_faults(value))
@@ -88,7 +91,7 @@ def condition_causes(conditions: Iterable[Object], path: str) -> Iterator[Cause]
     for index, condition in enumerate(conditions):
         kind = text(condition, "type")
         if kind in seen:
-            yield Cause(f"{path}[{index}].type", DUPLICATE, f"{kind!r} is there already")
+            yield Cause(f"{path}[{index}].type", DUPLICATE, f"{shown(kind)} is there already")
         seen.add(kind)
         yield from label_key_causes(kind, f"{path}[{index}].type")
         yield from _status_causes(condition, f"{path}[{index}]")
@@ -97,7 +100,7 @@ def condition_causes(conditions: Iterable[Object], path: str) -> Iterator[Cause]
 
 def _status_causes(condition: Object, path: str) -> Iterator[Cause]:
     if (status := text(condition, "status")) not in STATUSES:
-        yield Cause(f"{path}.status", NOT_SUPPORTED, f"{status!r} is not one of {', '.join(STATUSES)}")
+        yield Cause(f"{path}.status", NOT_SUPPORTED, f"{shown(status)} is not one of {', '.join(STATUSES)}")
     if (integer(condition, "observedGeneration") or 0) < 0:
         yield Cause(f"{path}.observedGeneration", INVALID, "is negative")
     if is_zero(condition.get("lastTransitionTime")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from api.words import shown
 from webhooks.facts import UNKNOWN, Facts, NotSynced
 from webhooks.rules.fields import child, integer, text
 from webhooks.rules.ratchet import new_causes
@@ -78,16 +79,16 @@ def _class_causes(spec: Object, facts: Facts) -> Iterator[Cause]:
         return
     found = facts.priority_class(name)
     if found is None:
-        yield Cause("spec.priorityClassName", NOT_FOUND, f"there is no PriorityClass {name!r}")
+        yield Cause("spec.priorityClassName", NOT_FOUND, f"there is no PriorityClass {shown(name)}")
     elif found is not UNKNOWN and priority is not None and priority != found.value:
-        message = f"{priority} is not the priority of PriorityClass {name!r}, which is {found.value}"
+        message = f"{priority} is not the priority of PriorityClass {shown(name)}, which is {found.value}"
         yield Cause("spec.priority", INVALID, message)
 
 
 def _priority_causes(spec: Object) -> Iterator[Cause]:
     name, priority = text(spec, "priorityClassName"), integer(spec, "priority")
     if priority is not None and priority > MAX_PRIORITY and not name.startswith(SYSTEM_PREFIX):
-        message = f"{priority} is above {MAX_PRIORITY}, and {name!r} is no system- class"
+        message = f"{priority} is above {MAX_PRIORITY}, and {shown(name)} is no system- class"
         yield Cause("spec.priority", INVALID, message)
 
 
@@ -95,7 +96,7 @@ def _system_causes(group: Object, namespaces: tuple[str, ...]) -> Iterator[Cause
     name = text(child(group, "spec"), "priorityClassName")
     namespace = text(child(group, "metadata"), "namespace") or "default"
     if name.startswith(SYSTEM_PREFIX) and namespace not in namespaces:
-        message = f"{name!r} is for PodGroups in {', '.join(namespaces)}, not in {namespace}"
+        message = f"{shown(name)} is for PodGroups in {', '.join(namespaces)}, not in {namespace}"
         yield Cause("spec.priorityClassName", FORBIDDEN, message)
 
 
@@ -108,4 +109,4 @@ def _mode_causes(spec: Object) -> Iterator[Cause]:
 def _warnings(request: Request) -> Iterator[str]:
     name = text(child(request.new, "spec"), "priorityClassName")
     if request.old is None and name and request.facts.priority_class(name) is UNKNOWN:
-        yield f"spec.priorityClassName: PriorityClass {name!r} is not known yet and was not checked"
+        yield f"spec.priorityClassName: PriorityClass {shown(name)} is not known yet and was not checked"

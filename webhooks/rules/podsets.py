@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from api.requests import PODS
+from api.words import shown
 from webhooks.rules.equality import same
 from webhooks.rules.fields import child, entries, integer, items
 from webhooks.rules.metadata import annotation_causes, label_causes
@@ -70,7 +71,7 @@ def _resource_causes(owner: Object, path: str) -> Iterator[Cause]:
                     f"{path}.resources.{field}[{resource}]", INVALID, "pods are counted, not asked for"
                 )
             if is_negative(value):
-                yield Cause(f"{path}.resources.{field}[{resource}]", INVALID, f"{value!r} is negative")
+                yield Cause(f"{path}.resources.{field}[{resource}]", INVALID, f"{shown(value)} is negative")
 
 
 def _topology_causes(request: Object, path: str) -> Iterator[Cause]:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from api.quantity import Quantity, QuantityError, parse
+from api.words import shown
 from webhooks.rules.fields import child, items, text, texts
 from webhooks.rules.metadata import label_key_causes
 from webhooks.rules.request import Object
 from webhooks.verdict import DUPLICATE, INVALID, Cause
 
-__all__ = ["Owner", "is_negative", "quantity", "resource_group_causes", "weight_causes"]
+__all__ = ["LONGEST_QUANTITY", "Owner", "is_negative", "quantity", "resource_group_causes", "weight_causes"]
 
 ZERO: Final = Quantity(0, 0)
 LEAST_WEIGHT: Final = Quantity(1, -9)
+LONGEST_QUANTITY: Final = 1 << 14
+"""Characters. To read a number takes the square of its digits in time: a megabyte of them would hold up everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Owner:
 
 def quantity(value: Any) -> Quantity | None:
     """The quantity; None for null, and for what is none, which decoding refuses."""
+    if isinstance(value, str) and len(value) > LONGEST_QUANTITY:
+        return None
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             return parse(value)
@@ -66,7 +71,7 @@ def resource_group_causes(spec: Object, owner: Owner) -> Iterator[Cause]:
 
 def _once(name: str, seen: set[str], path: str) -> Iterator[Cause]:
     if name in seen:
-        yield Cause(path, DUPLICATE, f"{name!r} is there already; one group only may have it")
+        yield Cause(path, DUPLICATE, f"{shown(name)} is there already; one group only may have it")
     seen.add(name)
 
 
@@ -75,7 +80,9 @@ def _flavor_causes(flavor: Object, covered: Sequence[str], owner: Owner, path: s
     for index, (quota, resource) in enumerate(zip(items(flavor, "resources"), covered, strict=False)):
         at = f"{path}.resources[{index}]"
         if (name := text(quota, "name")) != resource:
-            message = f"{name!r} is not {resource!r}: resources come in the order of coveredResources"
+            message = (
+                f"{shown(name)} is not {shown(resource)}: resources come in the order of coveredResources"
+            )
             yield Cause(f"{at}.name", INVALID, message)
         yield from _quota_causes(quota, owner, at)
 
@@ -86,15 +93,14 @@ def _quota_causes(quota: Object, owner: Owner, path: str) -> Iterator[Cause]:
         if value is None:
             continue
         if is_negative(value):
-            yield Cause(f"{path}.{field}", INVALID, f"{value!r} is negative")
+            yield Cause(f"{path}.{field}", INVALID, f"{shown(value)} is negative")
         if field != "nominalQuota" and not owner.has_parent:
             message = f"there is no {owner.parent} to lend to or borrow from"
             yield Cause(f"{path}.{field}", INVALID, message)
-    lent = quantity(quota.get("lendingLimit")) if owner.lends_own else None
-    if lent is not None and lent.exceeds(quantity(quota.get("nominalQuota")) or ZERO):
-        message = (
-            f"{quota['lendingLimit']!r} is more than nominalQuota, which is {quota.get('nominalQuota')!r}"
-        )
+    limit, nominal = quota.get("lendingLimit"), quota.get("nominalQuota")
+    lent = quantity(limit) if owner.lends_own else None
+    if lent is not None and lent.exceeds(quantity(nominal) or ZERO):
+        message = f"{shown(limit)} is more than nominalQuota, which is {shown(nominal)}"
         yield Cause(f"{path}.lendingLimit", INVALID, message)
 
 
@@ -105,6 +111,6 @@ def weight_causes(spec: Object) -> Iterator[Cause]:
     if weight is None:
         return
     if is_negative(value):
-        yield Cause("spec.fairSharing", INVALID, f"weight {value!r} is negative")
+        yield Cause("spec.fairSharing", INVALID, f"weight {shown(value)} is negative")
     elif weight.exceeds(ZERO) and not weight.exceeds(LEAST_WEIGHT):
-        yield Cause("spec.fairSharing", INVALID, f"weight {value!r} is neither 0 nor above 1n")
+        yield Cause("spec.fairSharing", INVALID, f"weight {shown(value)} is neither 0 nor above 1n")

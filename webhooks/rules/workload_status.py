@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from api.quantity import QuantityError, cpu_milli, value
+from api.words import listed, shown
 from api.workloads import QUOTA_RESERVED
 from webhooks.rules.equality import same
 from webhooks.rules.fields import child, entries, integer, items, text, texts
@@ -55,7 +56,7 @@ def transition_causes(workload: Object, old: Object, *, elastic: bool) -> Iterat
     if before.get("clusterName") is None and status.get("clusterName") is not None and not replaces:
         nominated = texts(before, "nominatedClusterNames")
         if text(status, "clusterName") not in nominated:
-            message = f"{status['clusterName']!r} is none of nominatedClusterNames: {', '.join(nominated) or 'none'}"
+            message = f"{shown(status['clusterName'])} is none of nominatedClusterNames: {listed(nominated)}"
             yield Cause("status.clusterName", INVALID, message)
 
 
@@ -73,11 +74,11 @@ def _admission_causes(status: Object, pod_sets: Mapping[str, int], old: Object |
     for index, assignment in enumerate(items(child(status, "admission"), "podSetAssignments")):
         path = f"status.admission.podSetAssignments[{index}]"
         if (name := text(assignment, "name")) not in pod_sets:
-            yield Cause(f"{path}.name", NOT_FOUND, f"there is no pod set {name!r}")
+            yield Cause(f"{path}.name", NOT_FOUND, f"there is no pod set {shown(name)}")
         count = integer(assignment, "count") or 0
         for resource, usage in child(assignment, "resourceUsage").items() if count > 0 else ():
             if _units(resource, usage) % count:
-                message = f"{usage!r} is not the same for each of {count} pods"
+                message = f"{shown(usage)} is not the same for each of {count} pods"
                 yield Cause(f"{path}.resourceUsage[{resource}]", INVALID, message)
 
 
@@ -97,7 +98,7 @@ def _reclaimable_causes(
         name, count = text(reclaimable, "name"), integer(reclaimable, "count") or 0
         path = f"status.reclaimablePods[{name}]"
         if name not in pod_sets:
-            yield Cause(f"{path}.name", NOT_SUPPORTED, f"{name!r} is none of {', '.join(pod_sets)}")
+            yield Cause(f"{path}.name", NOT_SUPPORTED, f"{shown(name)} is none of {listed(pod_sets)}")
         elif pod_sets[name] < count and stored.get(name) != count:
             yield Cause(f"{path}.count", INVALID, f"{count} is more than the {pod_sets[name]} pods there are")
 
@@ -145,7 +146,7 @@ def _readied_causes(status: Object, before: Object) -> Iterator[Cause]:
 
 def _update_causes(update: Object, pod_sets: Mapping[str, int], path: str) -> Iterator[Cause]:
     if (name := text(update, "name")) not in pod_sets:
-        yield Cause(f"{path}.name", NOT_SUPPORTED, f"{name!r} is none of {', '.join(pod_sets)}")
+        yield Cause(f"{path}.name", NOT_SUPPORTED, f"{shown(name)} is none of {listed(pod_sets)}")
     yield from toleration_causes(items(update, "tolerations"), f"{path}.tolerations")
     yield from annotation_causes(entries(update, "annotations"), f"{path}.annotations")
     yield from label_causes(entries(update, "nodeSelector"), f"{path}.nodeSelector")

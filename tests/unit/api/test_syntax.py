@@ -13,6 +13,7 @@ from api.syntax import (
     label_value_faults,
     subdomain_faults,
 )
+from api.words import shown
 
 LONG = "x" * 64
 
@@ -61,4 +62,4 @@ LONG = "x" * 64
 def test_faults(faults: Callable[[str], Iterator[str]], text: str, count: int) -> None:
     found = list(faults(text))
     assert len(found) == count
-    assert all(repr(text) in fault for fault in found)
+    assert all(shown(text) in fault for fault in found)

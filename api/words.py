@@ -1,0 +1,28 @@
+"""Values in messages: whoever wrote them may have written megabytes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import islice
+from typing import Any, Final
+
+__all__ = ["listed", "shown"]
+
+LONGEST: Final = 100
+MOST: Final = 10
+
+
+def shown(value: Any) -> str:
+    """The value as Python writes it, the beginning of a long one."""
+    if isinstance(value, str) and len(value) > LONGEST:
+        return f"{value[:LONGEST]!r}... ({len(value)} characters)"
+    text = repr(value)
+    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}..."
+
+
+def listed(names: Collection[str]) -> str:
+    """The names with commas, the first of many."""
+    if not names:
+        return "none"
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return ", ".join(name[:LONGEST] for name in islice(names, MOST)) + more
