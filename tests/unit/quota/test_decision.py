@@ -57,6 +57,16 @@ def test_nothing_is_said_of_flavors_that_are_not_to_be_had() -> None:
     assert (decision.targets, decision.no_fit_reason) == ((), "WaitingForQuota")
 
 
+def test_nothing_is_borrowed_where_the_rest_does_not_fit() -> None:
+    """The first pod set would have borrowed; there is no quota at all for what the second one asks for."""
+    things: list[Object] = [cluster_queue("q", cpu(1), "all"), cluster_queue("r", cpu(5), "all")]
+    incoming, other = workload("w", "q", 3), workload("w", "q", 1, memory=1)
+    incoming.spec.pod_sets.append(msgspec.structs.replace(other.spec.pod_sets[0], name="other"))
+    decision = decided(incoming, *things)
+    assert decision.assignment.borrowing == 1
+    assert (decision.mode, decision.flavors, decision.borrowing) == ("NoFit", {}, 0)
+
+
 def test_preempt() -> None:
     queue = cluster_queue("q", cpu(5), within="LowerPriority")
     things: list[Object] = [

@@ -104,6 +104,34 @@ def test_why_the_others_of_its_own_queue_stay() -> None:
     assert passed_over(explanation) == [("q", "NotNewer", 1), ("q", "OtherFlavors", 1), ("q", "Priority", 1)]
 
 
+def test_newer_ones_whose_turn_did_not_come() -> None:
+    things: list[Object] = [
+        cluster_queue("q", cpu(2), within="LowerOrNewerEqualPriority"),
+        holder("late", "q", 1, priority=5, created=900, since=910),
+        holder("later", "q", 1, priority=5, created=900, since=920),
+    ]
+    explanation = explained(workload("w", "q", 1, priority=5, created=500), *things)
+    assert steps(explanation) == [(True, [("later", "Taken")])]
+    assert passed_over(explanation) == [("q", "NotReached", 1)]
+
+
+def test_fair_sharing_does_not_ask_whether_a_cohort_is_within_its_quota() -> None:
+    """Who borrows inside a Cohort that borrows nothing is a candidate, whose turn never comes."""
+    things: list[Object] = [
+        cohort("top"),
+        cohort("far", "top", cpu(4)),
+        cluster_queue("q", cpu(2), "top", reclaim="Any"),
+        cluster_queue("below", cpu(0), "far"),
+        cluster_queue("guest", cpu(0), "top"),
+        holder("inside", "below", 3),
+        holder("low", "guest", 3),
+    ]
+    incoming = workload("w", "q", 2)
+    assert passed_over(explained(incoming, *things)) == [("below", "CohortWithinQuota", 1)]
+    fair = explained(incoming, *things, options=Options(fair_sharing=True))
+    assert passed_over(fair) == [("below", "NotReached", 1)]
+
+
 def test_why_those_of_other_queues_stay() -> None:
     things: list[Object] = [
         cohort("top"),

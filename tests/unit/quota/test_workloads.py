@@ -100,8 +100,11 @@ def test_it_queues_again_since_an_eviction_of_its_own_making(reason: str) -> Non
 def test_it_queues_again_since_its_time_was_up() -> None:
     gone = preempted(HELD, 20, "InClusterQueueTimeBased")
     assert queue_timestamp(gone) == us(20)
-    # The one that came first, before anything else that happened.
-    assert queue_timestamp(evicted(gone, 30, "AdmissionCheck")) == us(20)
+
+
+def test_its_turn_counts_before_an_eviction_of_its_own_making() -> None:
+    had_its_turn = set_condition(HELD, "Preempted", "True", "InClusterQueueTimeBased", 20)
+    assert queue_timestamp(evicted(had_its_turn, 30, "AdmissionCheck")) == us(20)
 
 
 def test_one_that_was_never_created_is_the_oldest() -> None:
@@ -186,7 +189,7 @@ def test_reclaimable_pods_use_nothing(count: int, assigned: int | None, gone: in
 
 
 def test_what_one_pod_uses_is_rounded_down_before_it_is_multiplied() -> None:
-    status = admission(assignment("main", {"memory": "10"}, 3), reclaimable={"main": 1})
+    status = admission(assignment("main", {"memory": "11"}, 3), reclaimable={"main": 1})
     assert usage(of({"podSets": [pods(3)]}, status)) == {("spot", "memory"): 6}
 
 
