@@ -21,7 +21,7 @@ from webhooks.rules.request import Object
 from webhooks.rules.times import instant
 from webhooks.verdict import INVALID, TYPE_INVALID, Cause
 
-__all__ = ["decoding_causes"]
+__all__ = ["SOUND", "TYPES", "Node", "decoding_causes", "root_node", "value_causes"]
 
 TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list,),
@@ -77,13 +77,14 @@ class Node:
 def decoding_causes(kind: str, value: Object) -> Iterator[Cause]:
     """A cause for each value below spec and status that is not of its field's type, or no quantity or time."""
     for part in ("spec", "status"):
-        node, content = _root(kind).fields.get(part), value.get(part)
+        node, content = root_node(kind).fields.get(part), value.get(part)
         if node is not None and content is not None and not _is_sound(node, content):
-            yield from _causes(node, content, part)
+            yield from value_causes(node, content, part)
 
 
 @cache
-def _root(kind: str) -> Node:
+def root_node(kind: str) -> Node:
+    """The schema of a whole object, read once. Raises KeyError for a kind that is none of ours."""
     return Node(schema_of(kind))
 
 
@@ -114,7 +115,8 @@ def _sound(node: Node) -> Any:
     return SOUND.get(node.type, Any)
 
 
-def _causes(node: Node, value: Any, path: str) -> Iterator[Cause]:
+def value_causes(node: Node, value: Any, path: str) -> Iterator[Cause]:
+    """The causes in one value, which is not null."""
     expected = TYPES.get(node.type)
     if expected is not None and (
         not isinstance(value, expected) or (isinstance(value, bool) and node.type != "boolean")
@@ -126,7 +128,7 @@ def _causes(node: Node, value: Any, path: str) -> Iterator[Cause]:
         if node.items is not None:
             for index, item in enumerate(value):
                 if item is not None:
-                    yield from _causes(node.items, item, f"{path}[{index}]")
+                    yield from value_causes(node.items, item, f"{path}[{index}]")
     elif fault := _fault(node.type, value):
         yield Cause(path, INVALID, fault)
 
@@ -137,9 +139,9 @@ def _of_object(node: Node, value: Object, path: str) -> Iterator[Cause]:
             continue
         field = node.fields.get(name)
         if field is not None:
-            yield from _causes(field, item, f"{path}.{name}")
+            yield from value_causes(field, item, f"{path}.{name}")
         elif node.items is not None:
-            yield from _causes(node.items, item, f"{path}[{name}]")
+            yield from value_causes(node.items, item, f"{path}[{name}]")
 
 
 def _fault(kind: str, value: Any) -> str | None:
