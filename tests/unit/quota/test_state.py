@@ -115,6 +115,11 @@ def test_what_cannot_be_used_changes_nothing() -> None:
         world.apply(huge)
     assert world.workloads["ns/a"] != huge
     assert used(world.snapshot(), "q") == 3000 + 3 * 2**50 * 1000
+    # Nor is its name left behind, among which others find their place.
+    world.delete("Workload", "ns/a")
+    for name in ("A", "aa"):
+        world.apply(held(workload(name, "q", 1), 10))
+    assert holders(world.snapshot(), "q") == ["ns/b", "ns/A", "ns/aa"]
     with pytest.raises(QuotaError, match=r"nominalQuota"):
         world.apply(cluster_queue("q", cpu(-1)))
     assert world.snapshot().queues["q"].spec == QUEUE.spec
@@ -187,6 +192,15 @@ def test_min_admit_duration_is_the_fields_else_the_annotations(
 ) -> None:
     found = state(queue).snapshot().queues["q"].min_admit
     assert found == (None if minutes is None else minutes * 60_000_000)
+
+
+def test_a_change_of_the_annotation_alone_is_seen() -> None:
+    world = state(annotated(QUEUE, "1m"))
+    assert world.snapshot().queues["q"].min_admit == 60_000_000
+    world.apply(annotated(QUEUE, "2m"))
+    assert world.snapshot().queues["q"].min_admit == 120_000_000
+    world.apply(QUEUE)
+    assert world.snapshot().queues["q"].min_admit is None
 
 
 @pytest.mark.parametrize("duration", ["0s", "59s", "-1h", "soon", ""])
