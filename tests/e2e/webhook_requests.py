@@ -15,12 +15,12 @@ from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
 from tests.conformance.webhook_cases import Case, Cause
+from webhooks.schema import KNOWN
 
 __all__ = ["Answer", "Sender"]
 
 Json = dict[str, Any]
 
-API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 STRICT: Final = "dryRun=All&fieldValidation=Strict"
 UNKNOWN: Final = re.compile(r'unknown field "([^"]*)"')
 ETCD_SECONDS: Final = 10.0
@@ -52,9 +52,11 @@ class Sender:
         """The verdict on one case; nothing is left of it."""
         body = copy.deepcopy(case.object)
         if case.old_object is None:
-            return self._request("POST", f"{path_of(API_VERSION, case.kind, 'default')}?{STRICT}", body)
+            return self._request(
+                "POST", f"{path_of(KNOWN[case.kind].api_version, case.kind, 'default')}?{STRICT}", body
+            )
         name = case.old_object["metadata"]["name"]
-        path = path_of(API_VERSION, case.kind, "default", name)
+        path = path_of(KNOWN[case.kind].api_version, case.kind, "default", name)
         body["metadata"]["resourceVersion"] = self.store(case.kind, case.old_object)
         try:
             return self._request("PUT", f"{path}/{case.subresource}".rstrip("/") + f"?{STRICT}", body)
@@ -101,9 +103,10 @@ def _causes(error: ApiError) -> Iterator[Cause]:
 
 def _key(kind: str, name: str) -> str:
     """Where the API server keeps an object, as etcd wants it."""
-    plural, namespaced = RESOURCES[API_VERSION, kind]
+    version = KNOWN[kind].api_version
+    plural, namespaced = RESOURCES[version, kind]
     place = "default/" if namespaced else ""
-    return _base64(f"/registry/{API_VERSION.partition('/')[0]}/{plural}/{place}{name}")
+    return _base64(f"/registry/{version.partition('/')[0]}/{plural}/{place}{name}")
 
 
 def _base64(text: str) -> str:

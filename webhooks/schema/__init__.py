@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from api.crds.kinds import KINDS, Kind
 from webhooks.schema.correlation import Correlated
-from webhooks.schema.decoding import DECODE_ERROR, UNKNOWN_FIELD, completed, decoding_causes
+from webhooks.schema.decoding import DECODE_ERROR, UNKNOWN_FIELD, completed, decoding_causes, pruned
 from webhooks.schema.lists import duplicates
-from webhooks.schema.metadata import carried_over, created_causes, readable, updated_causes
+from webhooks.schema.metadata import METADATA, carried_over, created_causes, readable, updated_causes
 from webhooks.schema.nodes import Node, node_of
 from webhooks.schema.paths import NO_PATH
 from webhooks.schema.rules import has_rules, rule_causes
@@ -87,9 +87,9 @@ def judge(request: Prepared) -> list[Cause]:
 
 
 def _stored(node: Node, old: Object) -> Object:
-    """What is stored, as an API server reads it: metadata of the wrong type is not there."""
-    whole: Object = completed(node, old)
-    return whole | {"metadata": readable(whole.get("metadata"))}
+    """What is stored, as an API server reads it: unknown fields and metadata of the wrong type are not there."""
+    whole: Object = completed(node, pruned(node, {**old, "metadata": {}}))
+    return whole | {"metadata": readable(completed(METADATA, old.get("metadata")))}
 
 
 def _with_status(whole: Object, other: Object) -> Object:

@@ -12,7 +12,7 @@ from webhooks.schema.nodes import Json, Node
 from webhooks.schema.values import value_causes
 from webhooks.verdict import INVALID, Cause
 
-__all__ = ["DECODE_ERROR", "UNKNOWN_FIELD", "completed", "decoding_causes"]
+__all__ = ["DECODE_ERROR", "UNKNOWN_FIELD", "completed", "decoding_causes", "pruned"]
 
 UNKNOWN_FIELD: Final = "UnknownField"
 DECODE_ERROR: Final = "DecodeError"
@@ -61,6 +61,16 @@ def _unknown_fields(node: Node | None, value: Json, path: str) -> Iterator[str]:
             yield from _unknown_fields(
                 node.items if node is not None else None, item, paths.index(path, index)
             )
+
+
+def pruned(node: Node | None, value: Json) -> Any:
+    """A copy without the fields that are not known, as what is stored is read."""
+    if isinstance(value, dict):
+        parts = ((name, part, node.child(name)) for name, part in value.items()) if node is not None else ()
+        return {name: pruned(known, part) for name, part, known in parts if known is not None}
+    if isinstance(value, list):
+        return [pruned(node.items if node is not None else None, item) for item in value]
+    return value
 
 
 def completed(node: Node, value: Json) -> Any:

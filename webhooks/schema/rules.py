@@ -8,7 +8,7 @@ from functools import cache
 
 from webhooks.schema import paths
 from webhooks.schema.cel import CelError
-from webhooks.schema.cel.values import ABSENT, OptionalValue, Value, typed
+from webhooks.schema.cel.values import ABSENT, OptionalValue, Value, variable
 from webhooks.schema.correlation import Correlated, map_key, old_entries
 from webhooks.schema.nodes import Json, Node, Rule
 from webhooks.verdict import INVALID, Cause
@@ -87,11 +87,11 @@ def _own_causes(node: Node, new: Json, old: Json, path: str, standing: _Standing
 
 
 def _scope(rule: Rule, node: Node, new: Json, old: Json) -> dict[str, Value]:
-    scope: dict[str, Value] = {"self": typed(new, node)}
+    scope: dict[str, Value] = {"self": variable(new, node)}
     if rule.optional_old_self:
-        scope["oldSelf"] = ABSENT if old is None else OptionalValue(typed(old, node))
+        scope["oldSelf"] = ABSENT if old is None else OptionalValue(variable(old, node))
     elif old is not None:
-        scope["oldSelf"] = typed(old, node)
+        scope["oldSelf"] = variable(old, node)
     return scope
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
@@ -28,9 +28,11 @@ from webhooks.schema.cel.values import (
     OptionalValue,
     Value,
     contains,
+    either,
     equal,
     items_of,
     precedes,
+    read,
     size,
 )
 from webhooks.schema.formats import go_pattern, matches
@@ -76,7 +78,7 @@ def _step(tree: Expr, known: frozenset[str], names: set[str]) -> Step:
             if name not in known:
                 raise CelSyntaxError(f"there is no variable {name!r}")
             names.add(name)
-            return lambda scope: scope[name]
+            return lambda scope: read(scope[name])
         case Select(operand, name):
             return _select(inner(operand), name)
         case ListOf(items):
@@ -138,9 +140,8 @@ def _not(operand: Step) -> Step:
 
 
 def _logic(decisive: bool, left: Step, right: Step) -> Step:
-    """|| and &&: with one side decisive (true, false) an error of the other does not matter."""
     sides = (_truth(left), _truth(right))
-    return lambda scope: _either(decisive, (partial(side, scope) for side in sides))
+    return lambda scope: either(decisive, (partial(side, scope) for side in sides))
 
 
 def _fold(decisive: bool, receiver: Step, variable: str, body: Step) -> Step:
@@ -149,22 +150,9 @@ def _fold(decisive: bool, receiver: Step, variable: str, body: Step) -> Step:
 
     def fold(scope: Scope) -> Value:
         elements = items_of(receiver(scope))
-        return _either(decisive, (partial(holds, {**scope, variable: each}) for each in elements))
+        return either(decisive, (partial(holds, {**scope, variable: each}) for each in elements))
 
     return fold
-
-
-def _either(decisive: bool, sides: Iterable[Callable[[], bool]]) -> bool:
-    error: CelError | None = None
-    for side in sides:
-        try:
-            if side() is decisive:
-                return decisive
-        except CelError as raised:
-            error = error or raised
-    if error is not None:
-        raise error
-    return not decisive
 
 
 def _choice(condition: Step, then: Step, otherwise: Step) -> Step:
@@ -231,7 +219,7 @@ def _value(value: Value) -> Value:
     optional = _optional(value)
     if not optional.present:
         raise CelError("there is no old value")
-    return optional.value
+    return read(optional.value)
 
 
 FUNCTIONS: Final[Mapping[tuple[str, bool, int], Callable[..., Value]]] = {

@@ -5,8 +5,9 @@ Booleans, integers and strings are Python's; null is None. Everything else has a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
 from webhooks.rules.times import instant
@@ -21,13 +22,17 @@ __all__ = [
     "Schema",
     "Time",
     "Value",
+    "WrongValue",
     "contains",
+    "either",
     "equal",
     "items_of",
     "precedes",
+    "read",
     "same_type",
     "size",
     "typed",
+    "variable",
 ]
 
 
@@ -49,6 +54,10 @@ class Schema(Protocol):
     @property
     def nullable(self) -> bool:
         """Whether null is a value."""
+
+    @property
+    def properties(self) -> Mapping[str, Schema]:
+        """Of an object; a map has none."""
 
     @property
     def items(self) -> Schema | None:
@@ -74,14 +83,21 @@ class ObjectValue:
     schema: Schema
 
     def has(self, name: str) -> bool:
-        """Whether the field is there."""
-        return name in self.fields
+        """Whether the field is there. Raises CelError if it is, with a value of the wrong type."""
+        if self._is_absent(name):
+            return False
+        self.get(name)
+        return True
 
     def get(self, name: str) -> Value:
         """The field. Raises CelError."""
-        if name not in self.fields:
+        if self._is_absent(name):
             raise CelError(f"no such key: {name}")
         return typed(self.fields[name], self.schema.child(name))
+
+    def _is_absent(self, name: str) -> bool:
+        """Null is absent in an object, though not in a map."""
+        return name not in self.fields or (self.fields[name] is None and bool(self.schema.properties))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +108,15 @@ class ListValue:
     schema: Schema
 
     def __iter__(self) -> Iterator[Value]:
-        return (typed(element, self.schema.items) for element in self.elements)
+        """The elements; those of the wrong type matter only to those who `read` them."""
+        return (variable(element, self.schema.items) for element in self.elements)
 
     def __len__(self) -> int:
         return len(self.elements)
 
     def key(self, element: Value) -> tuple[Any, ...]:
         """What says which entry of a map list it is. Raises CelError."""
-        if not isinstance(element, ObjectValue):
+        if not isinstance(element := read(element), ObjectValue):
             raise CelError("an entry of a map list is no object")
         key = tuple(element.fields.get(name) for name in self.schema.map_keys)
         if any(isinstance(part, dict | list) for part in key):
@@ -123,6 +140,13 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
+class WrongValue:
+    """A variable of the wrong type, which matters only to those who read it."""
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class OptionalValue:
     """`oldSelf`, where it may be absent."""
 
@@ -141,10 +165,26 @@ Value: TypeAlias = (
     | Time
     | Duration
     | OptionalValue
+    | WrongValue
     | tuple["Value", ...]
     | None
 )
 ORDERED: Final = (int, str, Time, Duration)
+
+
+def variable(value: Any, schema: Schema | None) -> Value:
+    """As `typed`; but what is wrong is said by `read`, and not if nobody does."""
+    try:
+        return typed(value, schema)
+    except CelError as error:
+        return WrongValue(str(error))
+
+
+def read(value: Value) -> Value:
+    """A variable's value. Raises CelError."""
+    if isinstance(value, WrongValue):
+        raise CelError(value.problem)
+    return value
 
 
 def typed(value: Any, schema: Schema | None) -> Value:
@@ -190,17 +230,23 @@ def _text(value: str, schema: Schema) -> Value:
 
 def equal(left: Value, right: Value) -> bool:
     """`==`, which values of different types never are. Raises CelError."""
+    left, right = read(left), read(right)
     match left, right:
         case ObjectValue(), ObjectValue():
             if len(left.fields) != len(right.fields):
                 return False
-            return all(right.has(name) and equal(left.get(name), right.get(name)) for name in left.fields)
+            return all(_equal_fields(left, right, name) for name in left.fields)
         case (ListValue() | tuple(), ListValue() | tuple()):
             return _equal_lists(left, right)
         case OptionalValue(), OptionalValue():
             return left.present == right.present and equal(left.value, right.value)
         case _:
             return same_type(left, right) and left == right
+
+
+def _equal_fields(left: ObjectValue, right: ObjectValue, name: str) -> bool:
+    there = left.has(name)
+    return right.has(name) is there and (not there or equal(left.get(name), right.get(name)))
 
 
 def _equal_lists(left: ListValue | tuple[Value, ...], right: ListValue | tuple[Value, ...]) -> bool:
@@ -236,7 +282,21 @@ def contains(container: Any, element: Value) -> bool:
     """`in`. Raises CelError for what holds nothing."""
     if isinstance(container, ObjectValue):
         return isinstance(element, str) and container.has(element)
-    return any(equal(each, element) for each in items_of(container))
+    return either(True, (partial(equal, each, element) for each in items_of(container)))
+
+
+def either(decisive: bool, sides: Iterable[Callable[[], bool]]) -> bool:
+    """|| and &&: with one side decisive (true, false) an error of another does not matter."""
+    error: CelError | None = None
+    for side in sides:
+        try:
+            if side() is decisive:
+                return decisive
+        except CelError as raised:
+            error = error or raised
+    if error is not None:
+        raise error
+    return not decisive
 
 
 def items_of(container: Value | list[Value]) -> Iterator[Value]:

@@ -6,7 +6,7 @@ import pytest
 
 from webhooks.schema.cel import CelError, compile_rule
 from webhooks.schema.cel.parser import CelSyntaxError, parse
-from webhooks.schema.cel.values import ABSENT, OptionalValue, Value, typed
+from webhooks.schema.cel.values import ABSENT, OptionalValue, Value, typed, variable
 from webhooks.schema.nodes import Node, read_node
 
 STRING = {"type": "string"}
@@ -50,8 +50,9 @@ def holds(rule: str, this: dict[str, Any], old: dict[str, Any] | None = None) ->
         ("!false", {}),
         ("has(self.name)", {"name": ""}),
         ("!has(self.name)", {"n": 1}),
-        ("has(self.none)", {"none": None}),
-        ("self.none == null", {"none": None}),
+        ("!has(self.none)", {"none": None}),
+        ("'a' in self.names", {"names": [None, "a"]}),
+        ("!self.names.all(n, n == 'a')", {"names": [1, "b"]}),
         ("self.name == 'it\\'s'", {"name": "it's"}),
         ('self.name == "a"', {"name": "a"}),
         ("self.name != self.other", {"name": "a", "other": "b"}),
@@ -101,7 +102,11 @@ def test_rules_that_hold(rule: str, this: dict[str, Any]) -> None:
         ("self.n == 1", {"n": 1.0}, "wrong type"),
         ("self.on", {"on": 1}, "wrong type"),
         ("self.time == self.time", {"time": "yesterday"}, "no time"),
-        ("self.name == ''", {"name": None}, "null"),
+        ("self.name == ''", {"name": None}, "no such key"),
+        ("self.none == null", {"none": None}, "no such key"),
+        ("self.labels.x == null", {"labels": {"x": None}}, "null"),
+        ("'b' in self.names", {"names": [None, "a"]}, "null"),
+        ("self.names.all(n, n == 'a')", {"names": [1, "a"]}, "wrong type"),
         ("self.name < self.n", {"name": "a", "n": 1}, "no such overload"),
         ("self.on < self.on", {"on": True}, "no such overload"),
         ("size(self.n) == 1", {"n": 1}, "no such overload"),
@@ -110,6 +115,7 @@ def test_rules_that_hold(rule: str, this: dict[str, Any]) -> None:
         ("self.n.startsWith('a')", {"n": 1}, "no such overload"),
         ("self.n || false", {"n": 1}, "no such overload"),
         ("has(self.name.x)", {"name": "a"}, "no such overload"),
+        ("has(self.name)", {"name": 1}, "wrong type"),
         ("self.name.x == 1", {"name": "a"}, "no such overload"),
         ("duration(self.name) == duration('1s')", {"name": "soon"}, "is no duration"),
         ("self.other == '' || has(self.n)", {"name": "a"}, "no such key"),
@@ -128,6 +134,8 @@ def test_what_has_no_value_is_an_error(rule: str, this: dict[str, Any], problem:
         ({"n": 1}, {"n": 2}, False),
         ({"n": 1}, {"name": "a"}, False),
         ({"n": 1}, {}, False),
+        ({"n": 1}, {"n": None}, False),
+        ({"n": None, "name": "a"}, {"on": None, "name": "a"}, True),
         ({"names": ["a", "b"]}, {"names": ["b", "a"]}, False),
         ({"names": ["a"]}, {"names": ["a", "b"]}, False),
         ({"unique": ["a", "b"]}, {"unique": ["b", "a"]}, True),
@@ -152,6 +160,17 @@ def test_an_old_value_may_be_absent() -> None:
     assert not rule.holds({"self": this, "oldSelf": OptionalValue(typed({"n": 3}, NODE))})
     with pytest.raises(CelError, match="no old value"):
         compile_rule("oldSelf.value() == self").holds({"self": this, "oldSelf": ABSENT})
+
+
+def test_a_variable_of_the_wrong_type_matters_only_to_those_who_read_it() -> None:
+    scope = {"self": typed({"n": 2}, NODE), "oldSelf": variable("x", NODE)}
+    assert compile_rule("self.n == 2 || oldSelf.n == 2").holds(scope)
+    with pytest.raises(CelError, match="wrong type"):
+        compile_rule("oldSelf.n == 2").holds(scope)
+    optional = scope | {"oldSelf": OptionalValue(scope["oldSelf"])}
+    assert compile_rule("oldSelf.hasValue()").holds(optional)
+    with pytest.raises(CelError, match="wrong type"):
+        compile_rule("oldSelf.value() == self").holds(optional)
 
 
 def test_a_rule_knows_whether_it_is_about_a_change() -> None:
