@@ -10,7 +10,7 @@ from api.core import PriorityClass
 from api.groups import PodGroup
 from api.priority import SYSTEM_CLASSES
 
-__all__ = ["NO_FACTS", "UNKNOWN", "Facts", "KnownFacts", "NotSynced", "Unknown"]
+__all__ = ["NO_FACTS", "UNKNOWN", "Answer", "Facts", "KnownFacts", "NotSynced", "Unknown"]
 
 T = TypeVar("T")
 
