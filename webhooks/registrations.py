@@ -36,8 +36,11 @@ CHECKED_STATUS: Final = (
     "nominatedClusterNames",
     "preemptionGates",
     "reclaimablePods",
+    "requeueState",
+    "resourceRequests",
 )
-"""Of Workloads: what rules look at. They write other fields of their status all the time."""
+"""Of Workloads: what rules look at, and times and quantities, which may be unreadable. Other fields of their status
+are written all the time."""
 
 
 @dataclass(frozen=True, slots=True)

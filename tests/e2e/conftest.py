@@ -145,6 +145,12 @@ def api_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
 
 
 @pytest.fixture(scope="session")
+def webhook_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """The same with the webhooks: kill nothing here, leave no traces."""
+    return start_plane(Options(api_only=True, webhooks=True))
+
+
+@pytest.fixture(scope="session")
 def reprieve_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     """A plane with reprieve, shared by the session: kill nothing here, use `planes` for that."""
     return start_plane(Options(reprieve=True))

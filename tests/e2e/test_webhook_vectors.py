@@ -1,0 +1,45 @@
+"""Requests with the verdicts of Kueue's schemas and webhook code, through an API server with our CRDs and webhooks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from hack.controlplane.plane import ControlPlane
+from tests.conformance.webhook_cases import cases
+from tests.e2e.webhook_requests import Sender
+
+DEPARTURES: Final = {
+    "workload-3251": "KEP-8303: the name of a gate is a qualified name",
+    "workload-4959": "KEP-8303: the name of a gate is a qualified name",
+    "clusterqueue-1412": "what is stored and cannot be read may be repaired; Kueue's decoder fails on the old object",
+    "workload-5137": "only unhealthyNodes change, which nobody checks: the webhook is not asked",
+}
+"""Cases in which ours allow what Kueue refuses, or refuse what it allows, and why."""
+
+
+def test_verdicts_are_kueues(webhook_plane: ControlPlane, capsys: pytest.CaptureFixture[str]) -> None:
+    sender = Sender(webhook_plane)
+    verdicts, fields, types, compared = {}, {}, {}, 0
+    for case in cases():
+        answer, expected = sender.send(case), case.expect
+        if answer.allowed != expected.allowed:
+            verdicts[case.id] = answer.text
+        elif expected.fields():
+            compared += 1
+            if answer.fields() != expected.fields():
+                fields[case.id] = (answer.fields(), expected.fields())
+            elif answer.causes != expected.causes:
+                types[case.id] = (answer.causes, expected.causes)
+    with capsys.disabled():
+        refused = sum(not case.expect.allowed for case in cases())
+        print(
+            f" {len(cases()) - len(verdicts)} of {len(cases())} verdicts are Kueue's; of {refused} refusals Kueue"
+            f" names the fields in {compared}, and ours are the same in {compared - len(fields)},"
+            f" with the same types in {compared - len(fields) - len(types)} ",
+            end="",
+        )
+    assert set(verdicts) == set(DEPARTURES), verdicts
+    assert fields == {}
+    assert types == {}
