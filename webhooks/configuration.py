@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from api.validation import FieldError
-from serving.sections import Count, FilePath, GuardedListener, Port, Section
+from serving.sections import Count, FilePath, GuardedListener, Port, Seconds, Section
 from webhooks.settings import Settings
 
 __all__ = [
@@ -72,6 +72,7 @@ class WebhooksConfiguration(GuardedListener, kw_only=True):
     common names, are answered; they have one where --admission-control-config-file gives it to them.
     gateOpeners: preemption gate to the users that may open it; for other gates RBAC alone decides.
     systemNamespaces: whose PodGroups may have a system PriorityClass, besides kube-system's.
+    recheckSeconds: between two checks of all stored objects, for those that came in while nobody was asked.
     besideKueue: Kueue itself is installed; only what it lacks is checked.
     """
 
@@ -83,6 +84,7 @@ class WebhooksConfiguration(GuardedListener, kw_only=True):
     client_names: list[Name] = field(default_factory=list)
     gate_openers: dict[str, list[str]] = field(default_factory=dict)
     system_namespaces: list[str] = field(default_factory=list)
+    recheck_seconds: Seconds = 600
     beside_kueue: bool = False
 
 

@@ -8,6 +8,7 @@ __all__ = [
     "CERTIFICATE_EXPIRES",
     "CERTIFICATE_FAULTS",
     "CERTIFICATE_RENEWALS",
+    "INVALID_OBJECTS",
     "REFUSED",
     "REVIEWS",
     "REVIEW_SECONDS",
@@ -40,4 +41,9 @@ CERTIFICATE_RENEWALS = Counter(
 CERTIFICATE_FAULTS = Counter(
     "reprieve_webhook_certificate_faults_total",
     "Attempts to look after certificates that failed; what is shown stays until it expires.",
+)
+INVALID_OBJECTS = Gauge(
+    "reprieve_webhook_invalid_objects",
+    "Stored objects that would be refused if they came now, as of the last time that all were checked.",
+    ["kind"],
 )

@@ -15,7 +15,15 @@ import yaml
 
 from api.groups import POD_GROUP_LABEL
 
-__all__ = ["NAMESPACE", "REGISTRATIONS", "SERVICE", "Registration", "Rule", "configurations"]
+__all__ = [
+    "EXCLUDED_NAMESPACES",
+    "NAMESPACE",
+    "REGISTRATIONS",
+    "SERVICE",
+    "Registration",
+    "Rule",
+    "configurations",
+]
 
 NAMESPACE: Final = "reprieve-system"
 SERVICE: Final = "reprieve-webhooks"
@@ -27,6 +35,14 @@ KUEUE: Final = ("kueue.x-k8s.io", "v1beta2")
 OURS: Final = ("reprieve.dev", "v1alpha1")
 
 Json = dict[str, Any]
+Condition = tuple[str, str]
+"""(name, CEL)."""
+
+NOT_OURS: Final[Condition] = (
+    "not-our-own",
+    f"request.userInfo.username != 'system:serviceaccount:{NAMESPACE}:{SERVICE}'",
+)
+"""What a stored object is found to be can be said of an invalid one, too."""
 
 CHECKED_STATUS: Final = (
     "admission",
@@ -49,8 +65,8 @@ class Rule:
 
     operations: tuple[str, ...] = ("CREATE", "UPDATE")
     subresource: str = ""
-    condition: tuple[str, str] | None = None
-    """(name, CEL): only these requests."""
+    conditions: tuple[Condition, ...] = ()
+    """Only requests that meet all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +80,8 @@ class Registration:
     namespaced: bool
     validating: tuple[Rule, ...] = (Rule(),)
     mutating: tuple[Rule, ...] = ()
+    has_conditions: bool = False
+    """Its status has them."""
     required: bool = True
     """Without an answer there is no write (failurePolicy Fail)."""
     selector: Json | None = None
@@ -75,7 +93,7 @@ def _changes(fields: tuple[str, ...]) -> str:
 
 
 REGISTRATIONS: Final = (
-    Registration("ClusterQueue", "clusterqueues", *KUEUE, namespaced=False),
+    Registration("ClusterQueue", "clusterqueues", *KUEUE, namespaced=False, has_conditions=True),
     Registration("Cohort", "cohorts", *KUEUE, namespaced=False),
     Registration("ResourceFlavor", "resourceflavors", *KUEUE, namespaced=False),
     Registration(
@@ -85,11 +103,12 @@ REGISTRATIONS: Final = (
         namespaced=True,
         validating=(
             Rule(),
-            Rule(("UPDATE",), "status", ("checked-fields-change", _changes(CHECKED_STATUS))),
+            Rule(("UPDATE",), "status", (NOT_OURS, ("checked-fields-change", _changes(CHECKED_STATUS)))),
         ),
-        mutating=(Rule(("UPDATE",), "status", ("gates-change", _changes(("preemptionGates",)))),),
+        mutating=(Rule(("UPDATE",), "status", (("gates-change", _changes(("preemptionGates",))),)),),
+        has_conditions=True,
     ),
-    Registration("PodGroup", "podgroups", *OURS, namespaced=True, mutating=(Rule(),)),
+    Registration("PodGroup", "podgroups", *OURS, namespaced=True, mutating=(Rule(),), has_conditions=True),
     Registration(
         "Pod",
         "pods",
@@ -154,9 +173,10 @@ def _webhook(purpose: str, registration: Registration, rule: Rule) -> Json:
         }
     if registration.selector is not None:
         webhook["objectSelector"] = registration.selector
-    if rule.condition is not None:
-        condition, expression = rule.condition
-        webhook["matchConditions"] = [{"name": condition, "expression": expression}]
+    if rule.conditions:
+        webhook["matchConditions"] = [
+            {"name": condition, "expression": expression} for condition, expression in rule.conditions
+        ]
     return webhook
 
 

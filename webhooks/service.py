@@ -17,6 +17,7 @@ from webhooks.certificates import CertificateFiles, ClientAuthority, ManagedCert
 from webhooks.configuration import ManagedConfiguration, WebhooksConfiguration, settings_of
 from webhooks.live_context import LiveContext
 from webhooks.mirrored import MirroredFacts
+from webhooks.recheck import Rechecker
 from webhooks.review import Reviewer
 from webhooks.server import review_app
 
@@ -39,18 +40,21 @@ class WebhookService:
             if files is not None
             else _managed(configuration.certificates.managed, client, self._live)
         )
-        self._reviewer = Reviewer(
-            MirroredFacts(mirror), settings_of(configuration), max_depth=configuration.max_depth
-        )
+        facts, settings = MirroredFacts(mirror), settings_of(configuration)
+        self._reviewer = Reviewer(facts, settings, max_depth=configuration.max_depth)
+        self._rechecker = Rechecker(client, facts, settings, lambda: mirror.synced)
 
     def checks(self) -> dict[str, Check]:
         """The readiness checks."""
         return {"synced": self._not_synced, "certificate": self._certificates.fault}
 
     def tasks(self) -> dict[str, Coroutine[Any, Any, None]]:
-        """Whoever looks after certificates."""
+        """Whoever looks after certificates, and after what is stored already."""
         seconds = self._configuration.certificates.poll_seconds
-        tasks = {"certificates": keep(self._certificates, seconds)}
+        tasks = {
+            "certificates": keep(self._certificates, seconds),
+            "recheck": self._rechecker.run(self._configuration.recheck_seconds),
+        }
         if self._configuration.client_ca_file is not None:
             tasks["client authority"] = keep(
                 ClientAuthority(self._configuration.client_ca_file, self._live), seconds

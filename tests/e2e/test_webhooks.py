@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 import yaml
@@ -17,6 +18,7 @@ import yaml
 from api.groups import POD_GROUP_LABEL
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, Json, path_of
+from hack.controlplane.manifests import WEBHOOK_KINDS, apply_webhooks, render
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
 
@@ -25,12 +27,12 @@ ADMISSION = "admissionregistration.k8s.io/v1"
 SECRET = ("v1", "Secret", "reprieve-webhooks-ca", "reprieve-system")
 
 
-def queue(name: str, **preemption: object) -> Json:
+def queue(name: str) -> Json:
     return {
         "apiVersion": KUEUE,
         "kind": "ClusterQueue",
         "metadata": {"name": name},
-        "spec": {"namespaceSelector": {}, "preemption": preemption},
+        "spec": {"namespaceSelector": {}},
     }
 
 
@@ -128,6 +130,75 @@ def test_pods_of_a_group_are_created_while_the_webhooks_are_away(planes: Callabl
     plane.client.create(pod)
     with pytest.raises(ApiError, match="failed calling webhook"):
         plane.client.create(queue("after"))
+
+
+def test_what_came_in_while_nobody_was_asked_says_so(planes: Callable[..., ControlPlane]) -> None:
+    """Stored without the webhooks, then found by them; put right, and found to be right."""
+    plane = planes(api_only=True, webhooks=True, webhooks_settings={"webhooks": {"recheckSeconds": 0.5}})
+    client, process = plane.client, plane.processes["reprieve-webhooks"]
+    process.stop()
+    for kind in WEBHOOK_KINDS:
+        client.delete(ADMISSION, kind, "reprieve")
+    wait_until(lambda: is_created(client, unfair()), 10, lambda: "the API server still asks")
+    client.create(unknown_class())
+    client.create(two_minimums())
+    stored: list[tuple[str, str, str, str | None]] = [
+        (KUEUE, "ClusterQueue", "unfair", None),
+        (KUEUE, "Workload", "minimums", "default"),
+        ("reprieve.dev/v1alpha1", "PodGroup", "unknown", "default"),
+    ]
+    apply_webhooks(client, render(binaries(["kubectl"])["kubectl"]), plane.layout)
+    process.start()
+    for each in stored:
+        wait_until(partial(has_validity, client, each, "False"), 30, f"{each} has no condition".__str__)
+    client.patch(KUEUE, "ClusterQueue", "unfair", {"spec": {"fairSharing": {"weight": "1"}}})
+    wait_until(partial(has_validity, client, stored[0], "True"), 30, "it is not taken back".__str__)
+
+
+def has_validity(client: Client, identity: tuple[str, str, str, str | None], status: str) -> bool:
+    """Whether the object's condition has that status."""
+    conditions = client.get(*identity).get("status", {}).get("conditions", [])
+    return status in [each["status"] for each in conditions if each["type"] == "reprieve.dev/Valid"]
+
+
+def is_created(client: Client, body: Json) -> bool:
+    """Whether nothing is in the way."""
+    try:
+        client.create(body)
+    except ApiError as error:
+        if "failed calling webhook" not in str(error):
+            raise
+        return False
+    return True
+
+
+def unfair() -> Json:
+    """A ClusterQueue that only the webhook refuses."""
+    body = queue("unfair")
+    body["spec"]["fairSharing"] = {"weight": "-1"}
+    return body
+
+
+def unknown_class() -> Json:
+    """A PodGroup that only the webhook refuses."""
+    return {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "unknown", "namespace": "default"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}, "priorityClassName": "unknown"},
+    }
+
+
+def two_minimums() -> Json:
+    """A Workload that only the webhook refuses."""
+    template = {"spec": {"containers": [{"name": "main", "image": "main"}], "restartPolicy": "Never"}}
+    pod_sets = [{"name": name, "count": 2, "minCount": 1, "template": template} for name in ("a", "b")]
+    return {
+        "apiVersion": KUEUE,
+        "kind": "Workload",
+        "metadata": {"name": "minimums", "namespace": "default"},
+        "spec": {"podSets": pod_sets},
+    }
 
 
 def account() -> Json:

@@ -1,0 +1,179 @@
+"""What came in while nobody was asked: all stored objects are checked again and again, and a condition says the result.
+
+Every replica does so by itself: what they find is the same, and so is what they write. Nothing is kept in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from api.meta import Condition, ListMeta
+from cluster.client import ApiClient, ApiError
+from cluster.clock import rfc3339_now
+from webhooks import rules
+from webhooks.facts import Facts
+from webhooks.metrics import INVALID_OBJECTS
+from webhooks.registrations import EXCLUDED_NAMESPACES, REGISTRATIONS, Registration
+from webhooks.rules import Object, Request
+from webhooks.settings import Settings
+from webhooks.verdict import Verdict
+
+__all__ = ["VALID", "Rechecker"]
+
+log = structlog.get_logger(__name__)
+
+VALID: Final = "reprieve.dev/Valid"
+"""The condition's type."""
+FIELD_MANAGER: Final = "reprieve-webhooks"
+APPLY: Final = "application/apply-patch+yaml"
+PAGE: Final = 100
+BREATH: Final = 10
+"""Objects between two yields to the loop."""
+MESSAGE: Final = 1024
+"""Characters of a condition's message."""
+
+
+class Page(msgspec.Struct):
+    """A page of a list, its objects as they are."""
+
+    metadata: ListMeta
+    items: list[Object]
+
+
+class Rechecker:
+    """Checks all stored objects of the kinds that have to be checked."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        facts: Facts,
+        settings: Settings,
+        synced: Callable[[], bool],
+        now: Callable[[], str] = rfc3339_now,
+    ) -> None:
+        """`synced`: whether facts are known; nothing is checked before."""
+        self._client, self._facts, self._settings = client, facts, settings
+        self._synced, self._now = synced, now
+
+    async def run(self, seconds: float) -> None:
+        """Check all, every so often, for ever."""
+        while True:
+            if self._synced():
+                await self.sweep()
+                await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, guards nothing
+            else:
+                await asyncio.sleep(min(1.0, seconds))
+
+    async def sweep(self) -> None:
+        """Check all once."""
+        for registration in REGISTRATIONS:
+            if registration.required:
+                try:
+                    INVALID_OBJECTS.labels(registration.kind).set(await self._sweep(registration))
+                except (ApiError, msgspec.DecodeError) as error:
+                    log.warning("objects could not be checked", kind=registration.kind, error=str(error))
+
+    async def _sweep(self, registration: Registration) -> int:
+        """How many of the kind are invalid."""
+        invalid = seen = 0
+        async for each in self._all(registration):
+            verdict = self._verdict(registration, each)
+            invalid += not verdict.allowed
+            await self._say(registration, each, verdict)
+            seen += 1
+            if seen % BREATH == 0:
+                await asyncio.sleep(0)
+        return invalid
+
+    async def _all(self, registration: Registration) -> AsyncIterator[Object]:
+        """Every object that API servers ask about; none where the kind is not served."""
+        query = {"limit": str(PAGE)}
+        while True:
+            try:
+                body = await self._client.request("GET", _collection(registration), query=query)
+            except ApiError as error:
+                if error.status == 404:
+                    return
+                raise
+            page = msgspec.json.decode(body, type=Page)
+            for each in page.items:
+                if each["metadata"].get("namespace") not in EXCLUDED_NAMESPACES:
+                    yield each
+            if not page.metadata.continue_:
+                return
+            query["continue"] = page.metadata.continue_
+
+    def _verdict(self, registration: Registration, stored: Object) -> Verdict:
+        request = Request(
+            kind=registration.kind,
+            operation="CREATE",
+            new=stored,
+            facts=self._facts,
+            settings=self._settings,
+        )
+        return rules.validate(request)
+
+    async def _say(self, registration: Registration, stored: Object, verdict: Verdict) -> None:
+        """Write the condition where it is not what it was; none for what has always been valid."""
+        metadata = stored["metadata"]
+        message = "; ".join(str(cause) for cause in verdict.causes)[:MESSAGE]
+        if message:
+            names = {"namespace": metadata.get("namespace", ""), "name": metadata["name"]}
+            log.warning("a stored object is not valid", kind=registration.kind, **names, causes=message)
+        if not registration.has_conditions:
+            return
+        before = _condition(stored)
+        after = self._condition(before, message, metadata.get("generation", 0))
+        if after is None or after == before:
+            return
+        try:
+            await self._apply(registration, metadata, after)
+        except ApiError as error:
+            if error.status not in (404, 409):  # gone, or another one of the name
+                log.warning("a condition could not be written", kind=registration.kind, error=str(error))
+
+    def _condition(self, before: Condition | None, message: str, generation: int) -> Condition | None:
+        if before is None and not message:
+            return None
+        status = "False" if message else "True"
+        kept = before.last_transition_time if before is not None and before.status == status else None
+        return Condition(
+            type=VALID,
+            status=status,
+            reason="Invalid" if message else "Valid",
+            message=message or "nothing is wrong any more",
+            last_transition_time=kept or self._now(),
+            observed_generation=generation,
+        )
+
+    async def _apply(self, registration: Registration, metadata: Object, condition: Condition) -> None:
+        """Server-side: the conditions of others stay as they are, whoever writes them meanwhile."""
+        value = {
+            "apiVersion": "/".join(filter(None, (registration.group, registration.version))),
+            "kind": registration.kind,
+            "metadata": {"name": metadata["name"], "uid": metadata["uid"]},
+            "status": {"conditions": [condition]},
+        }
+        path = f"{_collection(registration, metadata.get('namespace'))}/{metadata['name']}/status"
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        body = msgspec.json.encode(value)
+        await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY)
+
+
+def _condition(stored: Object) -> Condition | None:
+    conditions: list[Any] = (stored.get("status") or {}).get("conditions") or []
+    found = next((each for each in conditions if each.get("type") == VALID), None)
+    return msgspec.convert(found, Condition) if found is not None else None
+
+
+def _collection(registration: Registration, namespace: str | None = None) -> str:
+    parts = ["/apis", registration.group, registration.version]
+    if namespace is not None:
+        parts += ["namespaces", namespace]
+    return "/".join([*parts, registration.plural])
