@@ -169,6 +169,7 @@ Value: TypeAlias = (
     | tuple["Value", ...]
     | None
 )
+EPOCH: Final = "1970-01-01T00:00:00Z"
 ORDERED: Final = (int, str, Time, Duration)
 
 
@@ -222,10 +223,11 @@ def _text(value: str, schema: Schema) -> Value:
         return ABSENT
     if schema.format != "date-time":
         return value
-    nanoseconds = instant(value)
-    if nanoseconds is None:
-        raise CelError(f"no time: {value!r}")
-    return Time(nanoseconds)
+    # What is stored may have passed a laxer check: API servers then read no text as 1970, and no zone as UTC.
+    for text in (value or EPOCH, f"{value}Z"):
+        if (nanoseconds := instant(text)) is not None:
+            return Time(nanoseconds)
+    raise CelError(f"no time: {value!r}")
 
 
 def equal(left: Value, right: Value) -> bool:

@@ -145,6 +145,8 @@ def test_what_has_no_value_is_an_error(rule: str, this: dict[str, Any], problem:
         ({"entries": [{"name": "a"}]}, {"entries": [{"name": "b"}]}, False),
         ({"quantity": 1}, {"quantity": "1"}, False),
         ({"time": "2026-01-01T00:00:00Z"}, {"time": "2026-01-01T01:00:00+01:00"}, True),
+        ({"time": "2026-01-01T00:00:00Z"}, {"time": "2026-01-01T00:00:00"}, True),
+        ({"time": "1970-01-01T00:00:00Z"}, {"time": ""}, True),
     ],
 )
 def test_equality(this: dict[str, Any], old: dict[str, Any], same: bool) -> None:
