@@ -22,7 +22,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 __all__ = ["Authorities", "Authority", "Leaf", "is_due", "make_authority"]
 
 COMMON_NAME: Final = "reprieve webhooks"
-CLOCK_SKEW: Final = 300.0
+CLOCK_SKEW: Final = 7200.0
 """Certificates are valid this long before they are made, for API servers whose clock is behind ours."""
 RENEWAL: Final = 2 / 3
 """The part of a life after which there is a successor."""
