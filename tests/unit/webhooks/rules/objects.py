@@ -121,7 +121,13 @@ def priority_class(name: str, value: int, **fields: Any) -> PriorityClass:
     return PriorityClass(metadata=ObjectMeta(name=name), value=value, **fields)
 
 
-CLASSES = KnownFacts([priority_class("high", 1000, preemption_policy="Never"), priority_class("low", -5)])
+CLASSES = KnownFacts(
+    [
+        priority_class("high", 1000, preemption_policy="Never"),
+        priority_class("low", -5),
+        priority_class("top", 10**9),
+    ]
+)
 
 
 def created(new: Object, **fields: Any) -> Verdict:

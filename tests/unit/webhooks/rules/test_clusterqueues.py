@@ -129,6 +129,7 @@ RIGHT: dict[str, Object] = {
     "nothing": {},
     "zero quota, all of it lent": groups(group(("cpu",), "spot", nominalQuota=0, lendingLimit="0")),
     "256 flavors": groups(*(group((f"r{i}",), *(f"f{i}-{j}" for j in range(64))) for i in range(4))),
+    "256 resources": groups(*(group(tuple(f"r{i}-{j}" for j in range(64)), f"f{i}") for i in range(4))),
     "512 combinations": groups(group(tuple(f"r{i}" for i in range(16)), *(f"f{j}" for j in range(32)))),
     "weight zero": {"fairSharing": {"weight": "0"}},
     "weight just above a nano": {"fairSharing": {"weight": "1.1n"}},

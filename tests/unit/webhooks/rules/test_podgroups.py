@@ -76,6 +76,13 @@ def test_an_update_that_leaves_them_out_leaves_them_as_they_are() -> None:
     assert filled(pod_group(), NO_FACTS, pod_group()) == {}
 
 
+def test_an_update_of_the_status_fills_in_nothing() -> None:
+    new = pod_group()
+    stored = pod_group(priority=5)
+    request = Request(kind="PodGroup", operation="UPDATE", subresource="status", new=new, old=stored)
+    assert default(request) is new
+
+
 def test_nothing_that_is_given_is_changed() -> None:
     group = pod_group()
     filled(group, WITH_DEFAULT)
@@ -117,6 +124,7 @@ RIGHT = [
     pod_group(),
     pod_group(priority=0),
     pod_group(priorityClassName="high", priority=1000),
+    pod_group(priorityClassName="top", priority=10**9),
     pod_group("kube-system", priorityClassName="system-cluster-critical", priority=2_000_000_000),
     pod_group(schedulingPolicy={"basic": {}}, disruptionMode={"single": {}}),
     pod_group(disruptionMode={"all": {}}),

@@ -81,6 +81,10 @@ WRONG_SPEC: dict[str, tuple[Object, Pairs]] = {
     "size without topology": (sliced(podSetSliceSize=1), [(SLICE, "Forbidden")]),
     "topology without size": (sliced(**SLICE_TOPOLOGY), [(SLICE, "Required")]),
     "size of zero": (sliced(podSetSliceSize=0, **SLICE_TOPOLOGY), [(SLICE, "Invalid")]),
+    "sizes of slices within slices": (
+        sliced(podsetSliceRequiredTopologyConstraints=[{"topology": "rack", "size": n} for n in (1, 0)]),
+        [("spec.podSets[0].topologyRequest.podsetSliceRequiredTopologyConstraints[1].size", "Invalid")],
+    ),
     "quantity that Go cannot read": (
         of(pod_set("main", 1, {"cpu": "1e.5"})),
         [(f"{CONTAINER}.requests[cpu]", "Invalid")],
