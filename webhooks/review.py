@@ -30,7 +30,8 @@ MUTATE: Final[Purpose] = "mutate"
 API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
 CAUSES: Final = 100
-"""An answer names no more."""
+WARNINGS: Final = 20
+"""An answer has no more; clients show 4 KiB of warnings at most."""
 RETRY_SECONDS: Final = 1
 
 
@@ -139,7 +140,7 @@ class Reviewer:
         if not verdict.allowed:
             response["status"] = _invalid(verdict, request)
         if verdict.warnings:
-            response["warnings"] = verdict.warnings
+            response["warnings"] = _first(list(verdict.warnings), WARNINGS)
         return response
 
     def _defaulted(self, request: AdmissionRequest, new: Object) -> dict[str, Any]:
@@ -166,9 +167,7 @@ class Reviewer:
 def _invalid(verdict: Verdict, request: AdmissionRequest) -> dict[str, Any]:
     """The Status of an object that the API server itself finds invalid: kubectl prints a line for each cause."""
     causes = [_cause(each) for each in verdict.causes[:CAUSES]]
-    texts = [str(each) for each in verdict.causes[:CAUSES]]
-    if more := len(verdict.causes) - CAUSES:
-        texts += [f"and {more} more"] if more > 0 else []
+    texts = _first([str(each) for each in verdict.causes], CAUSES)
     return {
         "status": "Failure",
         "code": 422,
@@ -181,6 +180,10 @@ def _invalid(verdict: Verdict, request: AdmissionRequest) -> dict[str, Any]:
             "causes": causes,
         },
     }
+
+
+def _first(texts: list[str], most: int) -> list[str]:
+    return [*texts[:most], f"and {len(texts) - most} more"] if len(texts) > most else texts
 
 
 def _cause(cause: Cause) -> dict[str, str]:

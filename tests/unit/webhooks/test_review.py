@@ -106,6 +106,15 @@ def test_an_answer_names_a_hundred_causes_and_counts_the_rest() -> None:
     assert "more]" in status["message"]
 
 
+def test_an_answer_has_twenty_warnings_and_counts_the_rest() -> None:
+    gates = [{"name": f"example.com/gate-{number}", "position": "Closed"} for number in range(30)]
+    workload = {"metadata": {"name": "w", "namespace": "default"}, "spec": {}}
+    new = workload | {"status": {"preemptionGates": gates}}
+    response = answered(review(new, "Workload", workload, subResource="status"), VALIDATE, "Workload")
+    assert len(response["warnings"]) == 21
+    assert response["warnings"][-1] == "and 10 more"
+
+
 @pytest.mark.parametrize("operation", ["DELETE", "CONNECT", "SOMETHING"])
 def test_other_operations_are_allowed(operation: str) -> None:
     body = review(None, "ClusterQueue", BAD, operation=operation)
