@@ -38,6 +38,8 @@ class Limits:
                 return await request.read()
         except TimeoutError:
             return self._refuse(408, f"the body did not arrive within {self._seconds} s")
+        except ConnectionResetError:
+            return self._refuse(400, "the connection broke before the body was there")
         except web.HTTPRequestEntityTooLarge:
             return self._too_large()
         finally:

@@ -106,6 +106,38 @@ async def test_a_body_that_does_not_come_is_refused() -> None:
         assert (await post(url + PATH, slowly()))[0] == 408
 
 
+@pytest.mark.parametrize("tail", [b"zz\r\n", b"5\r\nabcdefgh\r\n", b"-1\r\n", b"5" * 10_000], ids=range(4))
+async def test_a_body_that_is_no_body_is_refused(tail: bytes) -> None:
+    async with listening(read_timeout_seconds=0.2) as url:
+        status = await raw(url, b"Transfer-Encoding: chunked\r\n\r\n", tail)
+        assert status in (400, 408)
+
+
+async def test_a_connection_that_breaks_in_a_body_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening() as url:
+        assert await raw(url, b"Content-Length: 10\r\n\r\n", b"{", end=True) is None
+        assert (await post(url + PATH))[0] == 200
+    assert caplog.records == []
+
+
+async def raw(url: str, headers: bytes, tail: bytes, *, end: bool = False) -> int | None:
+    """The status of a request that no client library would make; None without an answer."""
+    reader, writer = await asyncio.open_connection(LOOPBACK, int(url.rpartition(":")[2]))
+    try:
+        writer.write(
+            f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n".encode() + headers
+        )
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        writer.write(tail)
+        if end:
+            writer.write_eof()
+        line = await asyncio.wait_for(reader.readline(), 10)
+    finally:
+        writer.close()
+    return int(line.split()[1]) if line else None
+
+
 async def test_more_requests_than_slots_are_refused_at_once() -> None:
     release = asyncio.Event()
 
