@@ -54,8 +54,9 @@ test: lint binaries ## All checks and all tests
 bench: build ## Measure: decisions, the mirror, the quota search, and gang preemption of kube-scheduler beside ours
 	@$(BIN)/python -m bench
 
-crds: build ## Write manifests/crds from the structs in api/
+crds: build ## Write manifests/crds from the structs in api/, and the webhook configurations from their table
 	$(BIN)/python -m api.crds manifests/crds
+	$(BIN)/python -m webhooks.registrations manifests/base/webhooks/webhooks.yaml
 
 lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt

@@ -1,4 +1,4 @@
-"""`reprieve serve`: the scheduler extender of one cluster."""
+"""`reprieve serve`: the services of one cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BAD_INPUT = 2
 @click.option("--print-config", is_flag=True, help="Print the configuration with every default, and end.")
 @click.pass_context
 def serve(context: click.Context, path: Path | None, print_config: bool) -> None:
-    """Run the scheduler extender: plan, reserve, evict and answer kube-scheduler.
+    """Run what the configuration enables: the scheduler extender, the admission webhooks, or both.
 
     Without --config, --print-config prints the defaults: a start for a file of your own.
     """

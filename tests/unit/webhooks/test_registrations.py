@@ -15,9 +15,7 @@ WEBHOOKS = [webhook for configuration in configurations() for webhook in configu
 
 
 def test_the_manifest_is_what_is_generated() -> None:
-    assert MANIFEST.read_text() == render(), (
-        "run python -m webhooks.registrations manifests/base/webhooks/webhooks.yaml"
-    )
+    assert MANIFEST.read_text() == render(), "run make crds"
 
 
 def test_every_kind_with_rules_is_asked_about() -> None:
