@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from random import Random
 
 from hypothesis import HealthCheck, given, settings
@@ -9,9 +10,9 @@ from hypothesis import strategies as st
 
 from hack.controlplane.plane import ControlPlane
 from tests.conformance.webhook_cases import Case
-from tests.e2e.mutations import mutated, seeds
+from tests.conformance.webhook_mutations import mutated, seeds
 from tests.e2e.webhook_requests import Sender
-from webhooks.schema import Prepared, judge, prepare
+from webhooks.schema import DECODE_ERROR, Prepared, judge, prepare
 
 SEEDS = seeds()
 REQUESTS = 400
@@ -41,6 +42,10 @@ def _compare(plane: ControlPlane, case: Case) -> None:
     answer = Sender(plane).send(case)
     prepared = prepare(case.kind, case.object, case.old_object, case.subresource)
     causes = judge(prepared) if isinstance(prepared, Prepared) else prepared
+    if any(cause.type == DECODE_ERROR for cause in causes):
+        # An API server refuses these as a bad request, and says where in a sentence at most.
+        assert answer.status == HTTPStatus.BAD_REQUEST, (case, answer.text, causes)
+        return
     said = {(cause.field, cause.type) for cause in answer.causes}
     assert {(cause.field, cause.type) for cause in causes} == said, (case, answer.text, causes)
     assert answer.allowed is not bool(causes)

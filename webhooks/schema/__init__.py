@@ -13,7 +13,7 @@ from api.crds.kinds import KINDS, Kind
 from webhooks.schema.correlation import Correlated
 from webhooks.schema.decoding import DECODE_ERROR, UNKNOWN_FIELD, completed, decoding_causes, pruned
 from webhooks.schema.lists import duplicates
-from webhooks.schema.metadata import METADATA, carried_over, created_causes, readable, updated_causes
+from webhooks.schema.metadata import carried_over, created_causes, decoded, readable, updated_causes
 from webhooks.schema.nodes import Node, node_of
 from webhooks.schema.paths import NO_PATH
 from webhooks.schema.rules import has_rules, rule_causes
@@ -52,7 +52,7 @@ def prepare(kind: str, new: Object, old: Object | None, subresource: str = "") -
     if causes:
         return causes
     stored = None if old is None else _stored(node, old)
-    whole = completed(node, new)
+    whole = completed(node, new) | {"metadata": decoded(new.get("metadata"))}
     if stored is not None and subresource == STATUS:
         whole = _with_status(stored, whole)
     else:
@@ -89,7 +89,7 @@ def judge(request: Prepared) -> list[Cause]:
 def _stored(node: Node, old: Object) -> Object:
     """What is stored, as an API server reads it: unknown fields and metadata of the wrong type are not there."""
     whole: Object = completed(node, pruned(node, {**old, "metadata": {}}))
-    return whole | {"metadata": readable(completed(METADATA, old.get("metadata")))}
+    return whole | {"metadata": readable(decoded(old.get("metadata")))}
 
 
 def _with_status(whole: Object, other: Object) -> Object:

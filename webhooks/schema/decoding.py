@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from webhooks.schema import paths
-from webhooks.schema.metadata import METADATA
+from webhooks.schema.metadata import METADATA, decoded
 from webhooks.schema.nodes import Json, Node
 from webhooks.schema.values import value_causes
 from webhooks.verdict import INVALID, Cause
@@ -30,7 +30,7 @@ def decoding_causes(node: Node, api_version: str, kind: str, value: dict[str, Js
         for name, expected in (("apiVersion", api_version), ("kind", kind))
         if value.get(name) != expected
     ]
-    metadata = completed(METADATA, value.get("metadata"))
+    metadata = decoded(value.get("metadata"))
     if not causes and metadata is not None:
         wrong = value_causes(METADATA, metadata, None, "metadata")
         causes = [Cause(cause.field, DECODE_ERROR, cause.message) for cause in wrong]

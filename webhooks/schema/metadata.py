@@ -13,7 +13,7 @@ from webhooks.schema.nodes import Json, Node, read_node
 from webhooks.schema.values import value_causes
 from webhooks.verdict import FORBIDDEN, INVALID, REQUIRED, Cause
 
-__all__ = ["METADATA", "carried_over", "created_causes", "readable", "updated_causes"]
+__all__ = ["METADATA", "carried_over", "created_causes", "decoded", "readable", "updated_causes"]
 
 STRING: Final = {"type": "string"}
 TIME: Final = {"type": "string", "format": "date-time"}
@@ -59,6 +59,24 @@ SUFFIX: Final = "abcde"
 """As long as what API servers append to generateName."""
 
 
+def decoded(metadata: Json) -> Json:
+    """The metadata as Go decodes it: null is what a field is without a value."""
+    return _decoded(METADATA, metadata)
+
+
+def _decoded(node: Node, value: Json) -> Json:
+    if value is None and node.types == ("string",):
+        return "" if not node.format else None
+    if isinstance(value, dict):
+        parts = ((name, node.child(name), part) for name, part in value.items())
+        read = {name: part if known is None else _decoded(known, part) for name, known, part in parts}
+        return {name: part for name, part in read.items() if part is not None}
+    if isinstance(value, list) and node.items is not None:
+        empty: Json = {} if node.items.types == ("object",) else None
+        return [_decoded(node.items, empty if item is None else item) for item in value]
+    return value
+
+
 def readable(metadata: Json) -> dict[str, Json]:
     """The parts of stored metadata that are of their types."""
     if not isinstance(metadata, dict):
@@ -70,6 +88,8 @@ def carried_over(metadata: dict[str, Json], old: dict[str, Json] | None, namespa
     """The metadata as it is stored: with the namespace that a request would name, and what the system had set."""
     stored = dict(metadata)
     stored.pop("namespace", None)
+    if "ownerReferences" in stored:
+        stored["ownerReferences"] = _distinct(stored["ownerReferences"])
     if namespaced:
         stored["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
     if old is None:
@@ -91,11 +111,6 @@ def created_causes(metadata: dict[str, Json]) -> Iterator[Cause]:
     if namespace := metadata.get("namespace"):
         yield from invalid("metadata.namespace", _namespace_faults(namespace))
     yield from _common_causes(metadata)
-    finalizers = metadata.get("finalizers") or []
-    for finalizer in finalizers:
-        yield from invalid("metadata.finalizers", label_key_faults(finalizer))
-    if ORPHAN in finalizers and FOREGROUND in finalizers:
-        yield Cause("metadata.finalizers", INVALID, f"{ORPHAN} and {FOREGROUND} exclude each other")
 
 
 def updated_causes(metadata: dict[str, Json], old: dict[str, Json]) -> Iterator[Cause]:
@@ -121,14 +136,35 @@ def _namespace_faults(namespace: str) -> Iterator[str]:
 def _common_causes(metadata: dict[str, Json]) -> Iterator[Cause]:
     yield from label_causes(metadata.get("labels") or {}, "metadata.labels")
     yield from annotation_causes(metadata.get("annotations") or {}, "metadata.annotations")
-    controllers = 0
-    for index, owner in enumerate(metadata.get("ownerReferences") or []):
+    yield from _owner_causes(metadata.get("ownerReferences") or [])
+    finalizers = metadata.get("finalizers") or []
+    for finalizer in finalizers:
+        yield from invalid("metadata.finalizers", label_key_faults(finalizer))
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        yield Cause("metadata.finalizers", INVALID, f"{ORPHAN} and {FOREGROUND} exclude each other")
+
+
+def _owner_causes(owners: list[dict[str, Json]]) -> Iterator[Cause]:
+    for index, owner in enumerate(owners):
         path = f"metadata.ownerReferences[{index}]"
         for field in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(field):
                 yield Cause(f"{path}.{field}", REQUIRED, "must be set")
-        if owner.get("apiVersion", "").count("/") > 1:
-            yield Cause(f"{path}.apiVersion", INVALID, "is a group and a version, or a version")
-        controllers += owner.get("controller") is True
-        if controllers > 1 and owner.get("controller"):
-            yield Cause("metadata.ownerReferences", INVALID, "only one owner can be the controller")
+        version = owner.get("apiVersion") or "v0"
+        if version.count("/") > 1 or version.endswith("/"):
+            yield Cause(f"{path}.apiVersion", INVALID, f"{version!r} is no <group>/<version>, nor a version")
+        if (version, owner.get("kind")) == ("v1", "Event"):
+            yield Cause(path, INVALID, "an Event owns nothing")
+    controllers = [owner for owner in owners if owner.get("controller")]
+    for owner in controllers[1:]:
+        yield Cause("metadata.ownerReferences", INVALID, f"{owner.get('name')!r} is not the only controller")
+
+
+def _distinct(owners: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Without those that are there already, as API servers keep them."""
+    distinct: list[dict[str, Json]] = []
+    for owner in owners:
+        said = {field: part for field, part in owner.items() if part != ""}
+        if said not in distinct:
+            distinct.append(said)
+    return distinct

@@ -13,6 +13,7 @@ from webhooks.verdict import Cause
 
 Json = dict[str, Any]
 
+OWNER: Json = {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": True}
 UNCHECKED = ("<nil>", "Invalid")
 """Rules wait until types are right and nothing is missing."""
 KUEUE = "kueue.x-k8s.io/v1beta2"
@@ -172,12 +173,17 @@ def test_of_another_kind_or_version() -> None:
             ],
         ),
         (
-            {
-                "name": "a",
-                "ownerReferences": 2
-                * [{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": True}],
-            },
+            {"name": "a", "ownerReferences": [OWNER, OWNER | {"name": "other"}]},
             [("metadata.ownerReferences", "Invalid")],
+        ),
+        ({"name": "a", "ownerReferences": [OWNER, OWNER, OWNER | {"blockOwnerDeletion": None}]}, []),
+        (
+            {"name": "a", "ownerReferences": [OWNER | {"kind": "Event"}]},
+            [("metadata.ownerReferences[0]", "Invalid")],
+        ),
+        (
+            {"name": "a", "ownerReferences": [OWNER | {"apiVersion": "a.b/"}]},
+            [("metadata.ownerReferences[0].apiVersion", "Invalid")],
         ),
     ],
 )
@@ -189,6 +195,14 @@ def test_metadata(metadata: Json, expected: list[tuple[str, str]]) -> None:
 def test_metadata_that_is_none() -> None:
     assert faults(cohort() | {"metadata": "x"}) == [("metadata", "DecodeError")]
     assert faults(cohort() | {"metadata": None}) == [("metadata.name", "Required"), UNCHECKED]
+
+
+def test_metadata_is_checked_on_update_too() -> None:
+    wrong = cohort()
+    wrong["metadata"] |= {"labels": {"a": "b c"}, "finalizers": ["x y"]}
+    expected = [("metadata.labels", "Invalid"), ("metadata.finalizers", "Invalid")]
+    assert faults(wrong, cohort()) == expected
+    assert faults(wrong, wrong) == expected
 
 
 def test_names_do_not_change() -> None:

@@ -84,6 +84,28 @@ EXPECTED: Final = Expected(True, None, [], [])
 """Nobody asks."""
 
 
+BELOW: Final = ("spec", "status", "value", "description")
+STRING: Final[Json] = {"type": "string"}
+STRINGS: Final[Json] = {"type": "object", "additionalProperties": STRING}
+OWNER: Final[Json] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("apiVersion", "kind", "name", "uid"), STRING),
+        "controller": {"type": "boolean"},
+    },
+    "required": ["apiVersion", "kind", "name"],
+}
+METADATA: Final[Json] = {
+    "properties": {
+        "labels": STRINGS,
+        "annotations": STRINGS,
+        "finalizers": {"type": "array", "items": STRING},
+        "ownerReferences": {"type": "array", "items": OWNER},
+    }
+}
+"""What is changed of the metadata."""
+
+
 class Place(NamedTuple):
     """A key of an object or an index of a list, with the schema of what is there, or could be."""
 
@@ -146,11 +168,10 @@ def _places(value: Any, schema: Json, depth: int = 0) -> Iterator[Place]:
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         if depth == 0:
-            properties = {
-                name: part for name, part in properties.items() if name in ("spec", "status", "value")
-            }
+            properties = {name: properties[name] for name in BELOW if name in properties}
+            yield from _places(value["metadata"], METADATA, 1)
         others = schema.get("additionalProperties")
-        for name in dict.fromkeys([*properties, *(value if depth else ())]):
+        for name in dict.fromkeys([*properties, *(value if depth and schema is not METADATA else ())]):
             part = properties.get(name, others if isinstance(others, dict) else {})
             yield Place(value, name, part)
             if name in value:
