@@ -280,7 +280,7 @@ def test_not_a_request_is_lost_while_certificates_and_authorities_change(
     planes: Callable[..., ControlPlane],
 ) -> None:
     """Lives of seconds: the certificate, the authority, and the Secret that is deleted, under a steady load."""
-    lives = {"authoritySeconds": 15, "certificateSeconds": 5, "overlapSeconds": 3}
+    lives = {"authoritySeconds": 21, "certificateSeconds": 9, "overlapSeconds": 3}
     certificates = {"pollSeconds": 0.5, "managed": lives}
     plane = planes(
         api_only=True, webhooks=True, webhooks_settings={"webhooks": {"certificates": certificates}}
@@ -292,7 +292,7 @@ def test_not_a_request_is_lost_while_certificates_and_authorities_change(
         wait_until(lambda: renewals(plane, metric)["serving"] >= 3, 60, lambda: "no new certificate")
         client.delete(*SECRET)
         wait_until(lambda: client.find(*SECRET) is not None, 20, lambda: "the Secret does not come back")
-        wait_until(lambda: renewals(plane, metric)["authority"] >= 3, 90, lambda: "no new authority")
+        wait_until(lambda: renewals(plane, metric)["authority"] >= 2, 60, lambda: "no new authority")
         client.delete(*SECRET)
         made = renewals(plane, metric)["serving"]
         wait_until(lambda: renewals(plane, metric)["serving"] >= made + 3, 60, lambda: "no new certificate")
