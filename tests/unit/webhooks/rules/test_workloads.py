@@ -233,6 +233,7 @@ def reclaimed(workers: int | None, **pods: int) -> Object:
 def test_pods_that_gave_their_quota_back_do_not_take_it_again() -> None:
     before, path = reclaimed(3), "status.reclaimablePods[workers]"
     assert status_causes(reclaimed(4, driver=1), before) == []
+    assert status_causes(reclaimed(3, driver=1), before) == []
     assert status_causes(reclaimed(2), before) == [(f"{path}.count", "Invalid")]
     assert status_causes(reclaimed(None), before) == [(path, "Required")]
     given_back = {"conditions": [condition("QuotaReserved", "False")]}
@@ -244,9 +245,10 @@ def test_counts_of_an_elastic_job_may_be_those_from_before_it_shrank() -> None:
     before = reclaimed(3)
     for workers in (3, 2, 0, None):
         assert status_causes(reclaimed(workers), before, **small) == []
-    assert status_causes(reclaimed(4), before, **small) == [
-        ("status.reclaimablePods[workers].count", "Invalid")
-    ]
+    too_many = [("status.reclaimablePods[workers].count", "Invalid")]
+    assert status_causes(reclaimed(4), before, **small) == too_many
+    # As many as there are now: that count is not from before.
+    assert status_causes(reclaimed(1), reclaimed(2), **small) == too_many
 
 
 def test_pod_sets_may_only_shrink_while_quota_is_held() -> None:
