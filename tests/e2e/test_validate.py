@@ -1,0 +1,44 @@
+"""The verdicts of `reprieve validate` are those of an API server with our CRDs and our webhook, cause by cause."""
+
+from __future__ import annotations
+
+from random import Random
+
+from cli.verdicts import Context, Write, verdict
+from hack.controlplane.plane import ControlPlane
+from tests.conformance.webhook_cases import Case
+from tests.conformance.webhook_mutations import mutated, seeds
+from tests.e2e.webhook_requests import Answer, Sender
+from webhooks.facts import KnownFacts
+from webhooks.schema import DECODE_ERROR
+from webhooks.verdict import Verdict
+
+SEEDS = seeds()
+REQUESTS = 600
+CONTEXT = Context(facts=KnownFacts())
+"""The plane has no PriorityClass but those that API servers make."""
+
+
+def test_changes_at_random_get_the_verdict_of_a_cluster(webhook_plane: ControlPlane) -> None:
+    sender, skipped = Sender(webhook_plane), 0
+    for number in range(REQUESTS):
+        random = Random(number)
+        case = mutated(random.choice(SEEDS), random)
+        answer, judged = sender.send(case), verdict(_write(case), CONTEXT)
+        if _is_skipped(case, answer, judged):
+            skipped += 1
+        else:
+            assert answer.allowed == judged.allowed, (case, answer.text, judged)
+            if not any(cause.type == DECODE_ERROR for cause in judged.causes):
+                said = {(cause.field, cause.type) for cause in answer.causes}
+                assert {(cause.field, cause.type) for cause in judged.causes} == said, (case, answer.text)
+    assert skipped < REQUESTS / 10
+
+
+def _write(case: Case) -> Write:
+    return Write(case.kind, case.object, case.old_object, case.subresource)
+
+
+def _is_skipped(case: Case, answer: Answer, judged: Verdict) -> bool:
+    """Webhooks are not asked about statuses of which nothing that they check changes: what is wrong was so before."""
+    return (case.kind, case.subresource) == ("Workload", "status") and answer.allowed and not judged.allowed
