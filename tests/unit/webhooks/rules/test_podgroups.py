@@ -195,3 +195,21 @@ def test_other_pods_get_none(other: Object) -> None:
 def test_a_pod_of_a_group_that_is_not_known_yet_is_told_that_nobody_checked() -> None:
     (warning,) = created(pod(6)).warnings
     assert warning.startswith("PodGroup gang is not known yet")
+
+
+def test_a_group_without_a_class_counts_as_zero_where_there_is_no_default() -> None:
+    facts = KnownFacts(groups=[convert(pod_group(), PodGroup)])
+    assert created(pod(0), facts=facts).warnings == ()
+    (warning,) = created(pod(6), facts=facts).warnings
+    assert warning.endswith("which counts, 0")
+
+
+def test_a_group_of_a_class_that_is_gone_says_nothing_of_its_pods() -> None:
+    facts = KnownFacts(groups=[convert(pod_group(priorityClassName="gone"), PodGroup)])
+    assert created(pod(6), facts=facts).warnings == ()
+
+
+def test_pods_are_looked_at_when_they_are_made_and_not_again() -> None:
+    facts = facts_with(priority=5)
+    assert updated(pod(6), pod(6), facts=facts).warnings == ()
+    assert created(pod(6), facts=facts, subresource="binding").warnings == ()
