@@ -20,6 +20,8 @@ from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.audit import AuditTrail
+from tests.e2e.rules.gates_retries import GATE, OPENER
+from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
 from tests.e2e.support import Sandbox
 
 HERE: Final = Path(__file__).parent
@@ -146,8 +148,9 @@ def api_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
 
 @pytest.fixture(scope="session")
 def webhook_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """The same with the webhooks: kill nothing here, leave no traces."""
-    return start_plane(Options(api_only=True, webhooks=True))
+    """The same with the webhooks, and a gate that is kept: kill nothing here, leave no traces."""
+    settings = {"gateOpeners": {GATE: [OPENER]}, "systemNamespaces": [SYSTEM_NAMESPACE]}
+    return start_plane(Options(api_only=True, webhooks=True, webhooks_settings={"webhooks": settings}))
 
 
 @pytest.fixture(scope="session")

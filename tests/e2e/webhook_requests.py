@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
@@ -29,8 +29,9 @@ ETCD_SECONDS: Final = 10.0
 class Answer:
     """What an API server said of a request."""
 
-    def __init__(self, error: ApiError | None) -> None:
+    def __init__(self, error: ApiError | None, warnings: Sequence[str] = ()) -> None:
         self.allowed = error is None
+        self.warnings = tuple(warnings)
         self.status = error.status if error else 200
         self.text = str(error or "")
         self.causes = sorted(_causes(error), key=lambda cause: (cause.field, cause.type)) if error else []
@@ -43,20 +44,20 @@ class Answer:
 class Sender:
     """Sends cases to the API server of a plane of its own: what is stored is written to etcd, whatever it is."""
 
-    def __init__(self, plane: ControlPlane) -> None:
-        self._client: Client = plane.client
+    def __init__(self, plane: ControlPlane, client: Client | None = None) -> None:
+        """`client`: whose requests they are; the administrator's, by default."""
+        self._client: Client = client or plane.client
         self._etcd = f"http://{HOST}:{plane.layout.port['etcd']}/v3/kv"
         self._numbers: Iterator[int] = itertools.count(1)
 
     def send(self, case: Case) -> Answer:
         """The verdict on one case; nothing is left of it."""
         body = copy.deepcopy(case.object)
+        path = path_of(KNOWN[case.kind].api_version, case.kind, "default")
         if case.old_object is None:
-            return self._request(
-                "POST", f"{path_of(KNOWN[case.kind].api_version, case.kind, 'default')}?{STRICT}", body
-            )
+            return self._request("POST", f"{path}?{STRICT}", body)
         name = case.old_object["metadata"]["name"]
-        path = path_of(KNOWN[case.kind].api_version, case.kind, "default", name)
+        path = f"{path}/{name}"
         body["metadata"]["resourceVersion"] = self.store(case.kind, case.old_object)
         try:
             return self._request("PUT", f"{path}/{case.subresource}".rstrip("/") + f"?{STRICT}", body)
@@ -87,11 +88,13 @@ class Sender:
         return answer
 
     def _request(self, method: str, path: str, body: Json) -> Answer:
+        known = len(self._client.warnings)
+        error = None
         try:
             self._client.request(method, path, body)
-        except ApiError as error:
-            return Answer(error)
-        return Answer(None)
+        except ApiError as refusal:
+            error = refusal
+        return Answer(error, self._client.warnings[known:])
 
 
 def _causes(error: ApiError) -> Iterator[Cause]:

@@ -1,0 +1,170 @@
+"""Kueue's rules for Cohort, ResourceFlavor, LocalQueue and AdmissionCheck."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tests.e2e.rules.queues import (
+    QUOTA,
+    QUOTA_FIELD,
+    groups,
+    reordered,
+)
+from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
+from tests.unit.webhooks.rules.objects import group
+
+__all__ = ["COHORTS", "FLAVORS", "OTHERS"]
+
+of = Rule.of
+COHORT: Final[Json] = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "Cohort",
+    "metadata": {"name": "all"},
+    "spec": {"parentName": "root", "resourceGroups": [group(("cpu",), "spot", "on-demand")]},
+}
+COHORTS: Final = (
+    of(
+        "9.5 a resource in one group",
+        COHORT,
+        groups(group(("cpu",), "a"), group(("cpu",), "b")),
+        "spec.resourceGroups[1].coveredResources[0] Duplicate",
+        good=groups(group(("cpu",), "a"), group(("gpu",), "b")),
+    ),
+    of(
+        "9.5 the order of resources",
+        COHORT,
+        groups(reordered(group(("cpu", "gpu"), "a"))),
+        f"{QUOTA_FIELD}.name Invalid",
+        "spec.resourceGroups[0].flavors[0].resources[1].name Invalid",
+        good=groups(group(("cpu", "gpu"), "a")),
+    ),
+    *(
+        of(
+            f"9.5 {field} with a parent",
+            COHORT,
+            {f"{QUOTA}/{field}": 1, "spec/parentName": ABSENT},
+            f"{QUOTA_FIELD}.{field} Invalid",
+            good={f"{QUOTA}/{field}": 99},
+        )
+        for field in ("borrowingLimit", "lendingLimit")
+    ),
+    of(
+        "9.5 nominalQuota is not negative",
+        COHORT,
+        {f"{QUOTA}/nominalQuota": -1},
+        f"{QUOTA_FIELD}.nominalQuota Invalid",
+        good={f"{QUOTA}/nominalQuota": 0},
+    ),
+    of(
+        "9.5 weight",
+        COHORT,
+        {"spec/fairSharing": {"weight": "1n"}},
+        "spec.fairSharing Invalid",
+        good={"spec/fairSharing": {"weight": "1"}},
+    ),
+    of(
+        "9.5 parentName",
+        COHORT,
+        {"spec/parentName": ""},
+        "spec.parentName Invalid",
+        good={"spec/parentName": "a.b"},
+    ),
+)
+
+FLAVOR: Final[Json] = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "ResourceFlavor",
+    "metadata": {"name": "spot"},
+    "spec": {},
+}
+
+
+def taints(*keys: str, effect: str = "NoSchedule") -> Edits:
+    """Taints of a flavor's nodes."""
+    return {"spec/nodeTaints": [{"key": key, "value": "x", "effect": effect} for key in keys]}
+
+
+FLAVORS: Final = (
+    of(
+        "nodeLabels",
+        FLAVOR,
+        {"spec/nodeLabels": {"a": "b c"}},
+        "spec.nodeLabels Invalid",
+        good={"spec/nodeLabels": {"a": "b"}},
+    ),
+    of("a taint's key", FLAVOR, taints("a", "-"), "spec.nodeTaints[1].key Invalid", good=taints("a", "b")),
+    of("a taint once", FLAVOR, taints("a", "a"), "spec.nodeTaints[1] Duplicate", good=taints("a", "b")),
+    of(
+        "a taint's effect",
+        FLAVOR,
+        taints("a", effect="Never"),
+        "spec.nodeTaints Invalid",
+        good=taints("a", effect="NoExecute"),
+    ),
+    of(
+        "a toleration's key",
+        FLAVOR,
+        {"spec/tolerations": [{"key": "-"}]},
+        "spec.tolerations[0].key Invalid",
+        good={"spec/tolerations": [{"key": "a"}]},
+    ),
+    of(
+        "a toleration without a key",
+        FLAVOR,
+        {"spec/tolerations": [{"operator": "Equal"}]},
+        "spec.tolerations Invalid",
+        good={"spec/tolerations": [{"operator": "Exists"}]},
+    ),
+    of(
+        "topologyName goes with labels",
+        FLAVOR,
+        {"spec/topologyName": "racks"},
+        "spec Invalid",
+        good={"spec/topologyName": "racks", "spec/nodeLabels": {"a": "b"}},
+    ),
+)
+
+
+def named(kind: str, **spec: Any) -> Json:
+    """An object of another kind."""
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": kind,
+        "metadata": {"name": "other", "namespace": "default"} if kind == "LocalQueue" else {"name": "other"},
+        "spec": spec,
+    }
+
+
+LOCAL_QUEUE: Final = named("LocalQueue", clusterQueue="team-a")
+CHECK: Final = named("AdmissionCheck", controllerName="example.com/check")
+OTHERS: Final = (
+    of(
+        "clusterQueue stays",
+        LOCAL_QUEUE,
+        {"spec/clusterQueue": "team-b"},
+        "spec.clusterQueue Invalid",
+        creates=False,
+    ),
+    of("clusterQueue", LOCAL_QUEUE, {"spec/clusterQueue": "A"}, "spec.clusterQueue Invalid"),
+    of(
+        "stopPolicy",
+        LOCAL_QUEUE,
+        {"spec/stopPolicy": "Stop"},
+        "spec.stopPolicy NotSupported",
+        good={"spec/stopPolicy": "Hold"},
+    ),
+    of(
+        "controllerName stays",
+        CHECK,
+        {"spec/controllerName": "other"},
+        "spec.controllerName Invalid",
+        creates=False,
+    ),
+    of(
+        "parameters",
+        CHECK,
+        {"spec/parameters": {"apiGroup": "example.com", "kind": "-", "name": "a"}},
+        "spec.parameters.kind Invalid",
+        good={"spec/parameters": {"apiGroup": "example.com", "kind": "Limits", "name": "a"}},
+    ),
+)

@@ -1,0 +1,72 @@
+"""Rules for PodGroup (KEP-5710). What its rules are about cannot be changed, so that is what an update is told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
+from tests.unit.webhooks.rules.objects import pod_group
+
+__all__ = ["BARE", "CLASS", "GANG", "POD_GROUPS", "SYSTEM_NAMESPACE", "VALUE"]
+
+CLASS: Final = "rules-high"
+VALUE: Final = 1000
+SYSTEM_NAMESPACE: Final = "infra"
+
+GANG: Final = pod_group(priorityClassName=CLASS, priority=VALUE, preemptionPolicy="PreemptLowerPriority")
+BARE: Final = pod_group(priority=0)
+IMMUTABLE: Final = "spec Invalid"
+
+
+def of(name: str, base: Json, bad: Edits, *causes: str, good: Edits | None = None) -> Rule:
+    """A rule about what stays once it is there."""
+    return Rule.of(f"KEP-5710 {name}", base, bad, *causes, good=good, on_update=IMMUTABLE)
+
+
+def stays(field: str, value: object) -> Rule:
+    """A field that cannot be changed."""
+    return Rule.of(f"KEP-5710 {field} stays", GANG, {f"spec/{field}": value}, IMMUTABLE, creates=False)
+
+
+POD_GROUPS: Final = (
+    of(
+        "all goes with a gang",
+        pod_group(priority=0, schedulingPolicy={"basic": {}}),
+        {"spec/disruptionMode": {"all": {}}},
+        "spec.disruptionMode Invalid",
+    ),
+    of("the priority is the class's", GANG, {"spec/priority": VALUE + 1}, "spec.priority Invalid"),
+    of("a priority comes from a class", BARE, {"spec/priority": 1}, "spec.priority Invalid"),
+    of("the class exists", GANG, {"spec/priorityClassName": "rules-gone"}, "spec.priorityClassName NotFound"),
+    of("high priorities are the system's", GANG, {"spec/priority": 10**9 + 1}, "spec.priority Invalid"),
+    of(
+        "classes of the system are for its namespaces",
+        GANG,
+        {
+            "spec/priorityClassName": "system-node-critical",
+            "spec/priority": ABSENT,
+            "spec/preemptionPolicy": ABSENT,
+        },
+        "spec.priorityClassName Forbidden",
+    ),
+    Rule.of(
+        "KEP-5710 one policy",
+        BARE,
+        {"spec/schedulingPolicy/basic": {}},
+        "spec.schedulingPolicy Invalid",
+        on_update="spec.schedulingPolicy Invalid",
+        good={"spec/schedulingPolicy/gang/minCount": 2},
+    ),
+    Rule.of(
+        "KEP-5710 minCount",
+        BARE,
+        {"spec/schedulingPolicy/gang/minCount": 0},
+        "spec.schedulingPolicy.gang.minCount Invalid",
+        good={"spec/schedulingPolicy/gang/minCount": 1},
+    ),
+    stays("priority", VALUE + 1),
+    stays("priorityClassName", "system-node-critical"),
+    stays("preemptionPolicy", "Never"),
+    stays("disruptionMode", {"all": {}}),
+    stays("schedulingConstraints", {"topology": [{"key": "rack"}]}),
+)

@@ -1,0 +1,242 @@
+"""Rules for the status of Workloads: Kueue's."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
+from tests.unit.webhooks.rules.objects import (
+    TIME,
+    condition,
+    reserved,
+    workload,
+)
+
+__all__ = ["STATUS", "WAITING", "checks", "of"]
+
+WAITING: Final = workload(status={})
+HELD: Final = workload(status=reserved())
+ASSIGNMENTS: Final = "status/admission/podSetAssignments"
+ASSIGNMENT_FIELD: Final = "status.admission.podSetAssignments[1]"
+CONDITION: Final = "status.conditions[0]"
+
+
+def of(name: str, base: Json, bad: Edits, *causes: str, good: Edits | None = None, user: str = "") -> Rule:
+    """A rule about writes of the status."""
+    return Rule.of(name, base, bad, *causes, good=good, user=user, subresource="status")
+
+
+def conditions(count: int = 1, **fields: Any) -> Edits:
+    """So many conditions."""
+    return {"status/conditions": [condition(f"C{number}", **fields) for number in range(count)]}
+
+
+def checks(count: int = 1, **fields: Any) -> Edits:
+    """So many admission checks."""
+    made = {"state": "Pending", "lastTransitionTime": TIME, "message": "", **fields}
+    return {"status/admissionChecks": [{"name": f"c{number}", **made} for number in range(count)]}
+
+
+def reclaimable(**pods: int) -> Edits:
+    """Pods that need their quota no more."""
+    return {"status/reclaimablePods": [{"name": name, "count": count} for name, count in pods.items()]}
+
+
+def assignments(count: int) -> Edits:
+    """So many, of quota that is not reserved: nobody counts pod sets."""
+    made = [{"name": f"p{number}"} for number in range(count)]
+    return {"status/admission": {"clusterQueue": "queue", "podSetAssignments": made}}
+
+
+def update(**fields: Any) -> Edits:
+    """What a check adds to the pods of the driver."""
+    return checks(podSetUpdates=[{"name": "driver", **fields}])
+
+
+UPDATE: Final = "status.admissionChecks[0].podSetUpdates[0]"
+STATUS: Final = (
+    of(
+        "9.3 at most 16 conditions", WAITING, conditions(17), "status.conditions TooMany", good=conditions(16)
+    ),
+    of(
+        "9.3 at most 8 admission checks", WAITING, checks(9), "status.admissionChecks TooMany", good=checks(8)
+    ),
+    of(
+        "9.3 an admission check once",
+        WAITING,
+        {"status/admissionChecks": checks(2)["status/admissionChecks"] + checks()["status/admissionChecks"]},
+        "status.admissionChecks[2] Duplicate",
+        good=checks(2),
+    ),
+    of(
+        "9.3 at most 18 assignments",
+        WAITING,
+        assignments(19),
+        "status.admission.podSetAssignments TooMany",
+        good=assignments(18),
+    ),
+    of(
+        "9.3 the state of a check",
+        WAITING,
+        checks(state="Waiting"),
+        "status.admissionChecks[0].state NotSupported",
+        good=checks(state="Rejected"),
+    ),
+    of(
+        "9.3 the message of a check",
+        WAITING,
+        checks(message="x" * 32769),
+        "status.admissionChecks[0].message TooLong",
+        good=checks(message="x" * 32768),
+    ),
+    of(
+        "9.3 requeueState.count",
+        WAITING,
+        {"status/requeueState": {"count": -1}},
+        "status.requeueState.count Invalid",
+        good={"status/requeueState": {"count": 0}},
+    ),
+    of(
+        "9.3 at most 18 reclaimable pods",
+        WAITING,
+        reclaimable(**{f"p{number}": 0 for number in range(19)}),
+        "status.reclaimablePods TooMany",
+        good=reclaimable(workers=1),
+    ),
+    of(
+        "9.3 clusterName stays",
+        workload(status={"clusterName": "near"}),
+        {"status/clusterName": "far"},
+        "status Invalid",
+        good={"status/clusterName": ABSENT},
+    ),
+    of(
+        "9.3 clusterName or nominatedClusterNames",
+        workload(status={"nominatedClusterNames": ["near"]}),
+        {"status/clusterName": "near"},
+        "status Invalid",
+        good={"status/clusterName": "near", "status/nominatedClusterNames": ABSENT},
+    ),
+    of(
+        "9.3 as many assignments as pod sets",
+        WAITING,
+        {"status": reserved(admission={"clusterQueue": "a", "podSetAssignments": [{"name": "driver"}]})},
+        "<nil> Invalid",
+        good={"status": reserved()},
+    ),
+    of(
+        "9.4 quota has an admission",
+        WAITING,
+        {"status": reserved(admission=None)},
+        "status.admission Required",
+        good={"status": reserved()},
+    ),
+    of(
+        "9.4 assignments are for pod sets",
+        WAITING,
+        {"status": reserved(), f"{ASSIGNMENTS}/1/name": "gone"},
+        f"{ASSIGNMENT_FIELD}.name NotFound",
+        good={"status": reserved()},
+    ),
+    of(
+        "9.4 resourceUsage is that of so many pods",
+        WAITING,
+        {"status": reserved(), f"{ASSIGNMENTS}/1/resourceUsage": {"cpu": "4002m"}},
+        f"{ASSIGNMENT_FIELD}.resourceUsage[cpu] Invalid",
+        good={"status": reserved(), f"{ASSIGNMENTS}/1/resourceUsage": {"cpu": "4004m"}},
+    ),
+    of(
+        "9.4 an admission stays",
+        HELD,
+        {f"{ASSIGNMENTS}/1/flavors": {"cpu": "on-demand"}},
+        "status.admission Invalid",
+        good={"status": {"conditions": [condition("QuotaReserved", "False")]}},
+    ),
+    of(
+        "9.4 a condition's reason",
+        WAITING,
+        conditions(reason="a-b"),
+        f"{CONDITION}.reason Invalid",
+        good=conditions(reason="AtB"),
+    ),
+    of(
+        "9.4 a condition's type",
+        WAITING,
+        {"status/conditions": [condition("a b")]},
+        f"{CONDITION}.type Invalid",
+        good={"status/conditions": [condition("A")]},
+    ),
+    of(
+        "9.4 reclaimable pods are of pod sets",
+        WAITING,
+        reclaimable(gone=0),
+        "status.reclaimablePods[gone].name NotSupported",
+        good=reclaimable(driver=0),
+    ),
+    of(
+        "9.4 reclaimable pods are no more than there are",
+        WAITING,
+        reclaimable(workers=5),
+        "status.reclaimablePods[workers].count Invalid",
+        good=reclaimable(workers=4),
+    ),
+    of(
+        "9.4 reclaimable pods do not become fewer",
+        workload(status=reserved(reclaimablePods=[{"name": "workers", "count": 3}])),
+        reclaimable(workers=2),
+        "status.reclaimablePods[workers].count Invalid",
+        good=reclaimable(workers=4),
+    ),
+    of(
+        "9.4 reclaimable pods are not taken away",
+        workload(status=reserved(reclaimablePods=[{"name": "workers", "count": 3}])),
+        reclaimable(driver=1),
+        "status.reclaimablePods[workers] Required",
+        good=reclaimable(workers=3, driver=1),
+    ),
+    of(
+        "9.4 checks add to pod sets",
+        WAITING,
+        checks(podSetUpdates=[{"name": "gone"}]),
+        f"{UPDATE}.name NotSupported",
+        good=checks(podSetUpdates=[{"name": "driver"}]),
+    ),
+    *(
+        of(
+            f"9.4 {field} that checks add",
+            WAITING,
+            update(**{field: {"/a": "b"}}),
+            f"{UPDATE}.{field} Invalid",
+            good=update(**{field: {"b/a": "b"}}),
+        )
+        for field in ("labels", "annotations", "nodeSelector")
+    ),
+    of(
+        "9.4 tolerations that checks add",
+        WAITING,
+        update(tolerations=[{"key": "-"}]),
+        f"{UPDATE}.tolerations[0].key Invalid",
+        good=update(tolerations=[{"key": "a"}]),
+    ),
+    of(
+        "9.4 what a Ready check adds stays",
+        workload(status={"admissionChecks": checks(state="Ready")["status/admissionChecks"]}),
+        checks(state="Ready", podSetUpdates=[{"name": "driver"}]),
+        "status.admissionChecks[0].podSetUpdates Invalid",
+        good=checks(state="Retry", podSetUpdates=[{"name": "driver"}]),
+    ),
+    of(
+        "9.4 clusterName was nominated",
+        workload(status={"nominatedClusterNames": ["near", "far"]}),
+        {"status": {"clusterName": "other"}},
+        "status.clusterName Invalid",
+        good={"status": {"clusterName": "far"}},
+    ),
+    of(
+        "times that Go can read",
+        WAITING,
+        {"status/requeueState": {"requeueAt": "2026-01-02t03:04:05z"}},
+        "status.requeueState.requeueAt Invalid",
+        good={"status/requeueState": {"requeueAt": "2026-01-02T03:04:05Z"}},
+    ),
+)

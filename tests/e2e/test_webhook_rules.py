@@ -1,0 +1,244 @@
+"""Every rule through an API server with the webhooks: what it accepts, and what it refuses, with field and type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import pytest
+
+from api.groups import POD_GROUP_LABEL
+from hack.controlplane.client import ApiError, Json, path_of
+from hack.controlplane.plane import ControlPlane
+from hack.controlplane.processes import wait_until
+from tests.conformance.webhook_cases import Case, Expected
+from tests.e2e.rules.clusterqueue_schema import SCHEMA
+from tests.e2e.rules.clusterqueue_webhook import KEPS, WEBHOOK
+from tests.e2e.rules.gates_retries import GATES, OPENER, RETRIES, gated, stands
+from tests.e2e.rules.others import COHORTS, FLAVORS, OTHERS
+from tests.e2e.rules.podgroups import BARE, CLASS, GANG, POD_GROUPS, SYSTEM_NAMESPACE, VALUE
+from tests.e2e.rules.table import Edits, Rule, edited
+from tests.e2e.rules.warnings import WARNINGS
+from tests.e2e.rules.workload_spec import SPEC, WHILE_RESERVED
+from tests.e2e.rules.workload_status import STATUS
+from tests.e2e.webhook_requests import STRICT, Answer, Sender
+from tests.unit.webhooks.rules.objects import TIME, cluster_queue, pod_group, preemption
+
+RULES: Final = (
+    *(*SCHEMA, *WEBHOOK, *KEPS, *COHORTS, *FLAVORS, *OTHERS),
+    *(*SPEC, *WHILE_RESERVED, *STATUS, *GATES, *RETRIES),
+    *POD_GROUPS,
+)
+NOISE: Final = ("<nil>", "FieldValueInvalid")
+"""What API servers say of an object as a whole: mostly that they did not look at everything."""
+SECONDS: Final = 10.0
+
+
+def priority_class(name: str, value: int, **fields: Any) -> Json:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        **fields,
+    }
+
+
+def written(plane: ControlPlane, group: Json) -> Json | None:
+    """The PodGroup as it would be stored; None if it is refused."""
+    path = path_of(group["apiVersion"], "PodGroup", group["metadata"]["namespace"])
+    try:
+        return plane.client.request("POST", f"{path}?{STRICT}", group)
+    except ApiError as error:
+        if error.status != 422:
+            raise
+        return None
+
+
+@contextmanager
+def existing(plane: ControlPlane, *bodies: Json) -> Iterator[None]:
+    """While the context lasts."""
+    for body in bodies:
+        plane.client.create(body)
+    try:
+        yield
+    finally:
+        for body in reversed(bodies):
+            meta = body["metadata"]
+            plane.client.delete(body["apiVersion"], body["kind"], meta["name"], meta.get("namespace"))
+
+
+@pytest.fixture(scope="module")
+def plane(webhook_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """With a class that the webhooks know."""
+    with existing(webhook_plane, priority_class(CLASS, VALUE)):
+        wait_until(lambda: written(webhook_plane, GANG) is not None, SECONDS, lambda: "no class")
+        yield webhook_plane
+
+
+def send(plane: ControlPlane, rule: Rule, edits: Edits, operation: str) -> Answer:
+    """The answer to the base with these edits."""
+    client = plane.client.impersonating(rule.user) if rule.user else None
+    try:
+        return Sender(plane, client).send(
+            Case(
+                id=rule.name,
+                kind=rule.base["kind"],
+                operation="CREATE" if operation == "CREATE" else "UPDATE",
+                subresource="status" if rule.subresource else "",
+                object=edited(rule.base, edits),
+                old_object=None if operation == "CREATE" else rule.base,
+                expect=Expected(allowed=True, stage=None, causes=[], messages=[]),
+                tags=[],
+            )
+        )
+    finally:
+        if client is not None:
+            client.close()
+
+
+def pairs(answer: Answer) -> set[tuple[str, str]]:
+    """Field and type of what is wrong."""
+    found = {(cause.field, cause.type) for cause in answer.causes}
+    return found - {NOISE} or found
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.creates], ids=str)
+def test_on_create(plane: ControlPlane, rule: Rule) -> None:
+    bad = send(plane, rule, rule.bad, "CREATE")
+    assert pairs(bad) == rule.causes, bad.text
+    good = send(plane, rule, rule.good, "CREATE")
+    assert good.allowed, good.text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_on_update(plane: ControlPlane, rule: Rule) -> None:
+    bad = send(plane, rule, rule.bad, "UPDATE")
+    assert pairs(bad) == rule.update_causes, bad.text
+    good = send(plane, rule, rule.good, "UPDATE")
+    assert good.allowed, good.text
+
+
+def test_names_are_unique() -> None:
+    names = [(rule.base["kind"], rule.name) for rule in RULES]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("rule", WARNINGS, ids=str)
+def test_a_warning(plane: ControlPlane, rule: Rule) -> None:
+    """What is let in with a warning, and what without."""
+    for operation in ("CREATE", "UPDATE") if rule.creates else ("UPDATE",):
+        warned, silent = (send(plane, rule, edits, operation) for edits in (rule.bad, rule.good))
+        assert (warned.allowed, silent.allowed) == (True, True), warned.text
+        (field,) = {field for field, _ in rule.causes}
+        assert [warning for warning in warned.warnings if field in warning] == list(warned.warnings) != []
+        assert silent.warnings == ()
+
+
+def test_a_member_whose_priority_is_not_its_groups_gets_a_warning(plane: ControlPlane) -> None:
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "rules", "namespace": "default"},
+    }
+    group = {**GANG, "metadata": {"name": "rules", "namespace": "default"}}
+
+    def warnings(name: str) -> list[str]:
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"generateName": "rules-", "labels": {POD_GROUP_LABEL: "rules"}},
+            "spec": {
+                "serviceAccountName": "rules",
+                "containers": [{"name": "main", "image": "main"}],
+                **({"priorityClassName": name} if name else {}),
+            },
+        }
+        plane.client.warnings.clear()
+        plane.client.request("POST", f"{path_of('v1', 'Pod', 'default')}?{STRICT}", pod)
+        return list(plane.client.warnings)
+
+    with existing(plane, account, group):
+        expected = f"the pod's priority is 0, and that of its PodGroup rules, which counts, {VALUE}"
+        wait_until(lambda: warnings("") != [], SECONDS, lambda: "no group")
+        assert [expected in warning for warning in warnings("")] == [True]
+        assert warnings(CLASS) == []
+
+
+def test_a_changed_position_gets_the_present_time(plane: ControlPlane) -> None:
+    """On the way to the schema, so that an equal time is legal and an earlier one is not."""
+    closed = gated("Closed")
+    opener = plane.client.impersonating(OPENER)
+    sender = Sender(plane)
+    path = path_of(closed["apiVersion"], "Workload", "default", closed["metadata"]["name"])
+    try:
+        for edits, stamped in ((stands("Open", TIME), True), (stands("Closed", TIME), False)):
+            body = edited(closed, edits)
+            body["metadata"]["resourceVersion"] = sender.store("Workload", closed)
+            made = opener.request("PUT", f"{path}/status?{STRICT}", body)
+            assert (made["status"]["preemptionGates"][0]["lastTransitionTime"] > TIME) is stamped
+    finally:
+        sender.remove("Workload", closed["metadata"]["name"])
+        opener.close()
+
+
+def test_priority_and_policy_are_filled_in(plane: ControlPlane) -> None:
+    made = written(plane, pod_group(priorityClassName=CLASS))
+    assert made is not None
+    assert (made["spec"]["priority"], made["spec"]["preemptionPolicy"]) == (VALUE, "PreemptLowerPriority")
+    made = written(plane, pod_group())
+    assert made is not None
+    assert made["spec"]["priority"] == 0
+
+
+def test_the_global_default_is_filled_in_with_its_name(plane: ControlPlane) -> None:
+    usual = priority_class("rules-usual", 7, globalDefault=True, preemptionPolicy="Never")
+
+    def filled() -> tuple[Any, ...]:
+        spec = (written(plane, pod_group()) or BARE)["spec"]
+        return tuple(spec.get(field) for field in ("priorityClassName", "priority", "preemptionPolicy"))
+
+    with existing(plane, usual):
+        wait_until(lambda: filled() == ("rules-usual", 7, "Never"), SECONDS, lambda: f"{filled()}")
+    wait_until(lambda: filled() == (None, 0, None), SECONDS, lambda: f"{filled()}")
+
+
+def test_classes_of_the_system_are_for_namespaces_of_the_configuration(plane: ControlPlane) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}}
+    plane.client.apply(namespace)  # stays: nobody here would end a namespace
+    for allowed in (SYSTEM_NAMESPACE, "kube-system"):
+        assert written(plane, pod_group(allowed, priorityClassName="system-node-critical")) is not None
+    assert written(plane, pod_group("default", priorityClassName="system-node-critical")) is None
+
+
+def put(plane: ControlPlane, stored: Json, edits: Edits) -> set[tuple[str, str]]:
+    """What is wrong with an update of what is stored, whatever that is."""
+    rule = Rule.of("", stored, edits)
+    return pairs(send(plane, rule, edits, "UPDATE"))
+
+
+SHORT: Final = cluster_queue(
+    annotations={"reprieve.dev/min-admit-duration": "10s"},
+    preemption=preemption(withinClusterQueue="LowerOrNewerEqualPriority"),
+)
+LENDS: Final = edited(cluster_queue(), {"spec/resourceGroups/1/flavors/0/resources/0/lendingLimit": "11"})
+LENT: Final = {("spec.resourceGroups[1].flavors[0].resources[0].lendingLimit", "FieldValueInvalid")}
+ANNOTATION: Final = {("metadata.annotations[reprieve.dev/min-admit-duration]", "FieldValueInvalid")}
+
+
+def test_a_stored_fault_against_a_rule_of_ours_may_stay(plane: ControlPlane) -> None:
+    assert put(plane, SHORT, {"spec/stopPolicy": "Hold"}) == set()
+    shorter = {"metadata/annotations": {"reprieve.dev/min-admit-duration": "9s"}}
+    assert put(plane, SHORT, shorter) == ANNOTATION
+
+
+def test_a_stored_fault_against_a_rule_of_kueues_is_told_at_every_update(plane: ControlPlane) -> None:
+    assert put(plane, LENDS, {"spec/stopPolicy": "Hold"}) == LENT
+
+
+def test_what_is_being_deleted_loses_its_finalizers(plane: ControlPlane) -> None:
+    deleted = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/a", "example.com/b"]}
+    stored = edited(LENDS, {f"metadata/{field}": value for field, value in deleted.items()})
+    assert put(plane, stored, {"metadata/finalizers": ["example.com/a"]}) == set()
+    assert put(plane, stored, {"spec/stopPolicy": "Hold"}) == LENT
