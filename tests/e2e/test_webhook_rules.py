@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import pytest
 
+from api.crds import schema_of
 from api.groups import POD_GROUP_LABEL
+from cli.verdicts import Context, Write, verdict
 from hack.controlplane.client import ApiError, Json, path_of
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
@@ -19,15 +21,17 @@ from tests.e2e.rules.gates_retries import GATES, OPENER, RETRIES, gated, stands
 from tests.e2e.rules.others import COHORTS, FLAVORS, OTHERS
 from tests.e2e.rules.podgroups import BARE, CLASS, GANG, POD_GROUPS, SYSTEM_NAMESPACE, VALUE
 from tests.e2e.rules.table import Edits, Rule, edited
+from tests.e2e.rules.topology import TOPOLOGY
 from tests.e2e.rules.warnings import WARNINGS
 from tests.e2e.rules.workload_spec import SPEC, WHILE_RESERVED
 from tests.e2e.rules.workload_status import STATUS
 from tests.e2e.webhook_requests import STRICT, Answer, Sender
 from tests.unit.webhooks.rules.objects import TIME, cluster_queue, pod_group, preemption
+from webhooks.schema import KNOWN
 
 RULES: Final = (
     *(*SCHEMA, *WEBHOOK, *KEPS, *COHORTS, *FLAVORS, *OTHERS),
-    *(*SPEC, *WHILE_RESERVED, *STATUS, *GATES, *RETRIES),
+    *(*SPEC, *WHILE_RESERVED, *STATUS, *TOPOLOGY, *GATES, *RETRIES),
     *POD_GROUPS,
 )
 NOISE: Final = ("<nil>", "FieldValueInvalid")
@@ -123,6 +127,28 @@ def test_on_update(plane: ControlPlane, rule: Rule) -> None:
 def test_names_are_unique() -> None:
     names = [(rule.base["kind"], rule.name) for rule in RULES]
     assert len(set(names)) == len(names)
+
+
+def test_every_cel_rule_has_a_line() -> None:
+    """By its message, without an API server: `tests/e2e/test_schema.py` sees that it is the same."""
+    said = set()
+    for rule in RULES:
+        for old in (None, rule.base) if rule.creates else (rule.base,):
+            bad = edited(rule.base, rule.bad)
+            judged = verdict(Write(rule.base["kind"], bad, old, rule.subresource), Context())
+            said |= {cause.message for cause in judged.causes}
+    for kind in KNOWN:
+        assert set(cel_messages(schema_of(kind))) <= said, kind
+
+
+def cel_messages(schema: Json) -> Iterator[str]:
+    """Of the rules of a schema, and of all below."""
+    for entry in schema.get("x-kubernetes-validations", ()):
+        yield entry["message"]
+    below = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    for each in below:
+        if isinstance(each, dict):
+            yield from cel_messages(each)
 
 
 @pytest.mark.parametrize("rule", WARNINGS, ids=str)

@@ -1,4 +1,4 @@
-"""Kueue's rules for Cohort, ResourceFlavor, LocalQueue and AdmissionCheck."""
+"""Kueue's rules for Cohort, ResourceFlavor, LocalQueue and others; ours for PreemptionPlan."""
 
 from __future__ import annotations
 
@@ -84,6 +84,13 @@ def taints(*keys: str, effect: str = "NoSchedule") -> Edits:
     return {"spec/nodeTaints": [{"key": key, "value": "x", "effect": effect} for key in keys]}
 
 
+TOLERATIONS: Final[tuple[tuple[str, Json, Json], ...]] = (
+    ("seconds", {"tolerationSeconds": 1}, {"tolerationSeconds": 1, "effect": "NoExecute"}),
+    ("operator", {"operator": "Is"}, {"operator": "Equal"}),
+    ("value", {"operator": "Exists", "value": "b"}, {"operator": "Equal", "value": "b"}),
+    ("effect", {"effect": "Never"}, {"effect": "PreferNoSchedule"}),
+)
+"""(what is wrong with one, that one, and one that is right)."""
 FLAVORS: Final = (
     of(
         "nodeLabels",
@@ -115,6 +122,24 @@ FLAVORS: Final = (
         "spec.tolerations Invalid",
         good={"spec/tolerations": [{"operator": "Exists"}]},
     ),
+    *(
+        of(
+            f"a toleration's {fault}",
+            FLAVOR,
+            {"spec/tolerations": [{"key": "a", **bad}]},
+            "spec.tolerations Invalid",
+            good={"spec/tolerations": [{"key": "a", **good}]},
+        )
+        for fault, bad, good in TOLERATIONS
+    ),
+    of(
+        "topologyName stays",
+        {**FLAVOR, "spec": {"nodeLabels": {"a": "b"}, "topologyName": "racks"}},
+        {"spec/topologyName": "zones"},
+        "spec Invalid",
+        creates=False,
+        good={"spec/nodeLabels": {"a": "c"}},
+    ),
     of(
         "topologyName goes with labels",
         FLAVOR,
@@ -137,6 +162,25 @@ def named(kind: str, **spec: Any) -> Json:
 
 LOCAL_QUEUE: Final = named("LocalQueue", clusterQueue="team-a")
 CHECK: Final = named("AdmissionCheck", controllerName="example.com/check")
+KUBECONFIG: Final = {"kubeConfig": {"location": "secret"}}
+PROFILE: Final = {"clusterProfileRef": {"name": "profile"}}
+PLAN: Final[Json] = {
+    "apiVersion": "reprieve.dev/v1alpha1",
+    "kind": "PreemptionPlan",
+    "metadata": {"name": "plan", "namespace": "default"},
+    "spec": {
+        "preemptor": {
+            "kind": "PodGroup",
+            "apiVersion": "reprieve.dev/v1alpha1",
+            "namespace": "default",
+            "name": "gang",
+            "uid": "1",
+            "priority": 0,
+        },
+        "outcome": "Fits",
+        "reason": "there is room",
+    },
+}
 OTHERS: Final = (
     of(
         "clusterQueue stays",
@@ -144,6 +188,27 @@ OTHERS: Final = (
         {"spec/clusterQueue": "team-b"},
         "spec.clusterQueue Invalid",
         creates=False,
+    ),
+    of(
+        "a decision stays",
+        PLAN,
+        {"spec/reason": "another"},
+        "spec Invalid",
+        good={"metadata/labels": {"a": "b"}},
+        creates=False,
+    ),
+    of(
+        "an outcome",
+        PLAN,
+        {"spec/outcome": "Maybe"},
+        "spec.outcome NotSupported",
+    ),
+    of(
+        "a cluster is reached in one way",
+        named("MultiKueueCluster", clusterSource=KUBECONFIG),
+        {"spec/clusterSource": {**KUBECONFIG, **PROFILE}},
+        "spec.clusterSource Invalid",
+        good={"spec/clusterSource": PROFILE},
     ),
     of("clusterQueue", LOCAL_QUEUE, {"spec/clusterQueue": "A"}, "spec.clusterQueue Invalid"),
     of(

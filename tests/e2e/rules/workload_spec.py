@@ -41,12 +41,6 @@ def reference(group: str, kind: str, name: str = "high") -> Edits:
     return {"spec/priorityClassRef": {"group": group, "kind": kind, "name": name}, "spec/priority": 1}
 
 
-def sliced(**request: Any) -> Edits:
-    """A topology request."""
-    return {f"{POD_SET}/topologyRequest": request}
-
-
-SLICE: Final = f"{POD_SET_FIELD}.topologyRequest.podSetSliceSize"
 KUEUES: Final = ("kueue.x-k8s.io", "WorkloadPriorityClass")
 
 SPEC: Final = (
@@ -237,19 +231,37 @@ SPEC: Final = (
         "spec.podSets Invalid",
         good={"spec/podSets/1/minCount": 1},
     ),
-    of(
-        "slices go with a topology",
-        JOB,
-        sliced(podSetSliceSize=1),
-        f"{SLICE} Forbidden",
-        good=sliced(podSetSliceSize=1, podSetSliceRequiredTopology="rack"),
+    *(
+        of(
+            f"9.4 the gates of admission {bad!r}",
+            workload(annotations={GATED_BY: f"{bad},example.com/b"}),
+            gated_by(bad),
+            f"{GATED_BY_FIELD} {kind}",
+            good=gated_by("example.com/b"),
+        )
+        for bad, kind in (("example.com/a,example.com/a", "Invalid"), ("example.com/" + "x" * 52, "TooLong"))
     ),
     of(
-        "slices have a size",
+        "9.4 no gates of admission later",
         JOB,
-        sliced(podSetSliceRequiredTopology="rack"),
-        f"{SLICE} Required",
-        good=sliced(podSetSliceSize=1, podSetSliceRequiredTopology="rack"),
+        gated_by("example.com/a"),
+        f"{GATED_BY_FIELD} Forbidden",
+        good=gated_by(""),
+        creates=False,
+    ),
+    of(
+        "9.4 the size of annotations",
+        JOB,
+        {f"{POD_SET}/template/metadata": {"annotations": {"a": "x" * 262144}}},
+        f"{POD_SET_FIELD}.template.metadata.annotations TooLong",
+        good={f"{POD_SET}/template/metadata": {"annotations": {"a": "x" * 262143}}},
+    ),
+    of(
+        "no minCount in an elastic job",
+        workload(annotations={"kueue.x-k8s.io/elastic-job": "true"}),
+        {"spec/podSets/1/minCount": 1},
+        "spec.podSets Invalid",
+        good={"spec/podSets/1/count": 1},
     ),
     of(
         "9.4 names of gates of admission",
@@ -318,6 +330,13 @@ WHILE_RESERVED: Final = (
         "9.4 pods do not become more",
         {"spec/podSets/1/count": 5},
         "spec.podSets.1 Invalid",
+        good={"spec/podSets/1/count": 3},
+    ),
+    held(
+        "9.4 there are no more pod sets",
+        {"spec/podSets/2": pod_set("more", 1)},
+        "spec.podSets Invalid",
+        base=workload(status={"conditions": [condition("QuotaReserved")]}),
         good={"spec/podSets/1/count": 3},
     ),
     held(
