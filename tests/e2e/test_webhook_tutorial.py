@@ -1,4 +1,4 @@
-"""kubectl, with the webhooks: what docs/tutorial-webhooks.md shows is what it prints; examples for Kueue are applied."""
+"""kubectl with the webhooks: docs/tutorial-webhooks.md shows what it prints, and examples for Kueue are applied."""
 
 from __future__ import annotations
 
