@@ -13,6 +13,7 @@ import msgspec
 
 from cluster.clock import rfc3339_now
 from webhooks import rules
+from webhooks.depth import is_shallow, nested_deeper
 from webhooks.facts import Facts, NotSynced
 from webhooks.metrics import REVIEWS
 from webhooks.patch import json_patch
@@ -105,10 +106,10 @@ class Reviewer:
             request = _decoder.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadReviewError(f"not an {KIND} of {API_VERSION}: {error}") from None
-        # Most bodies have fewer brackets than the limit, in which case there is nothing to look at.
-        if body.count(b"{") + body.count(b"[") > self._max_depth:
+        # The review itself is two deep.
+        if not is_shallow(body, self._max_depth + 2):
             for each in (request.request.object, request.request.old_object):
-                if _is_deeper(each, self._max_depth):
+                if nested_deeper(each, self._max_depth):
                     raise BadReviewError(f"the JSON is nested more than {self._max_depth} deep")
         return request.request
 
@@ -199,19 +200,3 @@ def _unavailable(message: str) -> dict[str, Any]:
         "message": message,
         "details": {"retryAfterSeconds": RETRY_SECONDS},
     }
-
-
-def _is_deeper(value: Any, limit: int) -> bool:
-    """Whether objects and lists are nested more than `limit` deep; level by level, so that depth costs no stack."""
-    level = [] if value is None else [value]
-    for _ in range(limit):
-        inner = []
-        for each in level:
-            for child in each.values() if type(each) is dict else each:
-                kind = type(child)  # isinstance takes three times as long, and this looks at every value
-                if kind is dict or kind is list:
-                    inner.append(child)
-        if not inner:
-            return False
-        level = inner
-    return bool(level)
