@@ -51,7 +51,7 @@ test-e2e: build ## The tests on a control plane of their own, or on the cluster 
 test: lint binaries ## All checks and all tests
 	$(BIN)/pytest
 
-bench: build ## Measure: decisions, the mirror, the quota search, and gang preemption of kube-scheduler beside ours
+bench: build ## Measure: decisions, the mirror, the quota search, the webhooks, and gang preemption of kube-scheduler beside ours
 	@$(BIN)/python -m bench
 
 crds: build ## Write manifests/crds from the structs in api/, and the webhook configurations from their table

@@ -8,9 +8,15 @@ import sys
 
 from rich.console import Console
 
-from bench import decisions, gang, mirror, quota
+from bench import decisions, gang, mirror, quota, webhooks
 
-PARTS = {"decisions": decisions.run, "mirror": mirror.run, "quota": quota.run, "gang": gang.run}
+PARTS = {
+    "decisions": decisions.run,
+    "mirror": mirror.run,
+    "quota": quota.run,
+    "webhooks": webhooks.run,
+    "gang": gang.run,
+}
 
 
 def main(names: list[str]) -> int:
