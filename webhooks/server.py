@@ -19,11 +19,14 @@ JSON: Final = "application/json"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+MAX_TEXT: Final = 300
+"""Characters of a refusal: what was sent may be part of it."""
+
 
 def refuse(status: int, text: str) -> web.Response:
     """A refusal that says why; the API server does what the webhook's failurePolicy says."""
     REFUSED.labels(str(status)).inc()
-    return web.Response(status=status, text=text + "\n")
+    return web.Response(status=status, text=text[:MAX_TEXT] + "\n")
 
 
 def review_app(reviewer: Reviewer, configuration: WebhooksConfiguration) -> web.Application:
