@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -55,7 +55,9 @@ def condition(body: Json, kind: str) -> Json | None:
 
 @dataclass
 class History:
-    """Every state that the pods of a namespace were seen in, by watching in a thread."""
+    """Every state that the pods of a namespace were seen in, by watching in a thread.
+
+    What is asked of it is answered once the watch has seen all that a list shows by then."""
 
     client: Client
     namespace: str
@@ -104,11 +106,27 @@ class History:
         return seen
 
     def _copy(self) -> list[tuple[str, Json]]:
+        wait_for(self._has_seen_all, what="the watch does not show what a list does")
         return list(self.states)
+
+    def _has_seen_all(self) -> bool:
+        """Whether the last state of every pod is at least as new as in a list, and no other pod is left."""
+        there = _versions(self.client.list("v1", "Pod", self.namespace))
+        last = {pod["metadata"]["uid"]: (kind, pod) for kind, pod in list(self.states)}
+        left = _versions(pod for kind, pod in last.values() if kind != "DELETED")
+        gone = last.keys() - left.keys()
+        return left.keys() <= there.keys() and all(
+            uid in gone or left.get(uid, 0) >= version for uid, version in there.items()
+        )
 
     def _follow(self) -> None:
         for event in self._watch:
             self.states.append((event["type"], event["object"]))
+
+
+def _versions(pods: Iterable[Json]) -> dict[str, int]:
+    """UID to resourceVersion, a number that grows with every write."""
+    return {pod["metadata"]["uid"]: int(pod["metadata"]["resourceVersion"]) for pod in pods}
 
 
 def _is_preempted(pod: Json) -> bool:
