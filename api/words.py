@@ -16,7 +16,10 @@ def shown(value: Any) -> str:
     """The value as Python writes it, the beginning of a long one."""
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST]!r}... ({len(value)} characters)"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # somewhere in it is an integer of more digits than Python writes
+        return f"{type(value).__name__} with too many digits"
     return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}..."
 
 

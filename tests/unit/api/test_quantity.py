@@ -64,7 +64,9 @@ def test_numbers_of_manifests(number: float | None, milli: int | list[int], whol
     assert [cpu_milli(number), value(number)] == expected
 
 
-@pytest.mark.parametrize("number", [True, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "number", [True, float("nan"), float("inf"), 16**10_000], ids=lambda number: type(number).__name__
+)
 def test_no_numbers(number: float) -> None:
     with pytest.raises(QuantityError):
         value(number)
@@ -74,6 +76,41 @@ def test_no_numbers(number: float) -> None:
 def test_far_exponents_do_not_fill_the_memory(text: str) -> None:
     assert value(text) in (0, 1)
     assert not parse(text).add(parse("1Ei")).exceeds(parse(text).add(parse("2Ei")))
+
+
+@pytest.mark.parametrize(
+    ("text", "milli", "whole"),
+    [
+        ("0" * 100_000 + "x", None, None),
+        ("1" * 1_000_000 + "x", None, None),
+        ("1." + "1" * 1_000_000 + "x", None, None),
+        ("1e" + "1" * 1_000_000, None, None),
+        ("1e" + "0" * 1_000_000 + "3", 1000_000, 1000),
+        ("9" * 3_000_000, -1000, -1),  # the low 64 bits
+        ("-" + "9" * 3_000_000 + "7", 3000, 3),
+        ("9" * 3_000_000 + ".0000000001", -999, 0),
+        ("9" * 3_000_000 + "e-2999998", 100_000, 100),
+        ("0." + "0" * 3_000_000 + "1e3000000", 100, 1),
+        ("0." + "0" * 3_000_000 + "1", 1, 1),
+        ("0." + "0" * 3_000_000, 0, 0),
+        ("0." + "0" * 3_000_000 + "1Ki", 1, 1),
+        ("1." + "5" * 3_000_000 + "Ki", 1_592_889, 1593),
+        ("1" + "0" * 3_000_000 + "Ki", -1000, 2**63 - 1),
+    ],
+    ids=lambda value: f"{len(value)} characters" if isinstance(value, str) else None,
+)
+def test_megabytes_do_not_take_the_square_of_their_digits(
+    text: str, milli: int | None, whole: int | None
+) -> None:
+    assert ours(text) == (None if milli is None else [milli, whole])
+
+
+def test_numbers_of_any_size_are_compared() -> None:
+    assert parse("1" + "0" * 4000).exceeds(parse("9" * 4000))
+    assert parse("1" + "0" * 3_000_000).exceeds(parse("9" * 4000))
+    assert parse("1" * 4090 + ".5").exceeds(parse("9" * 4000))
+    assert parse("9" * 4000).exceeds(parse("-" + "9" * 3_000_000))
+    assert parse("9" * 3_000_000 + "e-2999998").add(parse("-100")) == Quantity(0, -9, big=True)
 
 
 def test_manifests_may_have_space_around() -> None:

@@ -17,6 +17,11 @@ def test_of_a_long_one_only_the_beginning() -> None:
     assert len(shown(["x"] * 1_000_000)) < 200
 
 
+def test_an_integer_may_have_more_digits_than_python_writes() -> None:
+    assert shown(16**10_000) == "int with too many digits"
+    assert shown([16**10_000]) == "list with too many digits"
+
+
 def test_of_many_names_the_first() -> None:
     assert listed([]) == "none"
     assert listed({"a": 1, "b": 2}) == "a, b"
