@@ -173,11 +173,15 @@ def _scalar(event: yaml.ScalarEvent) -> Json:
 
 
 def _number(text: str) -> int | float | str:
-    """The number that the text is, or the text; integers too long for Python's conversion are text, too."""
+    """The number that the text is, or the text; integers too long for Python's conversion are text, too.
+
+    So are those of other bases that do not fit 64 bits, as for Go's YAML.
+    """
     try:
         for pattern, base in INTEGERS:
             if pattern.fullmatch(text):
-                return int(text.replace("_", ""), base)
+                number = int(text.replace("_", ""), base)
+                return number if base == 10 or -(2**63) <= number < 2**64 else text
         if FLOAT.fullmatch(text):
             return float(text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan"))
     except ValueError:

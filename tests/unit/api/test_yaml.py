@@ -59,6 +59,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ("=", "="),
         ("-.inf", -math.inf),
         ("9" * 5000, "9" * 5000),
+        ("0xffffffffffffffff", 2**64 - 1),
+        ("0x1" + "0" * 16, "0x1" + "0" * 16),
+        ("-0b1" + "0" * 64, "-0b1" + "0" * 64),
+        ("0x" + "f" * 5000, "0x" + "f" * 5000),
     ],
 )
 def test_scalars_are_json(text: str, value: object) -> None:
