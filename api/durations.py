@@ -22,6 +22,8 @@ PART: Final = re.compile(rf"(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]
 LIMIT: Final = 2**63
 """Go counts nanoseconds in 64 bits: down to minus this, up to one less."""
 MAX_DIGITS: Final = len(str(LIMIT))
+MAX_PLACES: Final = 400
+"""Digits of a fraction that can make a difference: after 308 zeros the floating point's scale is infinite."""
 
 
 class DurationError(ValueError):
@@ -65,7 +67,7 @@ def _nanoseconds(part: re.Match[str]) -> int:
 def _of_fraction(digits: str, unit: int) -> int:
     """In floating point, and without the digits that do not fit 64 bits, as Go does it."""
     value, scale = 0, 1.0
-    for digit in digits:
+    for digit in digits[:MAX_PLACES]:
         longer = value * 10 + int(digit)
         if longer > LIMIT:
             break

@@ -44,10 +44,16 @@ LONGEST = 2**63 - 1
         ("00000000000000000000001s", 10**6),
         ("0.33333333333333333333s", 333_333),
         ("0.9223372036854775807h", 3320_413_933),  # the digit that does not fit 64 bits is left out
+        ("0." + "0" * 300 + "9" * 400 + "h", 0),
+        ("0." + "0" * 1_000_000 + "1h", 0),
+        ("0." + "9" * 1_000_000 + "s", 1_000_000),
+        ("0" * 1_000_000 + "1s", 1_000_000),
+        ("0s" * 500_000 + "1s", 1_000_000),
         ("9.99us", 9),
         ("1ns", 0),
         ("-1ns", -1),  # rounded down
     ],
+    ids=lambda value: f"{len(value)} characters" if isinstance(value, str) and len(value) > 100 else None,
 )
 def test_durations(text: str, microseconds: int) -> None:
     assert parse_duration(text) == microseconds
