@@ -67,9 +67,9 @@ class CertificateFiles:
         pem = await asyncio.to_thread(_read, self._files.cert_file, self._files.key_file)
         if pem == self._pem:
             return
+        expires = x509.load_pem_x509_certificate(pem).not_valid_after_utc.timestamp()
         self._live.use(pem)
-        self._pem = pem
-        self._expires = x509.load_pem_x509_certificate(pem).not_valid_after_utc.timestamp()
+        self._pem, self._expires = pem, expires
         _shown(self._expires)
 
     def fault(self) -> str | None:
@@ -78,7 +78,7 @@ class CertificateFiles:
 
 
 class ClientAuthority:
-    """The CA of the callers, read again when its file changes. A CA that is taken out goes with the process only."""
+    """The CAs of the callers, read again when their file changes; while it cannot be read, they stay what they were."""
 
     def __init__(self, file: str, live: LiveContext) -> None:
         self._file, self._live = file, live
@@ -88,7 +88,10 @@ class ClientAuthority:
         """See `Source`."""
         content = await asyncio.to_thread(_read, self._file)
         if content != self._content:
-            self._live.trust(self._file)
+            try:
+                self._live.trust(content)
+            except ValueError as error:
+                raise ValueError(f"{self._file}: {error}") from None
             self._content = content
 
 

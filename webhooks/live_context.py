@@ -1,4 +1,8 @@
-"""A TLS context whose certificate changes while it is in use: new handshakes get the new one, connections stay."""
+"""A TLS context that changes while it is in use: new handshakes get what is new, connections stay.
+
+Each change makes a whole new context. One that is in use could not be changed so: a certificate with another type of
+key is put beside the one it has, which is still shown, and a CA that was loaded stays.
+"""
 
 from __future__ import annotations
 
@@ -12,36 +16,74 @@ from pathlib import Path
 __all__ = ["LiveContext"]
 
 
+class _Switch(ssl.SSLContext):
+    """What a listener is given: each connection begins with the newest of the contexts behind it."""
+
+    newest: ssl.SSLContext
+
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLObject:
+        """As of the newest; event loops begin every connection with this."""
+        return self.newest.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
+
+
 class LiveContext:
     """The server's side. Without a certificate every handshake fails."""
 
     def __init__(self, client_ca_file: str | None = None) -> None:
-        """With `client_ca_file`, whoever has no certificate of that CA gets no further than the handshake."""
-        self.context = _context()
+        """With `client_ca_file`, whoever has no certificate of that CA gets no further than the handshake.
+
+        Raises OSError, which names the file.
+        """
+        self._pem: bytes | None = None
+        self._client_authorities: bytes | None = None
+        self._switch = _Switch(ssl.PROTOCOL_TLS_SERVER)
+        self._switch.newest = _context(None, None)
         if client_ca_file is not None:
-            self.context.verify_mode = ssl.CERT_REQUIRED
-            self.context.load_verify_locations(client_ca_file)
+            try:
+                self.trust(Path(client_ca_file).read_bytes())
+            except ValueError as error:
+                raise OSError(f"{client_ca_file}: {error}") from None
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """For a listener; the same one for ever."""
+        return self._switch
 
     def use(self, pem: bytes) -> None:
         """Show this certificate (with its chain and key, PEM) from now on. Raises ValueError, and nothing changes."""
-        with _as_file(pem) as path:
-            try:
-                _context().load_cert_chain(path)  # a pair that does not match would spoil the one in use
-                self.context.load_cert_chain(path)
-            except (ssl.SSLError, OSError) as error:
-                raise ValueError(f"not a certificate with its key: {error}") from error
+        self._switch.newest = _context(pem, self._client_authorities)
+        self._pem = pem
 
-    def trust(self, client_ca_file: str) -> None:
-        """Accept clients of the CAs in this file too. Raises ValueError."""
-        try:
-            self.context.load_verify_locations(client_ca_file)
-        except (ssl.SSLError, OSError) as error:
-            raise ValueError(f"{client_ca_file}: {error}") from error
+    def trust(self, authorities: bytes) -> None:
+        """Accept clients of these CAs (PEM), and of no others. Raises ValueError, and nothing changes."""
+        self._switch.newest = _context(self._pem, authorities)
+        self._client_authorities = authorities
 
 
-def _context() -> ssl.SSLContext:
+def _context(pem: bytes | None, client_authorities: bytes | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if client_authorities is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_verify_locations(cadata=client_authorities.decode("ascii", "ignore"))
+        except (ssl.SSLError, ValueError) as error:
+            raise ValueError(f"not certificates of CAs: {error}") from error
+    if pem is not None:
+        with _as_file(pem) as path:
+            try:
+                context.load_cert_chain(
+                    path, password=""
+                )  # else a key that has one would be asked for on a terminal
+            except (ssl.SSLError, OSError) as error:
+                raise ValueError(f"not a certificate with its key: {error}") from error
     return context
 
 
@@ -49,12 +91,9 @@ def _context() -> ssl.SSLContext:
 def _as_file(content: bytes) -> Iterator[str]:
     """The ssl module reads files only; a key is not written to a disk where that can be avoided."""
     if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("certificate")
-        try:
-            os.write(descriptor, content)
-            yield f"/proc/self/fd/{descriptor}"
-        finally:
-            os.close(descriptor)
+        with os.fdopen(os.memfd_create("certificate"), "wb", 0) as file:
+            file.write(content)
+            yield f"/proc/self/fd/{file.fileno()}"
     else:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "certificate.pem"

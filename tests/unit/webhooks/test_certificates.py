@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
 
 from cluster.client import ApiClient, ApiError
 from hack.controlplane.pki import Authority as FileAuthority
@@ -346,7 +350,69 @@ async def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
         await source.look()
 
 
-async def test_a_new_client_authority_is_accepted_beside_the_old_one(tmp_path: Path) -> None:
+def pair_of(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, name: str, password: bytes = b"") -> bytes:
+    """A certificate that signs itself, with its key."""
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return certificate.public_bytes(pem) + key.private_bytes(pem, pkcs8, encryption)
+
+
+def test_a_certificate_with_another_type_of_key_replaces_the_old_one() -> None:
+    """OpenSSL keeps one certificate of each type, and prefers what the client does: the older one, until it expires."""
+    live = LiveContext()
+    elliptic = pair_of(ec.generate_private_key(ec.SECP256R1()), "elliptic")
+    other = pair_of(rsa.generate_private_key(65537, 2048), "rsa")
+    for pem in (elliptic, other, elliptic):
+        live.use(pem)
+        assert shown(live) == x509.load_pem_x509_certificate(pem)
+
+
+def test_nobody_is_asked_for_the_password_of_a_key() -> None:
+    live = LiveContext()
+    with pytest.raises(ValueError, match="not a certificate with its key"):
+        live.use(pair_of(ec.generate_private_key(ec.SECP256R1()), "locked", b"secret"))
+
+
+async def test_files_are_swapped_as_the_kubelet_does_it(tmp_path: Path) -> None:
+    """Both files are links into a folder that is a link, and this one is replaced."""
+    authority = FileAuthority(tmp_path, "files")
+    folders = []
+    for number in range(2):
+        pair = authority.server("server", [HOST])
+        folders.append(tmp_path / f"..{number}")
+        folders[-1].mkdir()
+        pair.certificate.rename(folders[-1] / "tls.crt")
+        pair.key.rename(folders[-1] / "tls.key")
+    data = tmp_path / "..data"
+    data.symlink_to(folders[0])
+    paths = [tmp_path / name for name in ("tls.crt", "tls.key")]
+    for path in paths:
+        path.symlink_to(data / path.name)
+    live = LiveContext()
+    source = CertificateFiles(FilesConfiguration(cert_file=str(paths[0]), key_file=str(paths[1])), live)
+    await source.look()
+    first = shown(live)
+    swapped = tmp_path / "..data_tmp"
+    swapped.symlink_to(folders[1])
+    swapped.rename(data)
+    await source.look()
+    assert shown(live) != first
+    for path in paths:
+        path.unlink()
+    with pytest.raises(FileNotFoundError):
+        await source.look()
+    assert source.fault() is None  # what is shown is still good
+
+
+async def test_client_authorities_are_those_of_the_file_and_no_others(tmp_path: Path) -> None:
     old, new = FileAuthority(tmp_path / "old", "old"), FileAuthority(tmp_path / "new", "new")
     server = old.server("server", [HOST])
     accepted = tmp_path / "clients.crt"
@@ -376,3 +442,28 @@ async def test_a_new_client_authority_is_accepted_beside_the_old_one(tmp_path: P
     await source.look()
     come(new)
     come(old)
+    accepted.write_bytes(new.pair.certificate.read_bytes())
+    await source.look()
+    come(new)
+    with pytest.raises(ssl.SSLError):
+        come(old)
+    for content in (b"", b"no certificate", new.pair.certificate.read_bytes()[:300]):
+        accepted.write_bytes(content)
+        with pytest.raises(ValueError, match=r"clients\.crt: not certificates of CAs"):
+            await source.look()
+        come(new)
+    accepted.unlink()
+    with pytest.raises(FileNotFoundError):
+        await source.look()
+    come(new)
+    with pytest.raises(ssl.SSLError):
+        come(None)
+
+
+def test_a_client_authority_that_is_none_is_named_at_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "clients.crt"
+    with pytest.raises(OSError, match=r"clients\.crt"):
+        LiveContext(str(file))
+    file.write_text("nothing")
+    with pytest.raises(OSError, match=r"clients\.crt"):
+        LiveContext(str(file))
