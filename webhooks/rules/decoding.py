@@ -16,7 +16,6 @@ from msgspec import Meta
 from api.crds import schema_of
 from api.quantity import QuantityError, parse
 from api.words import shown
-from webhooks.rules.quotas import LONGEST_QUANTITY
 from webhooks.rules.request import Object
 from webhooks.rules.times import instant
 from webhooks.verdict import INVALID, TYPE_INVALID, Cause
@@ -146,8 +145,6 @@ def _of_object(node: Node, value: Object, path: str) -> Iterator[Cause]:
 
 def _fault(kind: str, value: Any) -> str | None:
     if kind == "quantity":
-        if isinstance(value, str) and len(value) > LONGEST_QUANTITY:
-            return f"{shown(value)} is longer than {LONGEST_QUANTITY}"
         try:
             parse(value)
         except QuantityError as error:

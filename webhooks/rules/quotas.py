@@ -13,12 +13,10 @@ from webhooks.rules.metadata import label_key_causes
 from webhooks.rules.request import Object
 from webhooks.verdict import DUPLICATE, INVALID, Cause
 
-__all__ = ["LONGEST_QUANTITY", "Owner", "is_negative", "quantity", "resource_group_causes", "weight_causes"]
+__all__ = ["Owner", "is_negative", "quantity", "resource_group_causes", "weight_causes"]
 
 ZERO: Final = Quantity(0, 0)
 LEAST_WEIGHT: Final = Quantity(1, -9)
-LONGEST_QUANTITY: Final = 1 << 14
-"""Characters. To read a number takes the square of its digits in time: a megabyte of them would hold up everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +32,6 @@ class Owner:
 
 def quantity(value: Any) -> Quantity | None:
     """The quantity; None for null, and for what is none, which decoding refuses."""
-    if isinstance(value, str) and len(value) > LONGEST_QUANTITY:
-        return None
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             return parse(value)
