@@ -46,6 +46,8 @@ class Module:
     version_flags: tuple[str, ...]
     exact: bool
     """Whether a ready-made binary must have this very version, or the same minor version."""
+    sources: tuple[str, ...] = ()
+    """Files of ours beside go.mod that are built with what it requires."""
 
     @property
     def directory(self) -> Path:
@@ -80,6 +82,7 @@ class Module:
         parts = [
             self._text("go.mod"),
             self._text("go.sum"),
+            *map(self._text, self.sources),
             self.linker_flags,
             platform,
             *self.packages.values(),
@@ -121,8 +124,18 @@ KUBERNETES: Final = Module(
     ),
     exact=True,
 )
-SOURCES: Final = {name: module for module in (ETCD, KWOK, KUBERNETES) for name in module.packages}
-BINARIES: Final = tuple(SOURCES)
+PARSERS: Final = Module(
+    folder="parsers",
+    path="k8s.io/apimachinery",
+    packages={"parsers": "."},
+    version_flags=(),
+    exact=True,
+    sources=("main.go",),
+)
+"""What tests compare our parsers with; no control plane needs it."""
+CONTROL_PLANE: Final = (ETCD, KWOK, KUBERNETES)
+SOURCES: Final = {name: module for module in (*CONTROL_PLANE, PARSERS) for name in module.packages}
+BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
 
 
 def cache_root() -> Path:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hack.controlplane import binaries as subject
-from hack.controlplane.binaries import ETCD, KUBERNETES, KWOK, BinariesError, Module, binaries
+from hack.controlplane.binaries import (
+    BINARIES,
+    ETCD,
+    KUBERNETES,
+    KWOK,
+    PARSERS,
+    BinariesError,
+    Module,
+    binaries,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +154,7 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(
     ] == []
 
 
-@pytest.mark.parametrize("module", [ETCD, KWOK, KUBERNETES], ids=lambda module: module.folder)
+@pytest.mark.parametrize("module", [ETCD, KWOK, KUBERNETES, PARSERS], ids=lambda module: module.folder)
 def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
     assert module.key("linux/amd64") != module.key("linux/arm64")
     assert module.key("linux/amd64").startswith(f"{module.folder}-{module.version}-")
@@ -153,3 +164,21 @@ def test_the_versions_are_those_that_are_promised() -> None:
     assert KUBERNETES.version == "v1.37.1"
     assert ETCD.version.startswith("v3.6.")
     assert KWOK.version.startswith("v0.8.")
+
+
+def test_the_cache_key_follows_the_source_that_is_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = PARSERS.key("linux/amd64")
+    assert replace(PARSERS, sources=()).key("linux/amd64") != before
+    shutil.copytree(PARSERS.directory, tmp_path / "parsers")
+    monkeypatch.setattr(subject, "MODULES", tmp_path)
+    assert PARSERS.key("linux/amd64") == before
+    with (tmp_path / "parsers" / "main.go").open("a") as source:
+        source.write("// another\n")
+    assert PARSERS.key("linux/amd64") != before
+
+
+def test_a_control_plane_needs_no_parsers_of_the_same_version() -> None:
+    assert "parsers" not in BINARIES
+    assert f"k8s.io/apimachinery {PARSERS.version}\n" in (KUBERNETES.directory / "go.mod").read_text()
