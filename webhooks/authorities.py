@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -26,6 +27,8 @@ CLOCK_SKEW: Final = 7200.0
 """Certificates are valid this long before they are made, for API servers whose clock is behind ours."""
 RENEWAL: Final = 2 / 3
 """The part of a life after which there is a successor."""
+CURVES: Final = ("secp256r1", "secp384r1", "secp521r1")
+"""Those of Go."""
 PEM: Final = serialization.Encoding.PEM
 
 
@@ -50,6 +53,10 @@ class Authority:
     def made(self) -> float:
         """Seconds since the epoch."""
         return self.certificate.not_valid_before_utc.timestamp() + CLOCK_SKEW
+
+    def may_sign(self, now: float) -> bool:
+        """Whether there is a key, and API servers think so: one that was made by a clock ahead is not valid yet."""
+        return self.key is not None and self.made - CLOCK_SKEW <= now
 
     @property
     def expires(self) -> float:
@@ -119,8 +126,8 @@ def make_authority(now: float, seconds: float) -> Authority:
 
 
 def is_due(made: float, expires: float, now: float) -> bool:
-    """Whether two thirds of a life are over."""
-    return now >= made + (expires - made) * RENEWAL
+    """Whether two thirds of a life are over, or it has not begun: it was made by a clock ahead."""
+    return now < made - CLOCK_SKEW or now >= made + (expires - made) * RENEWAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +148,12 @@ class Authorities:
 
     @classmethod
     def parse(cls, certificates: bytes, keys: bytes) -> Authorities:
-        """From PEM; a key belongs to the certificate that has its public half. Raises ValueError."""
+        """From PEM; a key belongs to the certificate that has its public half. Raises ValueError.
+
+        Without certificates that are no authority's, or that Go could not verify.
+        """
         by_public = {_public_pem(key): key for key in _keys(keys)}
-        found = x509.load_pem_x509_certificates(certificates)
+        found = [each for each in x509.load_pem_x509_certificates(certificates) if _is_usable(each)]
         return cls.of(Authority(each, by_public.get(_public_pem(each))) for each in found)
 
     def __bool__(self) -> bool:
@@ -169,7 +179,7 @@ class Authorities:
 
     def with_successor(self, now: float, seconds: float) -> Authorities:
         """With a new one, if there is none that may sign, or the newest one's time has come."""
-        newest = next((each for each in self.newest_first if each.key is not None), None)
+        newest = next((each for each in self.newest_first if each.may_sign(now)), None)
         if newest is not None and not is_due(newest.made, newest.expires, now):
             return self
         return self.with_others(Authorities((make_authority(now, seconds),)))
@@ -201,6 +211,15 @@ def _general_name(host: str) -> x509.GeneralName:
 
 def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+
+
+def _is_usable(certificate: x509.Certificate) -> bool:
+    try:
+        constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value
+        key = certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm, x509.ExtensionNotFound, x509.DuplicateExtension):
+        return False
+    return constraints.ca and (not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name in CURVES)
 
 
 def _public_pem(owner: ec.EllipticCurvePrivateKey | x509.Certificate) -> bytes:

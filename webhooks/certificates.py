@@ -121,8 +121,10 @@ class ManagedCertificates:
     async def look(self) -> None:
         """See `Source`."""
         try:
-            await self._share()
-            await self._publish()
+            try:
+                await self._share()
+            finally:
+                await self._publish()  # while the Secret cannot be read, too
         finally:
             self._renew()  # while the API server is away, too
 
@@ -149,7 +151,9 @@ class ManagedCertificates:
     async def _others_may_know(self) -> bool:
         """Whether to wait a little for another replica to write the Secret again."""
         self._patience -= 1
-        return self._patience >= 0 and any(await self._bundles.read())
+        return self._patience >= 0 and any(
+            _is_alive(bundle, self._now()) for bundle in await self._bundles.read()
+        )
 
     def _adopt(self, authorities: Authorities, *, made: bool) -> None:
         self._authorities = authorities
@@ -166,7 +170,8 @@ class ManagedCertificates:
         before = await self._bundles.publish(self._authorities.bundle)
         for each in self._authorities.newest_first:
             had = all(each.pem in bundle for bundle in before)
-            self._published.setdefault(each.fingerprint, each.made if had else self._now())
+            since = self._published.get(each.fingerprint, each.made if had else self._now())
+            self._published[each.fingerprint] = min(since, self._now())  # the clock may have been ahead
 
     def _renew(self) -> None:
         now, signer, leaf = self._now(), self._signer(), self._leaf
@@ -190,7 +195,7 @@ class ManagedCertificates:
         usable = [
             each
             for each in self._authorities.newest_first
-            if each.key is not None and each.fingerprint in self._published
+            if each.may_sign(self._now()) and each.fingerprint in self._published
         ]
         old_enough = (each for each in usable if self._published[each.fingerprint] <= settled)
         return next(old_enough, usable[-1] if usable else None)
@@ -198,6 +203,14 @@ class ManagedCertificates:
 
 def _read(*paths: str) -> bytes:
     return b"\n".join(Path(path).read_bytes() for path in paths)
+
+
+def _is_alive(bundle: bytes, now: float) -> bool:
+    """Whether API servers that were given this trust somebody."""
+    try:
+        return bool(Authorities.parse(bundle, b"").alive(now))
+    except ValueError:
+        return False
 
 
 def _shown(expires: float) -> None:

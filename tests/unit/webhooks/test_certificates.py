@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import random
 import ssl
 import time
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import cast
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509.oid import NameOID
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from cluster.client import ApiClient, ApiError
-from hack.controlplane.pki import Authority as FileAuthority
-from tests.unit.webhooks.fakes import MUTATING, SECRET, VALIDATING, Api, hooks
+from tests.unit.webhooks.fakes import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
+from tests.unit.webhooks.handshakes import HOST, handshake, pair_of, shown
 from webhooks.authorities import Authorities, make_authority
 from webhooks.authority_secret import AuthoritySecret
 from webhooks.bundles import Bundles
-from webhooks.certificates import CertificateFiles, ClientAuthority, ManagedCertificates, keep
-from webhooks.configuration import FilesConfiguration, ManagedConfiguration
+from webhooks.certificates import ManagedCertificates, keep
+from webhooks.configuration import ManagedConfiguration
 from webhooks.live_context import LiveContext
 
-HOST = "hooks.ns.svc"
 START = 2_000_000_000.0
 DAY = 86400.0
 CONFIGURATION = ManagedConfiguration(
@@ -69,33 +66,6 @@ class Replica:
         return shown(self.live)
 
 
-def handshake(live: LiveContext, client: ssl.SSLContext) -> ssl.SSLObject:
-    """The client's side of a handshake. Raises ssl.SSLError."""
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    server = live.context.wrap_bio(to_server, to_client, server_side=True)
-    mine = client.wrap_bio(to_client, to_server, server_hostname=HOST)
-    done = {server: False, mine: False}
-    for _ in range(10):
-        for side in (mine, server):
-            if not done[side]:
-                try:
-                    side.do_handshake()
-                    done[side] = True
-                except ssl.SSLWantReadError:
-                    pass
-    assert all(done.values())
-    return mine
-
-
-def shown(live: LiveContext) -> x509.Certificate:
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname = False
-    client.verify_mode = ssl.CERT_NONE
-    der = handshake(live, client).getpeercert(binary_form=True)
-    assert der is not None
-    return x509.load_der_x509_certificate(der)
-
-
 def trusted(api: Api, replica: Replica) -> bool:
     """Whether every webhook of every configuration has a CA that has signed what is shown, and both are valid."""
     leaf = replica.shown()
@@ -114,7 +84,7 @@ def _signed(leaf: x509.Certificate, ca: x509.Certificate, now: float) -> bool:
         leaf.verify_directly_issued_by(ca)
     except Exception:
         return False
-    return now < ca.not_valid_after_utc.timestamp()
+    return ca.not_valid_before_utc.timestamp() <= now < ca.not_valid_after_utc.timestamp()
 
 
 @pytest.fixture
@@ -288,6 +258,124 @@ async def test_while_the_api_server_is_away_the_certificate_is_renewed(api: Api,
     assert trusted(api, replica)
 
 
+@pytest.mark.parametrize("days", [1, 40, 100, 1000])
+async def test_a_clock_that_was_ahead_does_no_lasting_harm(api: Api, clock: Clock, days: int) -> None:
+    """What was made then is not valid yet, for API servers: neither it nor what it signed may be shown."""
+    replica = Replica(api, clock)
+    await replica.look()
+    clock.now += days * DAY
+    await replica.look()
+    assert trusted(api, replica)
+    clock.now += 700
+    await replica.look()
+    assert trusted(api, replica)
+    clock.now -= days * DAY
+    await replica.look()
+    assert trusted(api, replica)
+    assert trusted(api, await started(Replica(api, clock)))
+    written = len(api.written)
+    await replica.look()
+    assert len(api.written) == written
+    for _ in range(2 * days // 3):
+        clock.now += 2 * DAY
+        await replica.look()
+        assert trusted(api, replica)
+
+
+async def started(replica: Replica) -> Replica:
+    await replica.look()
+    return replica
+
+
+async def test_while_the_secret_cannot_be_read_a_wiped_bundle_is_put_back(api: Api, clock: Clock) -> None:
+    replica = Replica(api, clock)
+    await replica.look()
+    api.refuse = lambda _method, path: ApiError(403, "Forbidden", path) if path == SECRET else None
+    api.put(MUTATING, hooks("c"))
+    with pytest.raises(ApiError, match="Forbidden"):
+        await replica.look()
+    assert trusted(api, replica)
+    assert all(api.bundles())
+
+
+async def test_without_the_right_to_the_secret_there_is_no_certificate_and_it_says_so(
+    api: Api, clock: Clock
+) -> None:
+    replica = Replica(api, clock)
+    api.refuse = lambda _method, path: ApiError(403, "Forbidden", path) if path.startswith(SECRETS) else None
+    for _ in range(5):
+        with pytest.raises(ApiError, match="Forbidden"):
+            await replica.look()
+    assert replica.certificates.fault() == "there is no serving certificate yet"
+    assert api.written == []
+    api.refuse = lambda _method, _path: None
+    await replica.look()
+    assert trusted(api, replica)
+
+
+@pytest.mark.parametrize(
+    "curve", [ec.SECP256K1(), ec.BrainpoolP256R1(), ec.SECP256R1()], ids=lambda c: c.name
+)
+async def test_what_api_servers_would_not_trust_signs_nothing(
+    api: Api, clock: Clock, curve: ec.EllipticCurve
+) -> None:
+    """Curves that Go does not know; and a certificate that is no authority."""
+    clock.now = time.time()
+    pem = pair_of(ec.generate_private_key(curve), "odd")
+    data = {name: base64.b64encode(pem).decode() for name in ("ca.crt", "ca.key")}
+    api.put(SECRET, {"data": data})
+    replica = await started(Replica(api, clock))
+    assert trusted(api, replica)
+    assert replica.shown().issuer != x509.load_pem_x509_certificate(pem).subject
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_replicas_agree_whatever_happens_and_in_which_order(seed: int) -> None:
+    """Three of them, their requests interleaved; Secret and bundles are tampered with, replicas are replaced."""
+    chance = random.Random(seed)
+    clock, api = Clock(), Interleaved(chance)
+    api.put(VALIDATING, hooks("a", "b"))
+    api.put(MUTATING, hooks("c"))
+    replicas = [Replica(api, clock) for _ in range(3)]
+    for _ in range(40):
+        for _ in range(6):  # more than whoever waits for others needs
+            results = await asyncio.gather(*(each.look() for each in replicas), return_exceptions=True)
+            assert all(result is None or isinstance(result, ApiError) for result in results), results
+        assert all(trusted(api, each) for each in replicas)
+        assert len(api.objects[SECRET]["data"]) == 2
+        happens = chance.choice(["nothing", "secret", "garbage", "half", "bundle", "replica", "restart"])
+        if happens == "secret":
+            del api.objects[SECRET]
+        elif happens == "garbage":
+            api.put(SECRET, {"data": {"ca.crt": "?", "ca.key": ""}})
+        elif happens == "half":
+            api.put(SECRET, {"data": {**api.objects[SECRET]["data"], "ca.key": ""}})
+        elif happens == "bundle":
+            api.put(chance.choice([VALIDATING, MUTATING]), hooks("a", "d"))
+        elif happens == "replica":
+            replicas[chance.randrange(3)] = Replica(api, clock)
+        elif happens == "restart":
+            replicas = [Replica(api, clock) for _ in range(3)]
+        clock.now += chance.choice([10, 600, DAY, 8 * DAY, 20 * DAY])
+
+
+class Interleaved(Api):
+    """Answers take turns."""
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__()
+        self._chance = chance
+
+    async def request(self, method: str, path: str, *, body: bytes | None = None, **options: object) -> bytes:
+        """As ApiClient."""
+        for _ in range(self._chance.randrange(4)):
+            await asyncio.sleep(0)
+        answer = await super().request(method, path, body=body, **options)
+        for _ in range(self._chance.randrange(4)):
+            await asyncio.sleep(0)
+        return answer
+
+
 async def test_conflicts_are_settled(api: Api, clock: Clock) -> None:
     """Somebody else writes between every read and the first write."""
     replica = Replica(api, clock)
@@ -322,148 +410,3 @@ async def test_keep_looks_again_after_a_failure() -> None:
         await looks.acquire()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-async def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
-    authority = FileAuthority(tmp_path, "files")
-    first = authority.server("server", [HOST])
-    files = FilesConfiguration(cert_file=str(first.certificate), key_file=str(first.key))
-    live = LiveContext()
-    source = CertificateFiles(files, live)
-    assert source.fault() == "there is no serving certificate yet"
-    await source.look()
-    assert source.fault() is None
-    leaf = shown(live)
-    key = first.key.read_bytes()
-    authority.server("server", [HOST])  # the same files
-    new_key = first.key.read_bytes()
-    first.key.chmod(0o600)
-    first.key.write_bytes(key)
-    with pytest.raises(ValueError, match="not a certificate with its key"):
-        await source.look()  # half of the pair is there
-    assert shown(live) == leaf
-    first.key.write_bytes(new_key)
-    await source.look()
-    assert shown(live) != leaf
-    first.certificate.unlink()
-    with pytest.raises(FileNotFoundError):
-        await source.look()
-
-
-def pair_of(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, name: str, password: bytes = b"") -> bytes:
-    """A certificate that signs itself, with its key."""
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
-    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return certificate.public_bytes(pem) + key.private_bytes(pem, pkcs8, encryption)
-
-
-def test_a_certificate_with_another_type_of_key_replaces_the_old_one() -> None:
-    """OpenSSL keeps one certificate of each type, and prefers what the client does: the older one, until it expires."""
-    live = LiveContext()
-    elliptic = pair_of(ec.generate_private_key(ec.SECP256R1()), "elliptic")
-    other = pair_of(rsa.generate_private_key(65537, 2048), "rsa")
-    for pem in (elliptic, other, elliptic):
-        live.use(pem)
-        assert shown(live) == x509.load_pem_x509_certificate(pem)
-
-
-def test_nobody_is_asked_for_the_password_of_a_key() -> None:
-    live = LiveContext()
-    with pytest.raises(ValueError, match="not a certificate with its key"):
-        live.use(pair_of(ec.generate_private_key(ec.SECP256R1()), "locked", b"secret"))
-
-
-async def test_files_are_swapped_as_the_kubelet_does_it(tmp_path: Path) -> None:
-    """Both files are links into a folder that is a link, and this one is replaced."""
-    authority = FileAuthority(tmp_path, "files")
-    folders = []
-    for number in range(2):
-        pair = authority.server("server", [HOST])
-        folders.append(tmp_path / f"..{number}")
-        folders[-1].mkdir()
-        pair.certificate.rename(folders[-1] / "tls.crt")
-        pair.key.rename(folders[-1] / "tls.key")
-    data = tmp_path / "..data"
-    data.symlink_to(folders[0])
-    paths = [tmp_path / name for name in ("tls.crt", "tls.key")]
-    for path in paths:
-        path.symlink_to(data / path.name)
-    live = LiveContext()
-    source = CertificateFiles(FilesConfiguration(cert_file=str(paths[0]), key_file=str(paths[1])), live)
-    await source.look()
-    first = shown(live)
-    swapped = tmp_path / "..data_tmp"
-    swapped.symlink_to(folders[1])
-    swapped.rename(data)
-    await source.look()
-    assert shown(live) != first
-    for path in paths:
-        path.unlink()
-    with pytest.raises(FileNotFoundError):
-        await source.look()
-    assert source.fault() is None  # what is shown is still good
-
-
-async def test_client_authorities_are_those_of_the_file_and_no_others(tmp_path: Path) -> None:
-    old, new = FileAuthority(tmp_path / "old", "old"), FileAuthority(tmp_path / "new", "new")
-    server = old.server("server", [HOST])
-    accepted = tmp_path / "clients.crt"
-    accepted.write_bytes(old.pair.certificate.read_bytes())
-    live = LiveContext(str(accepted))
-    await CertificateFiles(
-        FilesConfiguration(cert_file=str(server.certificate), key_file=str(server.key)), live
-    ).look()
-    source = ClientAuthority(str(accepted), live)
-    await source.look()
-
-    def come(authority: FileAuthority | None) -> None:
-        client = ssl.create_default_context(cafile=old.pair.certificate)
-        client.maximum_version = (
-            ssl.TLSVersion.TLSv1_2
-        )  # where the client learns of a refusal in the handshake
-        if authority is not None:
-            pair = authority.client("client", "client")
-            client.load_cert_chain(pair.certificate, pair.key)
-        handshake(live, client)
-
-    come(old)
-    for stranger in (None, new):
-        with pytest.raises(ssl.SSLError):
-            come(stranger)
-    accepted.write_bytes(old.pair.certificate.read_bytes() + new.pair.certificate.read_bytes())
-    await source.look()
-    come(new)
-    come(old)
-    accepted.write_bytes(new.pair.certificate.read_bytes())
-    await source.look()
-    come(new)
-    with pytest.raises(ssl.SSLError):
-        come(old)
-    for content in (b"", b"no certificate", new.pair.certificate.read_bytes()[:300]):
-        accepted.write_bytes(content)
-        with pytest.raises(ValueError, match=r"clients\.crt: not certificates of CAs"):
-            await source.look()
-        come(new)
-    accepted.unlink()
-    with pytest.raises(FileNotFoundError):
-        await source.look()
-    come(new)
-    with pytest.raises(ssl.SSLError):
-        come(None)
-
-
-def test_a_client_authority_that_is_none_is_named_at_the_start(tmp_path: Path) -> None:
-    file = tmp_path / "clients.crt"
-    with pytest.raises(OSError, match=r"clients\.crt"):
-        LiveContext(str(file))
-    file.write_text("nothing")
-    with pytest.raises(OSError, match=r"clients\.crt"):
-        LiveContext(str(file))
