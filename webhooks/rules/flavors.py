@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from api.syntax import label_value_faults
 from webhooks.rules.fields import child, entries, items, text
 from webhooks.rules.kueue import kueue_causes
-from webhooks.rules.metadata import invalid, label_causes, label_key_causes, toleration_causes
+from webhooks.rules.metadata import label_causes, label_key_causes, toleration_causes
 from webhooks.rules.request import Object, Request
-from webhooks.verdict import DUPLICATE, Cause, Verdict
+from webhooks.verdict import DUPLICATE, INVALID, Cause, Verdict
 
 __all__ = ["validate"]
 
@@ -31,7 +31,8 @@ def _taint_causes(spec: Object) -> Iterator[Cause]:
     for index, taint in enumerate(items(spec, "nodeTaints")):
         path, key, effect = f"spec.nodeTaints[{index}]", text(taint, "key"), text(taint, "effect")
         yield from label_key_causes(key, f"{path}.key")
-        yield from invalid(f"{path}.value", label_value_faults(text(taint, "value")))
+        if faults := "; ".join(label_value_faults(text(taint, "value"))):
+            yield Cause(f"{path}.value", INVALID, faults)
         if (key, effect) in seen:
             yield Cause(path, DUPLICATE, f"there is a taint {key}:{effect} already")
         seen.add((key, effect))

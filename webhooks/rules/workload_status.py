@@ -48,8 +48,7 @@ def transition_causes(workload: Object, old: Object, *, elastic: bool) -> Iterat
     """Of what becomes of the status that is stored."""
     status, before = child(workload, "status"), child(old, "status")
     if has_quota(workload) and has_quota(old):
-        pod_sets = _counts(child(workload, "spec"), "podSets") if elastic else {}
-        yield from _reclaimed_causes(status, before, pod_sets)
+        yield from _reclaimed_causes(status, before, _shrunk(workload) if elastic else frozenset())
     yield from _reassigned_causes(status, before)
     yield from _readied_causes(status, before)
     replaces = REPLACEMENT_ANNOTATION in entries(child(workload, "metadata"), "annotations")
@@ -103,19 +102,26 @@ def _reclaimable_causes(
             yield Cause(f"{path}.count", INVALID, f"{count} is more than the {pod_sets[name]} pods there are")
 
 
-def _reclaimed_causes(status: Object, before: Object, pod_sets: Mapping[str, int]) -> Iterator[Cause]:
-    """Quota that was given back is not taken again. `pod_sets`: of an elastic job, whose counts may have shrunk."""
-    counts = _counts(status, "reclaimablePods")
-    for name, held in _counts(before, "reclaimablePods").items():
-        if name in pod_sets and held > pod_sets[name]:
-            continue
-        if name not in counts:
-            yield Cause(
-                f"status.reclaimablePods[{name}]", REQUIRED, "cannot be removed while quota is reserved"
-            )
-        elif counts[name] < held:
-            message = f"{counts[name]} is less than {held}, which it was"
+def _shrunk(workload: Object) -> frozenset[str]:
+    """Pod sets that have fewer pods than quota is held for: what of them is not needed is counted anew."""
+    pod_sets = _counts(child(workload, "spec"), "podSets")
+    held = _counts(child(workload, "status", "admission"), "podSetAssignments")
+    return frozenset(name for name, count in held.items() if pod_sets.get(name, count) < count)
+
+
+def _reclaimed_causes(status: Object, before: Object, shrunk: frozenset[str]) -> Iterator[Cause]:
+    """Quota that was given back is not taken again, except for pod sets that have `shrunk`."""
+    counts = _counts(before, "reclaimablePods")
+    held = {name: count for name, count in counts.items() if name not in shrunk}
+    names = set()
+    for reclaimable in items(status, "reclaimablePods"):
+        name, count = text(reclaimable, "name"), integer(reclaimable, "count") or 0
+        names.add(name)
+        if count < held.get(name, 0):
+            message = f"{count} is less than {held[name]}, which it was"
             yield Cause(f"status.reclaimablePods[{name}].count", INVALID, message)
+    for name in sorted(held.keys() - names):
+        yield Cause(f"status.reclaimablePods[{name}]", REQUIRED, "cannot be removed while quota is reserved")
 
 
 def _reassigned_causes(status: Object, before: Object) -> Iterator[Cause]:

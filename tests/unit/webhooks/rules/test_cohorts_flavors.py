@@ -57,6 +57,10 @@ WRONG: dict[str, tuple[Object, Pairs]] = {
         flavor(nodeTaints=[taint("/a", value="a b")]),
         [("spec.nodeTaints[0].key", "Invalid"), ("spec.nodeTaints[0].value", "Invalid")],
     ),
+    "a taint's value with two faults, told of at once": (
+        flavor(nodeTaints=[taint("a", value="x" * 64 + "!")]),
+        [("spec.nodeTaints[0].value", "Invalid")],
+    ),
     "a taint twice": (
         flavor(nodeTaints=[taint("a"), taint("b"), taint("a", value="x"), taint("a")]),
         [("spec.nodeTaints[2]", "Duplicate"), ("spec.nodeTaints[3]", "Duplicate")],

@@ -247,8 +247,31 @@ def test_counts_of_an_elastic_job_may_be_those_from_before_it_shrank() -> None:
         assert status_causes(reclaimed(workers), before, **small) == []
     too_many = [("status.reclaimablePods[workers].count", "Invalid")]
     assert status_causes(reclaimed(4), before, **small) == too_many
-    # As many as there are now: that count is not from before.
-    assert status_causes(reclaimed(1), reclaimed(2), **small) == too_many
+    # No more than there are now; but quota is held for four, so it has shrunk, and who is left may not be done.
+    assert status_causes(reclaimed(1), reclaimed(2), **small) == []
+    assert status_causes(reclaimed(None), reclaimed(2), **small) == []
+
+
+def test_counts_of_an_elastic_job_that_has_not_shrunk_are_those_of_any_other() -> None:
+    fewer, none = (
+        [("status.reclaimablePods[workers].count", "Invalid")],
+        [("status.reclaimablePods[workers]", "Required")],
+    )
+    assert status_causes(reclaimed(2), reclaimed(3), annotations=ELASTIC) == fewer
+    assert status_causes(reclaimed(None), reclaimed(3), annotations=ELASTIC) == none
+    # Without the count that quota is held for, nobody can tell.
+    small = {"podSets": [pod_set("driver", 1), pod_set("workers", 2)], "annotations": ELASTIC}
+    uncounted = [reclaimed(3), reclaimed(2)]
+    for status in uncounted:
+        for assignment in status["admission"]["podSetAssignments"]:
+            del assignment["count"], assignment["resourceUsage"]
+    assert status_causes(uncounted[1], uncounted[0], **small) == fewer
+
+
+def test_entries_of_reclaimable_pods_that_are_there_twice_are_each_looked_at() -> None:
+    twice = reclaimed(3)
+    twice["reclaimablePods"] = [{"name": "workers", "count": count} for count in (2, 3)]
+    assert status_causes(twice, reclaimed(3)) == [("status.reclaimablePods[workers].count", "Invalid")]
 
 
 def test_pod_sets_may_only_shrink_while_quota_is_held() -> None:
