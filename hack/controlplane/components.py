@@ -70,6 +70,10 @@ class Options:
     """Run the webhooks, a process of their own, and have the API server ask them."""
     webhooks_settings: Mapping[str, object] | None = None
     """Merged into the webhooks' Configuration, section by section."""
+    webhooks_caller: Path | None = None
+    """A kubeconfig with the certificate that the API server shows to webhooks."""
+    overlay: str = ""
+    """A folder of manifests/overlays that is applied in place of the base."""
     scheduler_settings: Mapping[str, object] | None = None
     """Merged into the KubeSchedulerConfiguration at its top level."""
     flush: str = FOREVER
@@ -110,6 +114,8 @@ class Layout:
             pair = authority.client(name, user, groups)
             write_kubeconfig(self.kubeconfig_of(name), self.server, authority.pair.certificate, pair)
         (self.directory / "audit-policy.yaml").write_text(yaml.safe_dump(_audit_policy()))
+        if self.options.webhooks_caller is not None:
+            self._admission.write_text(yaml.safe_dump(_admission(self.options.webhooks_caller)))
         self._folder("etcd")
 
     def kubeconfig_of(self, identity: str) -> Path:
@@ -181,6 +187,7 @@ class Layout:
             "--delete-collection-workers=8",
             "--shutdown-watch-termination-grace-period=0s",
             f"--cert-dir={self.pki}",
+            *([f"--admission-control-config-file={self._admission}"] if self.options.webhooks_caller else []),
             *self._gates(),
             *_pairs("--runtime-config", self.options.runtime_config),
         ]
@@ -232,6 +239,10 @@ class Layout:
             f"--authorization-kubeconfig={kubeconfig}",
         ]
 
+    @property
+    def _admission(self) -> Path:
+        return self.directory / "admission.yaml"
+
     def _gates(self) -> list[str]:
         return _pairs("--feature-gates", self.options.feature_gates)
 
@@ -244,6 +255,21 @@ class Layout:
 def _pairs(flag: str, values: Mapping[str, bool] | None) -> list[str]:
     text = ",".join(f"{name}={str(value).lower()}" for name, value in (values or {}).items())
     return [f"{flag}={text}"] if text else []
+
+
+def _admission(caller: Path) -> dict[str, object]:
+    """Who the API server is to webhooks."""
+    version = "apiserver.config.k8s.io/v1"
+    configuration = {
+        "apiVersion": version,
+        "kind": "WebhookAdmissionConfiguration",
+        "kubeConfigFile": str(caller),
+    }
+    plugins = [
+        {"name": f"{kind}AdmissionWebhook", "configuration": configuration}
+        for kind in ("Mutating", "Validating")
+    ]
+    return {"apiVersion": version, "kind": "AdmissionConfiguration", "plugins": plugins}
 
 
 def _audit_policy() -> dict[str, object]:

@@ -20,6 +20,7 @@ __all__ = [
     "WEBHOOK_KINDS",
     "apply_cluster_objects",
     "apply_webhooks",
+    "folder_of",
     "render",
     "write_configurations",
 ]
@@ -31,6 +32,11 @@ APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", *RBAC})
 """What reprieve needs in the cluster when it runs outside of it."""
 ESTABLISHED_SECONDS: Final = 10.0
 WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+
+def folder_of(overlay: str) -> Path:
+    """Where an overlay is; the base, if it is empty."""
+    return BASE.parent / "overlays" / overlay if overlay else BASE
 
 
 def render(kubectl: Path, folder: Path = BASE) -> list[Json]:

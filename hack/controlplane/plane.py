@@ -21,6 +21,7 @@ from hack.controlplane.components import HOST, Layout, Options
 from hack.controlplane.manifests import (
     apply_cluster_objects,
     apply_webhooks,
+    folder_of,
     render,
     write_configurations,
 )
@@ -130,7 +131,7 @@ class ControlPlane:
         # A refused connection would cost the API server a second of back-off.
         self.processes["etcd"].wait_healthy(self._etcd_is_healthy, START_SECONDS)
         self._start("kube-apiserver")
-        objects = render(paths["kubectl"])
+        objects = render(paths["kubectl"], folder_of(self.options.overlay))
         self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
         if self.options.api_only:
             apply_cluster_objects(self.client, objects)
