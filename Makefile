@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*.pyx native/*.pxd)
 
-.PHONY: help build demo test lint test-unit test-e2e bench crds lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e bench fuzz crds lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,11 @@ test-e2e: build ## The tests on a control plane of their own, or on the cluster 
 
 test: lint binaries ## All checks and all tests
 	$(BIN)/pytest
+
+FUZZ_SECONDS ?= 600
+
+fuzz: build ## Fuzz quantities, durations and the review decoder, all at once (FUZZ_SECONDS=600)
+	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 bench: build ## Measure: decisions, the mirror, the quota search, the webhooks, and gang preemption of kube-scheduler beside ours
 	@$(BIN)/python -m bench

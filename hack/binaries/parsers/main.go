@@ -6,7 +6,7 @@
 //	q  resource.ParseQuantity: [MilliValue, Value]
 //	j  Quantity.UnmarshalJSON: the same
 //	n  a number of JSON, decoded and written again as Go does it, and then like j
-//	c  two quantities with a zero byte between them: [Cmp, and of their sum MilliValue, Value]
+//	s  two quantities with a zero byte between them: [Cmp, and of their sum MilliValue, Value]
 //	d  time.ParseDuration: [nanoseconds]
 //
 // "far" means that the exponent of a quantity is so large that apimachinery would take minutes and gigabytes.
@@ -73,7 +73,7 @@ func answer(asked byte, text []byte) any {
 			return null
 		}
 		return values(func() (resource.Quantity, error) { return decoded(written) }, written)
-	case 'c':
+	case 's':
 		return compared(text)
 	case 'd':
 		duration, err := time.ParseDuration(string(text))
