@@ -18,17 +18,49 @@ MAPS: Final = frozenset(
 """Maps whose keys are anybody's, and no fields."""
 VALUES: Final = frozenset({"metadata", "resources", "spec", "template"}) | AMOUNTS | MAPS
 """Fields that are no pointers in Go, or maps: empty, they are the same as absent."""
-MEANINGFUL: Final = frozenset({"storageClassName", "volumeMode", "topologyName"})
-"""Text that means something else when it is empty than when it is absent."""
-FLAGS: Final = frozenset({"hostIPC", "hostNetwork", "hostPID", "readOnly", "stdin", "stdinOnce", "tty"})
+MEANINGFUL: Final = frozenset(
+    {
+        *("cachingMode", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName"),
+        *(
+            "hostnameOverride",
+            "localhostProfile",
+            "mountPropagation",
+            "nodeAffinityPolicy",
+            "nodeTaintsPolicy",
+        ),
+        *("podIndexLabel", "podSetGroupName", "podSetSliceRequiredTopology", "preemptionPolicy", "preferred"),
+        *("procMount", "recursiveReadOnly", "required", "resourceClaimName", "resourceClaimTemplateName"),
+        *("runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "stopSignal"),
+        *("storageClassName", "subGroupIndexLabel", "supplementalGroupsPolicy", "volumeAttributesClassName"),
+        *("topologyName", "volumeMode"),
+    }
+)
+"""Text that is a pointer in Go: empty, it is not the same as absent."""
+FLAGS: Final = frozenset(
+    {
+        *(
+            "chapAuthDiscovery",
+            "chapAuthSession",
+            "hostIPC",
+            "hostNetwork",
+            "hostPID",
+            "readOnly",
+            "sslEnabled",
+        ),
+        *("stdin", "stdinOnce", "tty"),
+    }
+)
+"""Booleans that are no pointers in Go."""
 COUNTS: Final = frozenset(
     {
         "failureThreshold",
         "hostPort",
         "initialDelaySeconds",
+        "partition",
         "periodSeconds",
         "successThreshold",
         "timeoutSeconds",
+        "weight",
     }
 )
 """Numbers that are no pointers in Go."""
