@@ -19,7 +19,7 @@ from tests.e2e.rules.clusterqueue_schema import SCHEMA
 from tests.e2e.rules.clusterqueue_webhook import KEPS, WEBHOOK
 from tests.e2e.rules.gates_retries import GATES, OPENER, RETRIES, gated, stands
 from tests.e2e.rules.others import COHORTS, FLAVORS, OTHERS
-from tests.e2e.rules.podgroups import BARE, CLASS, GANG, POD_GROUPS, SYSTEM_NAMESPACE, VALUE
+from tests.e2e.rules.podgroups import BARE, CLASS, GANG, MEEK, MEEK_CLASS, POD_GROUPS, SYSTEM_NAMESPACE, VALUE
 from tests.e2e.rules.table import Edits, Rule, edited
 from tests.e2e.rules.topology import TOPOLOGY
 from tests.e2e.rules.warnings import WARNINGS
@@ -75,9 +75,14 @@ def existing(plane: ControlPlane, *bodies: Json) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def plane(webhook_plane: ControlPlane) -> Iterator[ControlPlane]:
-    """With a class that the webhooks know."""
-    with existing(webhook_plane, priority_class(CLASS, VALUE)):
-        wait_until(lambda: written(webhook_plane, GANG) is not None, SECONDS, lambda: "no class")
+    """With classes that the webhooks know."""
+    meek = priority_class(MEEK_CLASS, VALUE, preemptionPolicy="Never")
+    with existing(webhook_plane, priority_class(CLASS, VALUE), meek):
+        wait_until(
+            lambda: all(written(webhook_plane, group) is not None for group in (GANG, MEEK)),
+            SECONDS,
+            lambda: "no class",
+        )
         yield webhook_plane
 
 

@@ -135,7 +135,10 @@ def _own_causes(queue: Object) -> Iterator[Cause]:
         places.append((ANNOTATION, ANNOTATION, annotations[MIN_ADMIT_DURATION_ANNOTATION]))
     for owner, path, duration in places:
         if policy != TIME_BASED_POLICY:
-            message = f"needs withinClusterQueue {TIME_BASED_POLICY}, not {shown(policy)}; it is for equal priorities"
+            message = (
+                f"{shown(duration) if duration is not None else 'it'} needs withinClusterQueue {TIME_BASED_POLICY}, "
+                f"not {shown(policy)}; it is for equal priorities"
+            )
             yield Cause(owner, INVALID, message)
         if isinstance(duration, str) and (fault := _duration_fault(duration)):
             yield Cause(path, INVALID, fault)

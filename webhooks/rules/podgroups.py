@@ -18,6 +18,7 @@ FILLED: Final = ("priorityClassName", "priority", "preemptionPolicy")
 SYSTEM_PREFIX: Final = "system-"
 """Of the names of classes that no user can make."""
 SYSTEM_NAMESPACE: Final = "kube-system"
+NEVER: Final = "Never"
 MAX_PRIORITY: Final = 10**9
 """The highest value that a class of users can have."""
 
@@ -36,8 +37,14 @@ def default(request: Request) -> Object:
         filled = {field: stored[field] for field in FILLED if stored.get(field) is not None}
     else:
         filled = _of_class(spec, request.facts)
-    missing = {field: value for field, value in filled.items() if spec.get(field) is None}
+    missing = {field: value for field, value in filled.items() if _is_missing(spec, field, value)}
     return {**request.new, "spec": {**spec, **missing}} if missing else request.new
+
+
+def _is_missing(spec: Object, field: str, value: Any) -> bool:
+    """Whether the value is to be filled in; the empty name is no class's."""
+    given = spec.get(field)
+    return given is None or (field == "priorityClassName" and given == "" != value)
 
 
 def _of_class(spec: Object, facts: Facts) -> dict[str, Any]:
@@ -80,9 +87,15 @@ def _class_causes(spec: Object, facts: Facts) -> Iterator[Cause]:
     found = facts.priority_class(name)
     if found is None:
         yield Cause("spec.priorityClassName", NOT_FOUND, f"there is no PriorityClass {shown(name)}")
-    elif found is not UNKNOWN and priority is not None and priority != found.value:
-        message = f"{priority} is not the priority of PriorityClass {shown(name)}, which is {found.value}"
-        yield Cause("spec.priority", INVALID, message)
+    elif found is not UNKNOWN:
+        if priority is not None and priority != found.value:
+            message = f"{priority} is not the priority of PriorityClass {shown(name)}, which is {found.value}"
+            yield Cause("spec.priority", INVALID, message)
+        policy = spec.get("preemptionPolicy")
+        # A group may ask for less than its class gives: to preempt nobody.
+        if found.preemption_policy == NEVER and policy not in (None, NEVER):
+            message = f"{shown(policy)} is more than PriorityClass {shown(name)} gives, which is {NEVER}"
+            yield Cause("spec.preemptionPolicy", INVALID, message)
 
 
 def _priority_causes(spec: Object) -> Iterator[Cause]:

@@ -7,13 +7,16 @@ from typing import Final
 from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
 from tests.unit.webhooks.rules.objects import pod_group
 
-__all__ = ["BARE", "CLASS", "GANG", "POD_GROUPS", "SYSTEM_NAMESPACE", "VALUE"]
+__all__ = ["BARE", "CLASS", "GANG", "MEEK", "MEEK_CLASS", "POD_GROUPS", "SYSTEM_NAMESPACE", "VALUE"]
 
 CLASS: Final = "rules-high"
+MEEK_CLASS: Final = "rules-meek"
+"""Its preemption policy is Never."""
 VALUE: Final = 1000
 SYSTEM_NAMESPACE: Final = "infra"
 
 GANG: Final = pod_group(priorityClassName=CLASS, priority=VALUE, preemptionPolicy="PreemptLowerPriority")
+MEEK: Final = pod_group(priorityClassName=MEEK_CLASS, priority=VALUE, preemptionPolicy="Never")
 BARE: Final = pod_group(priority=0)
 IMMUTABLE: Final = "spec Invalid"
 
@@ -36,6 +39,12 @@ POD_GROUPS: Final = (
         "spec.disruptionMode Invalid",
     ),
     of("the priority is the class's", GANG, {"spec/priority": VALUE + 1}, "spec.priority Invalid"),
+    of(
+        "who preempts has a class that does",
+        MEEK,
+        {"spec/preemptionPolicy": "PreemptLowerPriority"},
+        "spec.preemptionPolicy Invalid",
+    ),
     of("a priority comes from a class", BARE, {"spec/priority": 1}, "spec.priority Invalid"),
     of("the class exists", GANG, {"spec/priorityClassName": "rules-gone"}, "spec.priorityClassName NotFound"),
     of("high priorities are the system's", GANG, {"spec/priority": 10**9 + 1}, "spec.priority Invalid"),

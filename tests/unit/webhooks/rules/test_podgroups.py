@@ -42,6 +42,16 @@ def test_without_a_class_the_global_default_is_taken_and_named() -> None:
     assert filled(pod_group()) == {"priority": 0}
 
 
+def test_an_empty_class_is_none() -> None:
+    usual = {"priorityClassName": "usual", "priority": 7, "preemptionPolicy": "PreemptLowerPriority"}
+    assert filled(pod_group(priorityClassName=""), WITH_DEFAULT) == usual
+    assert filled(pod_group(priorityClassName=""), NO_FACTS, pod_group(**usual)) == usual
+    stored = pod_group(priorityClassName="", priority=0)
+    assert filled(pod_group(priorityClassName="")) == {"priorityClassName": "", "priority": 0}
+    request = Request(kind="PodGroup", operation="UPDATE", new=stored, old=stored, facts=CLASSES)
+    assert default(request) is stored
+
+
 def test_of_several_global_defaults_the_lowest_is_taken() -> None:
     several = KnownFacts(
         [priority_class(name, value, global_default=True) for name, value in (("a", 9), ("b", 3))]
@@ -92,6 +102,10 @@ def test_nothing_that_is_given_is_changed() -> None:
 WRONG: dict[str, tuple[Object, list[tuple[str, str]]]] = {
     "against its class": (pod_group(priorityClassName="high", priority=1), [("spec.priority", "Invalid")]),
     "without a class": (pod_group(priority=1), [("spec.priority", "Invalid")]),
+    "preempts against its class": (
+        pod_group(priorityClassName="high", priority=1000, preemptionPolicy="PreemptLowerPriority"),
+        [("spec.preemptionPolicy", "Invalid")],
+    ),
     "no such class": (pod_group(priorityClassName="gone"), [("spec.priorityClassName", "NotFound")]),
     "class of the system": (
         pod_group(priorityClassName="system-cluster-critical"),
@@ -125,6 +139,7 @@ RIGHT = [
     pod_group(priority=0),
     pod_group(priorityClassName="high", priority=1000),
     pod_group(priorityClassName="top", priority=10**9),
+    pod_group(priorityClassName="top", priority=10**9, preemptionPolicy="Never"),
     pod_group("kube-system", priorityClassName="system-cluster-critical", priority=2_000_000_000),
     pod_group(schedulingPolicy={"basic": {}}, disruptionMode={"single": {}}),
     pod_group(disruptionMode={"all": {}}),

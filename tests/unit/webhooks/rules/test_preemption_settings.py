@@ -86,6 +86,13 @@ def test_a_fault_that_is_stored_does_not_hold_up_another_change(case: str) -> No
             [(CONFIG, "Invalid")],
         ),
         (queue(annotation="1s"), queue({"minAdmitDuration": "1s"}), [(DURATION, "Invalid")]),
+        # Of the wrong policy, the duration is what the fault is about as well.
+        (
+            queue({"minAdmitDuration": "1h"}, "Never"),
+            queue({"minAdmitDuration": "2h"}, "Never"),
+            [(CONFIG, "Invalid")],
+        ),
+        (queue(None, "Never", "1h"), queue(None, "Never", "2h"), [(ANNOTATION, "Invalid")]),
     ],
 )
 def test_a_change_of_what_is_wrong_has_to_put_it_right(old: Object, new: Object, causes: Pairs) -> None:
