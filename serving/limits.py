@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+from serving.connections import begin
 from serving.sections import GuardedListener
 
 __all__ = ["Limits", "Refuse"]
@@ -26,6 +27,7 @@ class Limits:
 
     async def body(self, request: web.Request) -> bytes | web.Response:
         """The whole body, or the refusal. The application's `client_max_size` must be the listener's."""
+        begin(request)
         if request.headers.get("Content-Encoding", "identity") != "identity":
             return self._refuse(415, "compressed bodies are not accepted")
         if (request.content_length or 0) > self._bytes:

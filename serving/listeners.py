@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from aiohttp import web
 
-from serving.sections import Listener
+from serving.connections import Connections
+from serving.sections import GuardedListener, Listener
 
 __all__ = ["serving"]
 
@@ -18,13 +20,20 @@ log = structlog.get_logger(__name__)
 
 KEEPALIVE_SECONDS: Final = 120.0
 """Above the 90 s after which Go's transport drops an idle connection: the client closes first, no request is lost."""
+HANDSHAKE_SECONDS: Final = 5.0
+GOODBYE_SECONDS: Final = 2.0
+"""For the other side's part in the end of TLS."""
+BACKLOG: Final = 1024
 
 
 @asynccontextmanager
 async def serving(
-    app: web.Application, listener: Listener, tls: ssl.SSLContext | None = None
+    app: web.Application, listener: Listener, tls: ssl.SSLContext | None = None, *, drain_seconds: float = 0
 ) -> AsyncIterator[int]:
-    """Listen while the context lasts; yields the port (the system's choice where the configuration says 0)."""
+    """Listen while the context lasts; yields the port (the system's choice where the configuration says 0).
+
+    Then for at most `drain_seconds` requests are still answered, each as the last one of its connection.
+    """
     runner = web.AppRunner(
         app,
         access_log=None,
@@ -33,12 +42,42 @@ async def serving(
         auto_decompress=False,
         handler_cancellation=False,
     )
+    guarded = listener if isinstance(listener, GuardedListener) else GuardedListener(port=listener.port)
+    connections = Connections(
+        lambda: _protocol(runner), guarded.max_connections, guarded.read_timeout_seconds
+    )
+    app.on_response_prepare.append(connections.answered)
     await runner.setup()
+    watch = asyncio.create_task(connections.watch(), name="connections")
     try:
-        site = web.TCPSite(runner, listener.bind_address, listener.port, ssl_context=tls)
-        await site.start()
-        port = int(runner.addresses[0][1])
-        log.info("listening", address=listener.bind_address, port=port, tls=tls is not None)
-        yield port
+        server = await asyncio.get_running_loop().create_server(
+            connections, listener.bind_address, listener.port, backlog=BACKLOG, **_tls(tls)
+        )
+        try:
+            port = int(server.sockets[0].getsockname()[1])
+            log.info("listening", address=listener.bind_address, port=port, tls=tls is not None)
+            yield port
+            await connections.drain(drain_seconds)
+        finally:
+            server.close()
     finally:
+        watch.cancel()
+        await asyncio.gather(watch, return_exceptions=True)
         await runner.cleanup()
+
+
+def _protocol(runner: web.AppRunner) -> asyncio.Protocol:
+    server = runner.server
+    if server is None:
+        raise ConnectionAbortedError("the listener ends")
+    return server()
+
+
+def _tls(context: ssl.SSLContext | None) -> dict[str, Any]:
+    if context is None:
+        return {}
+    return {
+        "ssl": context,
+        "ssl_handshake_timeout": HANDSHAKE_SECONDS,
+        "ssl_shutdown_timeout": GOODBYE_SECONDS,
+    }

@@ -37,11 +37,15 @@ class Listener(Section, kw_only=True):
 
 
 class GuardedListener(Listener, kw_only=True):
-    """A listener that others than the kubelet call, and what one of their requests may cost."""
+    """A listener that others than the kubelet call, and what one of their requests may cost.
+
+    readTimeoutSeconds: for the head of a request, and again for its body.
+    """
 
     max_body_bytes: Count = 16 * 1024 * 1024
     read_timeout_seconds: Seconds = 2
     max_concurrent_requests: Count = 64
+    max_connections: Count = 1024
 
 
 class OpsConfiguration(Listener, kw_only=True):

@@ -25,6 +25,8 @@ __all__ = ["MIRRORED", "WebhookService"]
 
 MIRRORED: Final = (PRIORITY_CLASSES, GROUPS)
 """What the rules ask for; the mirror must follow these at least."""
+DRAIN_SECONDS: Final = 5.0
+"""For API servers to send what they have to send on connections that are there."""
 
 
 class WebhookService:
@@ -65,7 +67,7 @@ class WebhookService:
     async def listening(self) -> AsyncIterator[None]:
         """Reviews are answered while the context lasts; until there is a certificate no handshake succeeds."""
         app = review_app(self._reviewer, self._configuration)
-        async with serving(app, self._configuration, self._live.context):
+        async with serving(app, self._configuration, self._live.context, drain_seconds=DRAIN_SECONDS):
             yield
 
 
