@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 
 import yaml
 
-__all__ = ["Json", "YamlError", "documents"]
+__all__ = ["Dumper", "Json", "YamlError", "documents"]
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -65,6 +65,19 @@ def documents(text: str) -> Iterator[Json]:
         raise YamlError(_at(error.problem_mark or error.context_mark, what)) from None
     except (yaml.YAMLError, UnicodeEncodeError) as error:
         raise YamlError(str(error)) from None
+
+
+class Dumper(yaml.CSafeDumper):
+    """For yaml.dump: text that is a number to `documents`, as to Go's YAML, is quoted (PyYAML takes 1e3 for text)."""
+
+
+for _pattern, _ in INTEGERS:
+    Dumper.add_implicit_resolver(
+        "tag:yaml.org,2002:int", re.compile(rf"(?:{_pattern.pattern})\Z"), list(NUMBER_START)
+    )
+Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(rf"(?:{FLOAT.pattern})\Z"), list(NUMBER_START)
+)
 
 
 class _Builder:

@@ -11,7 +11,7 @@ from msgspec import field
 
 from api.groups import API_VERSION
 from api.validation import FieldError, convert, join
-from api.yaml import Json, YamlError, documents
+from api.yaml import Dumper, Json, YamlError, documents
 from extender.configuration import (
     ExtenderConfiguration,
     PlanningConfiguration,
@@ -79,7 +79,7 @@ def parse(text: str) -> Configuration:
 def dump(configuration: Configuration) -> str:
     """The configuration as YAML with every field, defaults included; `parse` reads it back."""
     plain: dict[str, Any] = msgspec.to_builtins(configuration)
-    return yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=False, default_flow_style=False)
+    return yaml.dump(plain, Dumper=Dumper, sort_keys=False, default_flow_style=False)
 
 
 def _check_type(document: Json) -> None:

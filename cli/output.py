@@ -13,6 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from api.yaml import Dumper
+
 __all__ = [
     "BAD_INPUT",
     "counted",
@@ -48,7 +50,7 @@ def formatted(data: dict[str, Any], output: str) -> str:
     """The data as text in the format `json` or `yaml`."""
     if output == "json":
         return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
-    return yaml.dump(data, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
+    return yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def title(text: str) -> RenderableType:

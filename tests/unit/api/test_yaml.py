@@ -5,10 +5,10 @@ import math
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.yaml import MAX_DEPTH, YamlError, documents
+from api.yaml import MAX_DEPTH, Dumper, YamlError, documents
 
 JSON = st.recursive(
     st.none()
@@ -29,8 +29,13 @@ def one(text: str) -> object:
 
 
 @given(JSON)
+@example("0E0")
+@example("1e3")
+@example("0o7")
+@example({"1e3": "-1_0"})
+@example("100m")
 def test_what_was_dumped_is_read_back(value: object) -> None:
-    assert one(yaml.dump(value, Dumper=yaml.CSafeDumper)) == value
+    assert one(yaml.dump(value, Dumper=Dumper)) == value
 
 
 @given(st.text())
