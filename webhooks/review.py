@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from cluster.clock import rfc3339_now
+from native._shape import nested_deeper
 from webhooks import rules
-from webhooks.depth import is_shallow, nested_deeper
 from webhooks.facts import Facts, NotSynced
 from webhooks.metrics import REVIEWS
 from webhooks.patch import json_patch
@@ -106,11 +106,9 @@ class Reviewer:
             request = _decoder.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadReviewError(f"not an {KIND} of {API_VERSION}: {error}") from None
-        # The review itself is two deep.
-        if not is_shallow(body, self._max_depth + 2):
-            for each in (request.request.object, request.request.old_object):
-                if nested_deeper(each, self._max_depth):
-                    raise BadReviewError(f"the JSON is nested more than {self._max_depth} deep")
+        for each in (request.request.object, request.request.old_object):
+            if nested_deeper(each, self._max_depth):
+                raise BadReviewError(f"the JSON is nested more than {self._max_depth} deep")
         return request.request
 
     def _response(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.property.test_webhook_rules import JUNK, SOUND, spoiled
 from webhooks.rules import Object
-from webhooks.rules.decoding import SOUND as LEAVES
 from webhooks.rules.decoding import TYPES, Node, decoding_causes, root_node, value_causes
 
 TEXT = st.from_regex(r"\A[-+0-9.eEKMGTPikmnu]{0,9}\Z") | st.text(max_size=6)
@@ -21,23 +19,32 @@ TIME = st.from_regex(
 )
 
 
+def leaf(kind: str) -> Node:
+    """The schema of a value of this type."""
+    formats = {"date-time": {"type": "string", "format": "date-time"}}
+    numbers = {"quantity": {"x-kubernetes-int-or-string": True, "pattern": "x"}}
+    return Node(
+        (formats | numbers | {"integer or string": {"x-kubernetes-int-or-string": True}}).get(
+            kind, {"type": kind}
+        )
+    )
+
+
 @settings(max_examples=1000, deadline=None)
-@given(st.sampled_from(sorted(LEAVES)), TEXT | TIME | JUNK)
+@given(st.sampled_from(sorted(TYPES)), TEXT | TIME | JUNK)
 @example("quantity", "1e999")
 @example("quantity", "-1E-999")
 @example("quantity", "1.Ki")
+@example("quantity", "1" * 65)
 @example("date-time", "2026-02-29T00:00:00Z")
 @example("date-time", "0000-01-31T00:00:00Z")
 @example("integer", 3.0)
+@example("number", 3.5)
 def test_of_leaves(kind: str, value: Any) -> None:
-    node = Node({"type": kind})
-    node.type = kind
-    assert kind in TYPES
-    try:
-        msgspec.convert(value, LEAVES[kind])
-    except msgspec.ValidationError:
-        return
-    assert list(value_causes(node, value, "x")) == []
+    node = leaf(kind)
+    assert node.type == kind
+    if node.shape.fits(value):
+        assert value is None or list(value_causes(node, value, "x")) == []
 
 
 @settings(max_examples=250, deadline=None)
@@ -56,4 +63,4 @@ def test_of_objects(whole: Object) -> None:
     "whole", [each for each in SOUND if each["kind"] != "Pod"], ids=lambda each: str(each["kind"])
 )
 def test_most_is_taken_at_first_sight(whole: Object) -> None:
-    msgspec.convert(whole["spec"], root_node(whole["kind"]).fields["spec"].sound)
+    assert root_node(whole["kind"]).fields["spec"].shape.fits(whole["spec"])
