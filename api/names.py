@@ -14,16 +14,24 @@ MAX_SUBDOMAIN: Final = 253
 MAX_NAME: Final = 63
 
 
-@lru_cache(maxsize=1 << 12)
 def is_qualified_name(text: str) -> bool:
     """A name of at most 63 characters, optionally after a DNS subdomain and a slash."""
+    return len(text) <= MAX_SUBDOMAIN + 1 + MAX_NAME and _is_qualified_name(text)
+
+
+def is_label_value(text: str) -> bool:
+    """Empty, or like the name part of a qualified name."""
+    return not text or (len(text) <= MAX_NAME and _is_name(text))
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_qualified_name(text: str) -> bool:
     prefix, slash, name = text.rpartition("/")
     if slash and (len(prefix) > MAX_SUBDOMAIN or SUBDOMAIN.fullmatch(prefix) is None):
         return False
-    return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None
+    return _is_name(name)
 
 
 @lru_cache(maxsize=1 << 12)
-def is_label_value(text: str) -> bool:
-    """Empty, or like the name part of a qualified name."""
-    return not text or (len(text) <= MAX_NAME and NAME.fullmatch(text) is not None)
+def _is_name(text: str) -> bool:
+    return len(text) <= MAX_NAME and NAME.fullmatch(text) is not None

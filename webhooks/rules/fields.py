@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from webhooks.rules.request import Object
 
 __all__ = ["child", "entries", "integer", "items", "text", "texts"]
+
+
+OBJECTS: Final = {dict}
 
 
 def child(parent: Object, *names: str) -> Object:
@@ -22,7 +25,12 @@ def child(parent: Object, *names: str) -> Object:
 def items(parent: Object, name: str) -> list[Object]:
     """The list of objects; an item of another type counts as an empty object, so that the others keep their index."""
     value = parent.get(name)
-    return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    # Nearly always all are objects, and then nothing is copied.
+    return (
+        value if set(map(type, value)) <= OBJECTS else [item if type(item) is dict else {} for item in value]
+    )
 
 
 def texts(parent: Object, name: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from api.names import is_label_value, is_qualified_name
 from api.syntax import condition_reason_faults, label_key_faults, label_value_faults
 from api.words import shown
 from webhooks.rules.fields import entries, integer, items, text, texts
@@ -41,8 +42,10 @@ def label_key_causes(key: str, path: str) -> Iterator[Cause]:
 def label_causes(labels: Mapping[str, str], path: str) -> Iterator[Cause]:
     """Of a map of labels; all at the map's own path."""
     for key, value in labels.items():
-        yield from invalid(path, label_key_faults(key))
-        yield from invalid(path, label_value_faults(value))
+        if not is_qualified_name(key):
+            yield from invalid(path, label_key_faults(key))
+        if not is_label_value(value):
+            yield from invalid(path, label_value_faults(value))
 
 
 def annotation_causes(annotations: Mapping[str, str], path: str) -> Iterator[Cause]:

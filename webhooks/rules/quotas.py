@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from api.quantity import Quantity, QuantityError, parse
@@ -15,6 +16,8 @@ from webhooks.verdict import DUPLICATE, INVALID, Cause
 
 __all__ = ["Owner", "is_negative", "quantity", "resource_group_causes", "weight_causes"]
 
+SHORT: Final = 64
+"""Characters. Longer quantities are not kept: nobody writes them in earnest, and they would fill the memory."""
 ZERO: Final = Quantity(0, 0)
 LEAST_WEIGHT: Final = Quantity(1, -9)
 
@@ -32,20 +35,35 @@ class Owner:
 
 def quantity(value: Any) -> Quantity | None:
     """The quantity; None for null, and for what is none, which decoding refuses."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        try:
-            return parse(value)
-        except QuantityError:
-            return None
-    return None
+    kind = type(value)
+    if kind is str:
+        return _of_short(value) if len(value) <= SHORT else _of_text(value)
+    if kind is not int and kind is not float:
+        return None
+    try:
+        return parse(value)
+    except QuantityError:
+        return None
 
 
 def is_negative(value: Any) -> bool:
     """Whether it is a quantity below zero."""
-    if isinstance(value, str) and "-" not in value:
+    if type(value) is str and "-" not in value:
         return False
     amount = quantity(value)
     return amount is not None and ZERO.exceeds(amount)
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_short(text: str) -> Quantity | None:
+    return _of_text(text)
+
+
+def _of_text(text: str) -> Quantity | None:
+    try:
+        return parse(text)
+    except QuantityError:
+        return None
 
 
 def resource_group_causes(spec: Object, owner: Owner) -> Iterator[Cause]:
@@ -90,7 +108,7 @@ def _quota_causes(quota: Object, owner: Owner, path: str) -> Iterator[Cause]:
             continue
         if is_negative(value):
             yield Cause(f"{path}.{field}", INVALID, f"{shown(value)} is negative")
-        if field != "nominalQuota" and not owner.has_parent:
+        if not owner.has_parent and field != "nominalQuota":
             message = f"there is no {owner.parent} to lend to or borrow from"
             yield Cause(f"{path}.{field}", INVALID, message)
     limit, nominal = quota.get("lendingLimit"), quota.get("nominalQuota")

@@ -15,11 +15,21 @@ TIME: Final = re.compile(
 )
 EPOCH: Final = datetime(1, 1, 1, tzinfo=UTC)
 SECOND: Final = 10**9
+CACHED_LENGTH: Final = 64
+"""Longer texts are not kept: nobody writes them in earnest, and they would fill the memory."""
+
+
+def instant(text: str) -> int | None:
+    """Nanoseconds since the first of January of the year 1; None for what Go does not take as a time."""
+    return _cached(text) if len(text) <= CACHED_LENGTH else _instant(text)
 
 
 @lru_cache(maxsize=1 << 12)
-def instant(text: str) -> int | None:
-    """Nanoseconds since the first of January of the year 1; None for what Go does not take as a time."""
+def _cached(text: str) -> int | None:
+    return _instant(text)
+
+
+def _instant(text: str) -> int | None:
     match = TIME.fullmatch(text)
     if match is None:
         return None
