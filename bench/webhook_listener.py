@@ -19,6 +19,7 @@ from aiohttp import web
 
 from api.core import PriorityClass
 from api.meta import ObjectMeta
+from serving.garbage import collect_seldom
 from serving.listeners import serving
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.facts import KnownFacts
@@ -66,6 +67,7 @@ def _empty(configuration: WebhooksConfiguration) -> web.Application:
 
 async def _serve(kind: Kind, certificate: bytes) -> None:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    collect_seldom()
     configuration = WebhooksConfiguration(bind_address="127.0.0.1", port=0)
     live = LiveContext()
     live.use(certificate)

@@ -15,6 +15,7 @@ from cli.configuration import Configuration
 from cluster.client import ApiClient
 from cluster.mirror import ALL, Mirror
 from extender.service import Service
+from serving.garbage import collect_seldom
 from serving.listeners import serving
 from serving.ops import Check, ops_app
 from webhooks.service import MIRRORED, WebhookService
@@ -39,6 +40,7 @@ class Part(Protocol):
 
 async def run(configuration: Configuration) -> None:
     """Serve until SIGTERM or SIGINT. Raises what the configuration or the listeners find wrong."""
+    collect_seldom()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGTERM, signal.SIGINT):
