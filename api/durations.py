@@ -21,6 +21,7 @@ UNIT: Final = "|".join(sorted(NANOSECONDS, key=len, reverse=True))
 PART: Final = re.compile(rf"(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>{UNIT})")
 LIMIT: Final = 2**63
 """Go counts nanoseconds in 64 bits: down to minus this, up to one less."""
+TOO_LONG: Final = "is too long: its nanoseconds do not fit 64 bits"
 MAX_DIGITS: Final = len(str(LIMIT))
 MAX_PLACES: Final = 400
 """Digits of a fraction that can make a difference: after 308 zeros the floating point's scale is infinite."""
@@ -48,12 +49,15 @@ def parse_duration(text: str) -> int:
         part = PART.match(text, position)
         if part is None:
             raise DurationError(text, "is no duration, such as 90s or 1h30m")
-        nanoseconds += _nanoseconds(part)
+        more = _nanoseconds(part)
+        nanoseconds = (nanoseconds + more) % 2**64  # as Go adds, so that twice the limit is nothing
+        if max(more, nanoseconds) > LIMIT:
+            raise DurationError(text, TOO_LONG)
         position = part.end()
         if position == len(text):
             break
-    if nanoseconds > LIMIT - (sign != "-"):
-        raise DurationError(text, "is too long: its nanoseconds do not fit 64 bits")
+    if nanoseconds == LIMIT and sign != "-":
+        raise DurationError(text, TOO_LONG)
     return (-nanoseconds if sign == "-" else nanoseconds) // 1000
 
 

@@ -52,6 +52,8 @@ LONGEST = 2**63 - 1
         ("9.99us", 9),
         ("1ns", 0),
         ("-1ns", -1),  # rounded down
+        ("9223372036854775808ns" * 2, 0),  # Go adds in 64 bits, and looks after it added
+        ("9223372036854775808ns" * 2 + "1ms", 1000),
     ],
     ids=lambda value: f"{len(value)} characters" if isinstance(value, str) and len(value) > 100 else None,
 )
@@ -98,6 +100,8 @@ def test_what_is_no_duration(text: str) -> None:
         "2562047h47m16.854775808s",
         "-2562047h47m16.854775809s",
         "9223372036854775808ns",
+        "9223372036854775808ns" * 3,
+        "9223372036854775808ns1ns" + "9223372036854775807ns",
         "2562048h",
         "9" * 5000 + "h",
     ],
