@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import struct
 import subprocess
 from functools import cache
@@ -20,6 +21,7 @@ LETTERS: Final[dict[Question, bytes]] = {
     "sum": b"s",
     "duration": b"d",
 }
+HANG_SECONDS: Final = 15.0
 FAR: Final = "far"
 """The answer to an exponent so large that apimachinery would take minutes and gigabytes."""
 
@@ -31,8 +33,11 @@ def ask(question: Question, text: bytes) -> Any:
     assert process.stdout is not None
     process.stdin.write(LETTERS[question] + struct.pack(">I", len(text)) + text)
     process.stdin.flush()
+    if not select.select([process.stdout], [], [], HANG_SECONDS)[0]:
+        process.kill()
+        _process.cache_clear()
     line = process.stdout.readline()
-    assert line, f"the API server's parser did not survive {text[:200]!r}"
+    assert line, f"the API server's parser has no answer to {text[:200]!r}"
     return json.loads(line)
 
 

@@ -62,6 +62,7 @@ def test_what_is_nearly_right_is_read_as_by_the_api_server(name: str) -> None:
         ("quantity", b"1e1" + b"0" * 30_000),
         ("quantity", b"1e2147483647"),
         ("quantity", b"1" * 30 + b"e-2147483648"),
+        ("quantity", "1e2147483647\u2003".encode()),
         ("quantity", b"7\xff"),
         ("quantity", b"\xc2\x85" + b"7"),
         ("duration", b"0." + b"0" * 310 + b"9" * 30_000 + b"h"),

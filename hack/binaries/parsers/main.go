@@ -32,7 +32,7 @@ const far = 20_000
 var (
 	null        = []any(nil)
 	tooFar      = "far"
-	exponentEnd = regexp.MustCompile(`[eE]([+-]?[0-9]+)\s*"?$`)
+	exponentEnd = regexp.MustCompile(`[eE]([+-]?[0-9]+)$`)
 )
 
 func main() {
@@ -137,7 +137,7 @@ func compared(text []byte) any {
 
 // Exponents are read as apimachinery does it: 64 bits, of which it keeps 32.
 func isFar(text []byte) bool {
-	match := exponentEnd.FindSubmatch(text)
+	match := exponentEnd.FindSubmatch(bytes.TrimSpace(bytes.Trim(text, `"`)))
 	if match == nil {
 		return false
 	}
