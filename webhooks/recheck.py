@@ -1,13 +1,17 @@
 """What came in while nobody was asked: all stored objects are checked again and again, and a condition says the result.
 
-Every replica does so by itself: what they find is the same, and so is what they write. Nothing is kept in between.
+Of kinds without conditions an Event says what is wrong. Every replica does so by itself: what they find is the same,
+and so is what they write. Nothing is kept in between.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
+import socket
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -37,6 +41,9 @@ BREATH: Final = 10
 """Objects between two yields to the loop."""
 MESSAGE: Final = 1024
 """Characters of a condition's message."""
+EVENTS: Final = "events.k8s.io/v1"
+REPORTER: Final = "reprieve.dev/webhooks"
+NOTE_BYTES: Final = 1024
 
 
 class Page(msgspec.Struct):
@@ -127,6 +134,8 @@ class Rechecker:
             names = {"namespace": metadata.get("namespace", ""), "name": metadata["name"]}
             log.warning("a stored object is not valid", kind=registration.kind, **names, causes=message)
         if not registration.has_conditions:
+            if message:
+                await self._warn(registration, metadata, message)
             return
         before = _condition(stored)
         after = self._condition(before, message, metadata.get("generation", 0))
@@ -137,6 +146,16 @@ class Rechecker:
         except ApiError as error:
             if error.status not in (404, 409):  # gone, or another one of the name
                 log.warning("a condition could not be written", kind=registration.kind, error=str(error))
+
+    async def _warn(self, registration: Registration, metadata: Object, message: str) -> None:
+        """Once for each fault, for as long as API servers keep events: it has a name that follows from the fault."""
+        event = fault_event(registration, metadata, message)
+        path = f"/apis/{EVENTS}/namespaces/{event['metadata']['namespace']}/events"
+        try:
+            await self._client.request("POST", path, body=msgspec.json.encode(event))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                log.warning("an event could not be written", kind=registration.kind, error=str(error))
 
     def _condition(self, before: Condition | None, message: str, generation: int) -> Condition | None:
         if before is None and not message:
@@ -164,6 +183,30 @@ class Rechecker:
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         body = msgspec.json.encode(value)
         await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY)
+
+
+def fault_event(registration: Registration, metadata: Object, message: str) -> Object:
+    """events.k8s.io/v1 Event, of type Warning; those about objects without a namespace are in `default`."""
+    regarding = {
+        "apiVersion": "/".join(filter(None, (registration.group, registration.version))),
+        "kind": registration.kind,
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+    }
+    fault = hashlib.sha256(f"{metadata['uid']} {message}".encode()).hexdigest()[:16]
+    return {
+        "apiVersion": EVENTS,
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name'][:230].rstrip('.-')}.{fault}", "namespace": "default"},
+        "type": "Warning",
+        "reason": "Invalid",
+        "action": "Check",
+        "note": message.encode()[:NOTE_BYTES].decode(errors="ignore"),
+        "regarding": regarding,
+        "reportingController": REPORTER,
+        "reportingInstance": socket.gethostname()[:128],
+        "eventTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    }
 
 
 def _condition(stored: Object) -> Condition | None:

@@ -140,6 +140,7 @@ def test_what_came_in_while_nobody_was_asked_says_so(planes: Callable[..., Contr
     for kind in WEBHOOK_KINDS:
         client.delete(ADMISSION, kind, "reprieve")
     wait_until(lambda: is_created(client, unfair()), 10, lambda: "the API server still asks")
+    client.create(unfair() | {"kind": "Cohort", "spec": {"fairSharing": {"weight": "-1"}}})
     client.create(unknown_class())
     client.create(two_minimums())
     stored: list[tuple[str, str, str, str | None]] = [
@@ -151,6 +152,9 @@ def test_what_came_in_while_nobody_was_asked_says_so(planes: Callable[..., Contr
     process.start()
     for each in stored:
         wait_until(partial(has_validity, client, each, "False"), 30, f"{each} has no condition".__str__)
+    wait_until(lambda: [*warnings(client, "Cohort")] != [], 30, "there is no event".__str__)
+    (note,) = warnings(client, "Cohort")
+    assert note.startswith("spec.fairSharing: ")
     client.patch(KUEUE, "ClusterQueue", "unfair", {"spec": {"fairSharing": {"weight": "1"}}})
     wait_until(partial(has_validity, client, stored[0], "True"), 30, "it is not taken back".__str__)
 
@@ -159,6 +163,12 @@ def has_validity(client: Client, identity: tuple[str, str, str, str | None], sta
     """Whether the object's condition has that status."""
     conditions = client.get(*identity).get("status", {}).get("conditions", [])
     return status in [each["status"] for each in conditions if each["type"] == "reprieve.dev/Valid"]
+
+
+def warnings(client: Client, kind: str) -> list[str]:
+    """What events say of objects of that kind."""
+    events = client.list("events.k8s.io/v1", "Event")
+    return [each["note"] for each in events if (each["type"], each["regarding"]["kind"]) == ("Warning", kind)]
 
 
 def is_created(client: Client, body: Json) -> bool:

@@ -16,6 +16,7 @@ from webhooks.metrics import INVALID_OBJECTS
 from webhooks.recheck import VALID, Rechecker
 from webhooks.settings import Settings
 
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 GROUPS = "/apis/reprieve.dev/v1alpha1/podgroups"
 CLASSES = KnownFacts([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
 
@@ -25,17 +26,18 @@ class Api:
 
     def __init__(self) -> None:
         self.objects: dict[str, list[dict[str, Any]]] = {}
+        self.events: dict[str, dict[str, Any]] = {}
         self.applied: list[tuple[str, dict[str, Any]]] = []
         self.refuse: ApiError | None = None
 
     async def request(
-        self, method: str, path: str, *, query: dict[str, str], body: bytes = b"", **_: object
+        self, method: str, path: str, *, query: dict[str, str] | None = None, body: bytes = b"", **_: object
     ) -> bytes:
         """As ApiClient."""
         if method == "GET":
             if path not in self.objects:
                 raise ApiError(404, "NotFound", path)
-            start = int(query.get("continue", "0"))
+            start = int((query or {}).get("continue", "0"))
             more = str(start + 2) if len(self.objects[path]) > start + 2 else ""
             return orjson.dumps(
                 {"metadata": {"continue": more}, "items": self.objects[path][start : start + 2]}
@@ -43,6 +45,11 @@ class Api:
         if self.refuse is not None:
             raise self.refuse
         value = orjson.loads(body)
+        if path == EVENTS:
+            if value["metadata"]["name"] in self.events:
+                raise ApiError(409, "AlreadyExists", path)
+            self.events[value["metadata"]["name"]] = value
+            return body
         self.applied.append((path, value))
         for each in (each for found in self.objects.values() for each in found):
             if each["metadata"]["uid"] == value["metadata"]["uid"]:
@@ -126,12 +133,31 @@ async def test_it_is_said_once_and_taken_back(api: Api, rechecker: Rechecker, cl
     assert len(api.applied) == 3
 
 
-async def test_kinds_without_conditions_are_counted(api: Api, rechecker: Rechecker) -> None:
+async def test_of_kinds_without_conditions_an_event_says_what_is_wrong(
+    api: Api, rechecker: Rechecker
+) -> None:
+    """One for each fault, whoever finds it and how often."""
     bad = {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}}
     api.objects["/apis/kueue.x-k8s.io/v1beta2/cohorts"] = [bad]
     await rechecker.sweep()
+    await Rechecker(cast(ApiClient, api), CLASSES, Settings(), lambda: True).sweep()
     assert api.applied == []
     assert INVALID_OBJECTS.labels("Cohort")._value.get() == 1
+    (event,) = api.events.values()
+    assert event["type"] == "Warning"
+    assert event["note"].startswith("spec.fairSharing: ")
+    assert event["regarding"] == {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Cohort",
+        "name": "all",
+        "uid": "u",
+    }
+    bad["spec"] = {"fairSharing": {"weight": "-2"}}
+    await rechecker.sweep()
+    assert len(api.events) == 2
+    bad["spec"] = {}
+    await rechecker.sweep()
+    assert len(api.events) == 2
 
 
 @pytest.mark.parametrize("status", [0, 403, 404, 409, 422])
