@@ -107,8 +107,8 @@ def _agree(theirs: Any, ours: list[int] | None, text: bytes) -> None:
 
 
 def _number(text: bytes) -> int | float | None:
-    """What a JSON number decodes to in Python; None for other text, and for integers too long for that."""
-    if NUMBER.fullmatch(text) is None or len(text) > 4000:
+    """What a JSON number decodes to; None for other text, and where Go forgets digits that it should have counted."""
+    if NUMBER.fullmatch(text) is None or len(text) > 800:
         return None
     number: int | float = json.loads(text)
     return number
