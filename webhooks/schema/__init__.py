@@ -13,7 +13,14 @@ from api.crds.kinds import KINDS, Kind
 from webhooks.schema.correlation import Correlated
 from webhooks.schema.decoding import DECODE_ERROR, UNKNOWN_FIELD, completed, decoding_causes, pruned
 from webhooks.schema.lists import duplicates
-from webhooks.schema.metadata import carried_over, created_causes, decoded, readable, updated_causes
+from webhooks.schema.metadata import (
+    carried_over,
+    created_causes,
+    decoded,
+    identity_causes,
+    readable,
+    updated_causes,
+)
 from webhooks.schema.nodes import Node, node_of
 from webhooks.schema.paths import NO_PATH
 from webhooks.schema.rules import has_rules, rule_causes
@@ -53,6 +60,10 @@ def prepare(kind: str, new: Object, old: Object | None, subresource: str = "") -
         return causes
     stored = None if old is None else _stored(node, old)
     whole = completed(node, new) | {"metadata": decoded(new.get("metadata"))}
+    if stored is not None:
+        causes = list(identity_causes(_metadata(whole), _metadata(stored), about.namespaced))
+        if causes:
+            return causes
     if stored is not None and subresource == STATUS:
         whole = _with_status(stored, whole)
     else:

@@ -13,7 +13,15 @@ from webhooks.schema.nodes import Json, Node, read_node
 from webhooks.schema.values import value_causes
 from webhooks.verdict import FORBIDDEN, INVALID, REQUIRED, Cause
 
-__all__ = ["METADATA", "carried_over", "created_causes", "decoded", "readable", "updated_causes"]
+__all__ = [
+    "METADATA",
+    "carried_over",
+    "created_causes",
+    "decoded",
+    "identity_causes",
+    "readable",
+    "updated_causes",
+]
 
 STRING: Final = {"type": "string"}
 TIME: Final = {"type": "string", "format": "date-time"}
@@ -113,6 +121,18 @@ def created_causes(metadata: dict[str, Json]) -> Iterator[Cause]:
     yield from _common_causes(metadata)
 
 
+def identity_causes(metadata: dict[str, Json], old: dict[str, Json], namespaced: bool) -> Iterator[Cause]:
+    """Why the metadata is not that of the object whose place it is to take: API servers look no further then."""
+    for field, absent in {"name": "", **({"namespace": DEFAULT_NAMESPACE} if namespaced else {})}.items():
+        sent, stored = metadata.get(field) or absent, old.get(field) or absent
+        if sent != stored:
+            yield Cause(f"metadata.{field}", INVALID, f"is {sent!r}, not {stored!r}")
+    if metadata.get("uid") and old.get("uid") and metadata["uid"] != old["uid"]:
+        yield Cause(
+            "metadata.uid", INVALID, f"is {metadata['uid']!r}: it was another object, now {old['uid']!r}"
+        )
+
+
 def updated_causes(metadata: dict[str, Json], old: dict[str, Json]) -> Iterator[Cause]:
     """What is wrong with the metadata that takes the place of the old."""
     if old.get("deletionTimestamp") is not None:
@@ -122,9 +142,6 @@ def updated_causes(metadata: dict[str, Json], old: dict[str, Json]) -> Iterator[
             yield Cause(
                 "metadata.finalizers", FORBIDDEN, f"the object is being deleted: no more finalizers ({names})"
             )
-    for field in ("name", "namespace"):
-        if (metadata.get(field) or "") != (old.get(field) or ""):
-            yield Cause(f"metadata.{field}", INVALID, "cannot be changed")
     yield from _common_causes(metadata)
 
 

@@ -308,3 +308,24 @@ def test_the_status_is_judged_at_its_own_endpoint() -> None:
 def test_integers_beyond_64_bits_are_what_go_makes_of_them() -> None:
     fields = dict(faults(workload(priority=2**64)))
     assert fields == {"spec.priority": "TypeInvalid", "<nil>": "Invalid"}
+
+
+@pytest.mark.parametrize("subresource", ["", "status"])
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        ({"name": "other"}, "metadata.name"),
+        ({"namespace": "other"}, "metadata.namespace"),
+        ({"uid": "new"}, "metadata.uid"),
+    ],
+)
+def test_another_object_takes_the_place_of_none(metadata: Json, field: str, subresource: str) -> None:
+    old, new = workload({}), workload({})
+    old["metadata"]["uid"] = "old"
+    new["metadata"] |= metadata
+    assert faults(new, old, subresource) == [(field, "Invalid")]
+    new["metadata"] = {"name": "w", "namespace": "d", "uid": "old"}
+    assert faults(new, old, subresource) == []
+    del old["metadata"]["uid"]
+    new["metadata"] = {"name": "w", "namespace": "d", "uid": "any"}
+    assert faults(new, old, subresource) == []
