@@ -89,7 +89,11 @@ class Registration:
 
 
 def _changes(fields: tuple[str, ...]) -> str:
-    return " || ".join(f"object.?status.?{field} != oldObject.?status.?{field}" for field in fields)
+    """Whether one of these fields of the status does; or the status has none, which the schema is to refuse."""
+    no_object = "[object, oldObject].exists(o, has(o.status) && type(o.status) != map)"
+    return " || ".join(
+        [no_object, *(f"object.?status.?{field} != oldObject.?status.?{field}" for field in fields)]
+    )
 
 
 REGISTRATIONS: Final = (

@@ -55,6 +55,8 @@ def update(**fields: Any) -> Edits:
 
 UPDATE: Final = "status.admissionChecks[0].podSetUpdates[0]"
 STATUS: Final = (
+    # The API server asks itself what of it changes before it asks us.
+    of("a status is an object", WAITING, {"status": ["a"]}, "status TypeInvalid", good={"status": {}}),
     of(
         "9.3 at most 16 conditions", WAITING, conditions(17), "status.conditions TooMany", good=conditions(16)
     ),
