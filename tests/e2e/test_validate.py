@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
+
+import pytest
 
 from cli.verdicts import Context, Write, verdict
 from hack.controlplane.plane import ControlPlane
 from tests.conformance.webhook_cases import Case
+from tests.conformance.webhook_edges import edge
 from tests.conformance.webhook_mutations import mutated, seeds
 from tests.e2e.webhook_requests import Answer, Sender
 from webhooks.facts import KnownFacts
@@ -19,11 +23,17 @@ CONTEXT = Context(facts=KnownFacts())
 """The plane has no PriorityClass but those that API servers make."""
 
 
-def test_changes_at_random_get_the_verdict_of_a_cluster(webhook_plane: ControlPlane) -> None:
+def _changed(random: Random) -> Case:
+    return mutated(random.choice(SEEDS), random)
+
+
+@pytest.mark.parametrize("case_of", [_changed, edge], ids=["changes", "edges"])
+def test_requests_at_random_get_the_verdict_of_a_cluster(
+    webhook_plane: ControlPlane, case_of: Callable[[Random], Case]
+) -> None:
     sender, skipped = Sender(webhook_plane), 0
     for number in range(REQUESTS):
-        random = Random(number)
-        case = mutated(random.choice(SEEDS), random)
+        case = case_of(Random(number))
         answer, judged = sender.send(case), verdict(_write(case), CONTEXT)
         if _is_skipped(case, answer, judged):
             skipped += 1
