@@ -17,6 +17,7 @@ from webhooks.certificates import CertificateFiles, ClientAuthority, ManagedCert
 from webhooks.configuration import ManagedConfiguration, WebhooksConfiguration, settings_of
 from webhooks.live_context import LiveContext
 from webhooks.mirrored import MirroredFacts
+from webhooks.patience import patience
 from webhooks.recheck import Rechecker
 from webhooks.review import Reviewer
 from webhooks.server import review_app
@@ -34,6 +35,7 @@ class WebhookService:
 
     def __init__(self, configuration: WebhooksConfiguration, client: ApiClient, mirror: Mirror) -> None:
         self._configuration = configuration
+        self._mirror = mirror
         self._not_synced = not_synced(mirror)
         self._live = LiveContext(configuration.client_ca_file)
         files = configuration.certificates.files
@@ -67,6 +69,7 @@ class WebhookService:
     async def listening(self) -> AsyncIterator[None]:
         """Reviews are answered while the context lasts; until there is a certificate no handshake succeeds."""
         app = review_app(self._reviewer, self._configuration)
+        app.middlewares.append(patience(self._mirror))
         async with serving(app, self._configuration, self._live.context, drain_seconds=DRAIN_SECONDS):
             yield
 

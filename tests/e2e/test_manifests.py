@@ -13,6 +13,7 @@ from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.manifests import BASE, WEBHOOK_KINDS, render
 from hack.controlplane.plane import ControlPlane
+from webhooks.registrations import SERVICE
 
 OVERLAYS = BASE.parent / "overlays"
 FOREIGN_KINDS = frozenset({"Certificate", "Issuer"})
@@ -94,6 +95,32 @@ def test_the_scheduler_is_told_the_service_and_a_name_on_its_certificate() -> No
     entries = scheduler["extenders"]
     verbs = {entry.get("filterVerb") or entry.get("preemptVerb"): entry["ignorable"] for entry in entries}
     assert verbs == {"filter": True, "preempt": False}
+
+
+def test_with_cert_manager_nobody_else_looks_after_certificates() -> None:
+    """It puts the authority where there is no caBundle; we read the files, and have no right to anything else."""
+    objects = rendered(OVERLAYS / "cert-manager")
+    injected = "cert-manager.io/inject-ca-from"
+    certificates = {
+        f"{body['metadata']['namespace']}/{body['metadata']['name']}": body["spec"]
+        for body in objects
+        if body["kind"] == "Certificate"
+    }
+    configurations = [body for body in objects if body["kind"] in WEBHOOK_KINDS]
+    (name,) = {configuration["metadata"]["annotations"][injected] for configuration in configurations}
+    certificate = certificates[name]
+    for client in (each["clientConfig"] for found in configurations for each in found["webhooks"]):
+        assert "caBundle" not in client
+        assert f"{client['service']['name']}.{client['service']['namespace']}.svc" in certificate["dnsNames"]
+    deployment = next(
+        body for body in objects if body["kind"] == "Deployment" and body["metadata"]["name"] == SERVICE
+    )
+    spec = deployment["spec"]["template"]["spec"]
+    assert certificate["secretName"] in [each.get("secret", {}).get("secretName") for each in spec["volumes"]]
+    roles = [body for body in objects if body["kind"] in ("Role", "ClusterRole")]
+    ours = [role for role in roles if role["metadata"]["name"].startswith(SERVICE)]
+    resources = {resource for role in ours for rule in role["rules"] for resource in rule["resources"]}
+    assert not resources & {"secrets", "mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
 
 
 def pod_of(deployment: Json) -> Json:

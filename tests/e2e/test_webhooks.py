@@ -23,6 +23,7 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
+GROUP = ("reprieve.dev/v1alpha1", "PodGroup")
 ADMISSION = "admissionregistration.k8s.io/v1"
 SECRET = ("v1", "Secret", "reprieve-webhooks-ca", "reprieve-system")
 
@@ -82,33 +83,48 @@ def test_a_refusal_has_the_causes_of_the_api_servers_own(plane: ControlPlane) ->
 
 def test_defaults_are_filled_in(plane: ControlPlane) -> None:
     client = plane.client
-    client.create(
-        {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": "webhooks-high"},
-            "value": 1000,
-        }
-    )
-    group = {
-        "apiVersion": "reprieve.dev/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": "gang", "namespace": "default"},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": "webhooks-high"},
-    }
+    client.create(klass("webhooks-high", 1000))
+    group = group_of("webhooks-high")
     path = f"{path_of('reprieve.dev/v1alpha1', 'PodGroup', 'default')}?dryRun=All"
+    assert client.request("POST", path, group)["spec"]["priority"] == 1000
 
-    def priority() -> int | None:
-        try:
-            made = client.request("POST", path, group)
-        except ApiError as error:
-            if "webhooks-high" not in str(error):
-                raise
-            return None  # not mirrored yet
-        value: int = made["spec"]["priority"]
-        return value
 
-    wait_until(lambda: priority() == 1000, 10, lambda: "the class is not known")
+def test_a_class_and_its_group_are_applied_from_one_file(plane: ControlPlane) -> None:
+    """Again and again the group comes as soon as its class is stored; and a class that is not there is refused."""
+    names = [f"pair-{number}" for number in range(100)]
+    pairs = [(klass(name, number), group_of(name)) for number, name in enumerate(names)]
+    bodies = [body for pair in pairs[:50] for body in pair]
+    applied = kubectl(plane, "apply", "-f", "-", stdin=yaml.safe_dump_all(bodies))
+    assert (applied.returncode, applied.stderr) == (0, "")
+    for pair in pairs[50:]:  # on one connection, quicker than kubectl is
+        for body in pair:
+            plane.client.create(body)
+    stored = {each["metadata"]["name"]: each for each in plane.client.list(*GROUP)}
+    assert [stored[name]["spec"]["priority"] for name in names] == list(range(100))
+    with pytest.raises(ApiError) as refused:
+        plane.client.create(group_of("nowhere"))
+    assert [(cause["field"], cause["reason"]) for cause in refused.value.causes] == [
+        ("spec.priorityClassName", "FieldValueNotFound")
+    ]
+
+
+def klass(name: str, value: int) -> Json:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+    }
+
+
+def group_of(name: str) -> Json:
+    """A PodGroup with the class of its name."""
+    return {
+        "apiVersion": GROUP[0],
+        "kind": GROUP[1],
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}, "priorityClassName": name},
+    }
 
 
 def test_pods_of_a_group_are_created_while_the_webhooks_are_away(planes: Callable[..., ControlPlane]) -> None:
@@ -141,7 +157,7 @@ def test_what_came_in_while_nobody_was_asked_says_so(planes: Callable[..., Contr
         client.delete(ADMISSION, kind, "reprieve")
     wait_until(lambda: is_created(client, unfair()), 10, lambda: "the API server still asks")
     client.create(unfair() | {"kind": "Cohort", "spec": {"fairSharing": {"weight": "-1"}}})
-    client.create(unknown_class())
+    client.create(group_of("unknown"))
     client.create(two_minimums())
     stored: list[tuple[str, str, str, str | None]] = [
         (KUEUE, "ClusterQueue", "unfair", None),
@@ -187,16 +203,6 @@ def unfair() -> Json:
     body = queue("unfair")
     body["spec"]["fairSharing"] = {"weight": "-1"}
     return body
-
-
-def unknown_class() -> Json:
-    """A PodGroup that only the webhook refuses."""
-    return {
-        "apiVersion": "reprieve.dev/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": "unknown", "namespace": "default"},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}, "priorityClassName": "unknown"},
-    }
 
 
 def two_minimums() -> Json:

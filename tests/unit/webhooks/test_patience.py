@@ -1,0 +1,106 @@
+"""A PodGroup whose class is not known yet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+import pytest
+
+from api.core import PriorityClass
+from api.meta import ObjectMeta
+from cluster.mirror import Mirror
+from serving.listeners import serving
+from tests.unit.webhooks.test_mirrored import listed, mirror
+from tests.unit.webhooks.test_review import review
+from tests.unit.webhooks.test_server import LOOPBACK, post
+from webhooks.configuration import WebhooksConfiguration
+from webhooks.mirrored import MirroredFacts
+from webhooks.patience import WAITING, patience
+from webhooks.review import Reviewer
+from webhooks.server import review_app
+from webhooks.settings import Settings
+
+LONG = 600.0
+"""Whoever waits so long fails the test."""
+
+
+def group(name: str = "high", **fields: Any) -> bytes:
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": name}
+    made = {"metadata": {"name": "gang", "namespace": "default"}, "spec": spec}
+    return orjson.dumps(review(made, "PodGroup", **fields))
+
+
+@asynccontextmanager
+async def listening(followed: Mirror, seconds: float) -> AsyncIterator[str]:
+    configuration = WebhooksConfiguration(bind_address=LOOPBACK, port=0)
+    reviewer = Reviewer(MirroredFacts(followed), Settings(), max_depth=100)
+    app = review_app(reviewer, configuration)
+    app.middlewares.append(patience(followed, seconds))
+    async with serving(app, configuration) as port:
+        yield f"http://{LOOPBACK}:{port}"
+
+
+def learn(followed: Mirror, name: str) -> None:
+    """As a watch tells of it."""
+    made = PriorityClass(metadata=ObjectMeta(name=name), value=1000)
+    followed._changed(followed.tables.upsert_priority_class(made))
+
+
+async def answer(url: str, purpose: str, body: bytes) -> dict[str, Any]:
+    status, text = await post(f"{url}/{purpose}/podgroup", body)
+    assert status == 200
+    response: dict[str, Any] = orjson.loads(text)["response"]
+    return response
+
+
+@pytest.mark.parametrize("purpose", ["mutate", "validate"])
+async def test_a_class_that_comes_a_moment_later_is_known(purpose: str) -> None:
+    followed = listed(mirror())
+    async with listening(followed, LONG) as url:
+        asked = asyncio.create_task(answer(url, purpose, group()))
+        await asyncio.sleep(0.1)
+        learn(followed, "other")
+        await asyncio.sleep(0.1)
+        assert not asked.done()
+        learn(followed, "high")
+        response = await asked
+    assert response["allowed"]
+    assert ("patch" in response) == (purpose == "mutate")
+
+
+async def test_a_class_that_does_not_come_is_refused() -> None:
+    async with listening(listed(mirror()), 0.1) as url:
+        assert await answer(url, "mutate", group()) == {"uid": "u-1", "allowed": True}
+        response = await answer(url, "validate", group())
+    (cause,) = response["status"]["details"]["causes"]
+    assert (cause["field"], cause["reason"]) == ("spec.priorityClassName", "FieldValueNotFound")
+
+
+async def test_who_need_not_wait_does_not() -> None:
+    followed = listed(mirror())
+    learn(followed, "low")
+    async with listening(followed, LONG) as url:
+        for body in (group("low"), group(""), group(operation="UPDATE", oldObject=orjson.loads(group()))):
+            await answer(url, "validate", body)
+        for body in (b"{}", b"[", orjson.dumps(review({"metadata": {}}, "PodGroup"))):
+            await post(f"{url}/validate/podgroup", body)
+    async with listening(mirror(), LONG) as url:  # which is not synced: that takes longer
+        response = await answer(url, "mutate", group())
+        assert response["status"]["reason"] == "ServiceUnavailable"
+
+
+async def test_not_everybody_can_be_waited_for_at_once() -> None:
+    followed = listed(mirror())
+    async with listening(followed, LONG) as url:
+        asked = [asyncio.create_task(answer(url, "validate", group())) for _ in range(WAITING)]
+        responses: list[dict[str, Any]] = []
+        while not responses:  # until all of them are there
+            done, _ = await asyncio.wait([asyncio.create_task(answer(url, "validate", group()))], timeout=1)
+            responses = [each.result() for each in done]
+        assert not responses[0]["allowed"]
+        learn(followed, "high")
+        assert all(each["allowed"] for each in await asyncio.gather(*asked))
