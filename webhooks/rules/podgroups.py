@@ -10,7 +10,7 @@ from webhooks.facts import UNKNOWN, Facts, NotSynced
 from webhooks.rules.fields import child, integer, text
 from webhooks.rules.ratchet import new_causes
 from webhooks.rules.request import Object, Request
-from webhooks.verdict import FORBIDDEN, INVALID, NOT_FOUND, Cause, Verdict
+from webhooks.verdict import FORBIDDEN, INVALID, NOT_FOUND, REQUIRED, Cause, Verdict
 
 __all__ = ["default", "validate"]
 
@@ -88,7 +88,11 @@ def _class_causes(spec: Object, facts: Facts) -> Iterator[Cause]:
     if found is None:
         yield Cause("spec.priorityClassName", NOT_FOUND, f"there is no PriorityClass {shown(name)}")
     elif found is not UNKNOWN:
-        if priority is not None and priority != found.value:
+        if spec.get("priority") is None:
+            # The class came after defaulting had looked for it; nobody could change the priority later.
+            message = f"is missing: PriorityClass {shown(name)}, which gives {found.value}, came too late; try again"
+            yield Cause("spec.priority", REQUIRED, message)
+        elif priority != found.value:
             message = f"{priority} is not the priority of PriorityClass {shown(name)}, which is {found.value}"
             yield Cause("spec.priority", INVALID, message)
         policy = spec.get("preemptionPolicy")

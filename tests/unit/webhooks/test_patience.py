@@ -28,8 +28,8 @@ LONG = 600.0
 """Whoever waits so long fails the test."""
 
 
-def group(name: str = "high", **fields: Any) -> bytes:
-    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": name}
+def group(name: str = "high", priority: int | None = None, **fields: Any) -> bytes:
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": name, "priority": priority}
     made = {"metadata": {"name": "gang", "namespace": "default"}, "spec": spec}
     return orjson.dumps(review(made, "PodGroup", **fields))
 
@@ -57,11 +57,11 @@ async def answer(url: str, purpose: str, body: bytes) -> dict[str, Any]:
     return response
 
 
-@pytest.mark.parametrize("purpose", ["mutate", "validate"])
-async def test_a_class_that_comes_a_moment_later_is_known(purpose: str) -> None:
+@pytest.mark.parametrize(("purpose", "priority"), [("mutate", None), ("validate", 1000)])
+async def test_a_class_that_comes_a_moment_later_is_known(purpose: str, priority: int | None) -> None:
     followed = listed(mirror())
     async with listening(followed, LONG) as url:
-        asked = asyncio.create_task(answer(url, purpose, group()))
+        asked = asyncio.create_task(answer(url, purpose, group(priority=priority)))
         await asyncio.sleep(0.1)
         learn(followed, "other")
         await asyncio.sleep(0.1)
@@ -96,10 +96,11 @@ async def test_who_need_not_wait_does_not() -> None:
 async def test_not_everybody_can_be_waited_for_at_once() -> None:
     followed = listed(mirror())
     async with listening(followed, LONG) as url:
-        asked = [asyncio.create_task(answer(url, "validate", group())) for _ in range(WAITING)]
+        body = group(priority=1000)
+        asked = [asyncio.create_task(answer(url, "validate", body)) for _ in range(WAITING)]
         responses: list[dict[str, Any]] = []
         while not responses:  # until all of them are there
-            done, _ = await asyncio.wait([asyncio.create_task(answer(url, "validate", group()))], timeout=1)
+            done, _ = await asyncio.wait([asyncio.create_task(answer(url, "validate", body))], timeout=1)
             responses = [each.result() for each in done]
         assert not responses[0]["allowed"]
         learn(followed, "high")

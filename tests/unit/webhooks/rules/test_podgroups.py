@@ -43,7 +43,7 @@ def test_without_a_class_the_global_default_is_taken_and_named() -> None:
 
 
 def test_an_empty_class_is_none() -> None:
-    usual = {"priorityClassName": "usual", "priority": 7, "preemptionPolicy": "PreemptLowerPriority"}
+    usual: Object = {"priorityClassName": "usual", "priority": 7, "preemptionPolicy": "PreemptLowerPriority"}
     assert filled(pod_group(priorityClassName=""), WITH_DEFAULT) == usual
     assert filled(pod_group(priorityClassName=""), NO_FACTS, pod_group(**usual)) == usual
     stored = pod_group(priorityClassName="", priority=0)
@@ -101,6 +101,8 @@ def test_nothing_that_is_given_is_changed() -> None:
 
 WRONG: dict[str, tuple[Object, list[tuple[str, str]]]] = {
     "against its class": (pod_group(priorityClassName="high", priority=1), [("spec.priority", "Invalid")]),
+    # Its class was not there yet when defaults were filled in: without a priority it would count as 0, for ever.
+    "before its class": (pod_group(priorityClassName="high"), [("spec.priority", "Required")]),
     "without a class": (pod_group(priority=1), [("spec.priority", "Invalid")]),
     "preempts against its class": (
         pod_group(priorityClassName="high", priority=1000, preemptionPolicy="PreemptLowerPriority"),
@@ -108,7 +110,7 @@ WRONG: dict[str, tuple[Object, list[tuple[str, str]]]] = {
     ),
     "no such class": (pod_group(priorityClassName="gone"), [("spec.priorityClassName", "NotFound")]),
     "class of the system": (
-        pod_group(priorityClassName="system-cluster-critical"),
+        pod_group(priorityClassName="system-cluster-critical", priority=2_000_000_000),
         [("spec.priorityClassName", "Forbidden")],
     ),
     "beyond what users can have": (
@@ -153,7 +155,7 @@ def test_what_is_right_is_allowed(group: Object) -> None:
 
 
 def test_namespaces_of_the_configuration_may_have_classes_of_the_system() -> None:
-    group = pod_group("infra", priorityClassName="system-cluster-critical")
+    group = pod_group("infra", priorityClassName="system-cluster-critical", priority=2_000_000_000)
     assert not created(group, facts=CLASSES).allowed
     assert created(group, facts=CLASSES, settings=Settings(system_namespaces=("infra",))).allowed
 
