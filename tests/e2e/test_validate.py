@@ -14,6 +14,7 @@ from tests.conformance.webhook_edges import edge
 from tests.conformance.webhook_mutations import mutated, seeds
 from tests.e2e.webhook_requests import Answer, Sender
 from webhooks.facts import KnownFacts
+from webhooks.registrations import CHECKED_STATUS
 from webhooks.schema import DECODE_ERROR
 from webhooks.verdict import Verdict
 
@@ -51,4 +52,7 @@ def _write(case: Case) -> Write:
 
 def _is_skipped(case: Case, answer: Answer, judged: Verdict) -> bool:
     """Webhooks are not asked about statuses of which nothing that they check changes: what is wrong was so before."""
-    return (case.kind, case.subresource) == ("Workload", "status") and answer.allowed and not judged.allowed
+    if (case.kind, case.subresource) != ("Workload", "status") or not answer.allowed or judged.allowed:
+        return False
+    new, old = ((whole or {}).get("status") or {} for whole in (case.object, case.old_object))
+    return all(new.get(field) == old.get(field) for field in CHECKED_STATUS)
