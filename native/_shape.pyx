@@ -2,6 +2,8 @@
 # cython: freethreading_compatible=True
 """One look at a decoded JSON value: how deep it is, and whether it is surely of a type."""
 
+from cython cimport final
+
 
 cdef enum Kind:
     ANYTHING
@@ -18,6 +20,7 @@ TEXTS = {"string", "date-time", "integer or string", "quantity"}
 INTEGERS = {"integer", "number", "integer or string", "quantity"}
 
 
+@final
 cdef class Shape:
 
     cdef Kind kind
@@ -35,7 +38,10 @@ cdef class Shape:
         self.every = every
         self.check = check
 
-    cpdef bint fits(self, value) except -1:
+    def fits(self, value):
+        return self._fits(value)
+
+    cdef bint _fits(self, value) except -1:
         if value is None or self.kind == ANYTHING:
             return True
         if self.kind == OBJECT:
@@ -52,14 +58,14 @@ cdef class Shape:
         cdef Shape shape
         for name, item in value.items():
             shape = self.fields.get(name, self.every)
-            if shape is not None and not shape.fits(item):
+            if shape is not None and not shape._fits(item):
                 return False
         return True
 
     cdef bint _fits_array(self, list value) except -1:
         if self.every is not None:
             for item in value:
-                if not self.every.fits(item):
+                if not self.every._fits(item):
                     return False
         return True
 
