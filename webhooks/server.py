@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 
 from aiohttp import web
@@ -18,6 +18,8 @@ __all__ = ["review_app"]
 JSON: Final = "application/json"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Wait = Callable[[bytes], Awaitable[None]]
+"""Given a review's body, returns when it may be answered."""
 
 MAX_TEXT: Final = 300
 """Characters of a refusal: what was sent may be part of it."""
@@ -29,13 +31,19 @@ def refuse(status: int, text: str) -> web.Response:
     return web.Response(status=status, text=text[:MAX_TEXT] + "\n")
 
 
-def review_app(reviewer: Reviewer, configuration: WebhooksConfiguration) -> web.Application:
-    """POST /validate/<kind> and /mutate/<kind>, the kind in lower case. What is no review gets 400."""
+def review_app(
+    reviewer: Reviewer, configuration: WebhooksConfiguration, waits: Mapping[str, Wait] | None = None
+) -> web.Application:
+    """POST /validate/<kind> and /mutate/<kind>, the kind in lower case. What is no review gets 400.
+
+    `waits`: by kind, what its reviews wait for before they are answered.
+    """
     limits = Limits(configuration, refuse)
     names = frozenset(configuration.client_names)
 
     def handler(purpose: Purpose, registration: Registration) -> Handler:
         seconds = REVIEW_SECONDS.labels(purpose, registration.kind)
+        wait = (waits or {}).get(registration.kind)
 
         async def handle(request: web.Request) -> web.StreamResponse:
             if request.content_type != JSON:
@@ -46,6 +54,8 @@ def review_app(reviewer: Reviewer, configuration: WebhooksConfiguration) -> web.
             if isinstance(body, web.Response):
                 return body
             with seconds.time():
+                if wait is not None:
+                    await wait(body)
                 try:
                     answer = reviewer.answer(purpose, registration, body)
                 except BadReviewError as error:

@@ -15,9 +15,9 @@ from webhooks.authority_secret import AuthoritySecret
 from webhooks.bundles import Bundles
 from webhooks.certificates import CertificateFiles, ClientAuthority, ManagedCertificates, keep
 from webhooks.configuration import ManagedConfiguration, WebhooksConfiguration, settings_of
+from webhooks.late_classes import LateClasses
 from webhooks.live_context import LiveContext
 from webhooks.mirrored import MirroredFacts
-from webhooks.patience import patience
 from webhooks.recheck import Rechecker
 from webhooks.review import Reviewer
 from webhooks.server import review_app
@@ -68,8 +68,8 @@ class WebhookService:
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """Reviews are answered while the context lasts; until there is a certificate no handshake succeeds."""
-        app = review_app(self._reviewer, self._configuration)
-        app.middlewares.append(patience(self._mirror))
+        waits = {"PodGroup": LateClasses(self._mirror).wait}
+        app = review_app(self._reviewer, self._configuration, waits)
         async with serving(app, self._configuration, self._live.context, drain_seconds=DRAIN_SECONDS):
             yield
 

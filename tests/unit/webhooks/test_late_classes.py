@@ -18,8 +18,9 @@ from tests.unit.webhooks.test_mirrored import listed, mirror
 from tests.unit.webhooks.test_review import review
 from tests.unit.webhooks.test_server import LOOPBACK, post
 from webhooks.configuration import WebhooksConfiguration
+from webhooks.late_classes import MAX_WAITING, LateClasses
+from webhooks.metrics import REVIEWS
 from webhooks.mirrored import MirroredFacts
-from webhooks.patience import WAITING, patience
 from webhooks.review import Reviewer
 from webhooks.server import review_app
 from webhooks.settings import Settings
@@ -38,8 +39,7 @@ def group(name: str = "high", priority: int | None = None, **fields: Any) -> byt
 async def listening(followed: Mirror, seconds: float) -> AsyncIterator[str]:
     configuration = WebhooksConfiguration(bind_address=LOOPBACK, port=0)
     reviewer = Reviewer(MirroredFacts(followed), Settings(), max_depth=100)
-    app = review_app(reviewer, configuration)
-    app.middlewares.append(patience(followed, seconds))
+    app = review_app(reviewer, configuration, {"PodGroup": LateClasses(followed, seconds).wait})
     async with serving(app, configuration) as port:
         yield f"http://{LOOPBACK}:{port}"
 
@@ -48,6 +48,17 @@ def learn(followed: Mirror, name: str) -> None:
     """As a watch tells of it."""
     made = PriorityClass(metadata=ObjectMeta(name=name), value=1000)
     followed._changed(followed.tables.upsert_priority_class(made))
+
+
+def counted(purpose: str) -> float:
+    """Reviews of PodGroups that were answered, whatever the answer."""
+    samples = [sample for metric in REVIEWS.collect() for sample in metric.samples]
+    asked = {"purpose": purpose, "kind": "PodGroup"}
+    return sum(
+        each.value
+        for each in samples
+        if each.name.endswith("_total") and asked.items() <= each.labels.items()
+    )
 
 
 async def answer(url: str, purpose: str, body: bytes) -> dict[str, Any]:
@@ -60,6 +71,7 @@ async def answer(url: str, purpose: str, body: bytes) -> dict[str, Any]:
 @pytest.mark.parametrize(("purpose", "priority"), [("mutate", None), ("validate", 1000)])
 async def test_a_class_that_comes_a_moment_later_is_known(purpose: str, priority: int | None) -> None:
     followed = listed(mirror())
+    before = counted(purpose)
     async with listening(followed, LONG) as url:
         asked = asyncio.create_task(answer(url, purpose, group(priority=priority)))
         await asyncio.sleep(0.1)
@@ -70,6 +82,7 @@ async def test_a_class_that_comes_a_moment_later_is_known(purpose: str, priority
         response = await asked
     assert response["allowed"]
     assert ("patch" in response) == (purpose == "mutate")
+    assert counted(purpose) == before + 1
 
 
 async def test_a_class_that_does_not_come_is_refused() -> None:
@@ -86,7 +99,8 @@ async def test_who_need_not_wait_does_not() -> None:
     async with listening(followed, LONG) as url:
         for body in (group("low"), group(""), group(operation="UPDATE", oldObject=orjson.loads(group()))):
             await answer(url, "validate", body)
-        for body in (b"{}", b"[", orjson.dumps(review({"metadata": {}}, "PodGroup"))):
+        no_group = orjson.dumps(review({"metadata": {}}, "PodGroup"))
+        for body in (b"{}", b"[", b"\xff", b"[" * 100_000, no_group):
             await post(f"{url}/validate/podgroup", body)
     async with listening(mirror(), LONG) as url:  # which is not synced: that takes longer
         response = await answer(url, "mutate", group())
@@ -97,7 +111,7 @@ async def test_not_everybody_can_be_waited_for_at_once() -> None:
     followed = listed(mirror())
     async with listening(followed, LONG) as url:
         body = group(priority=1000)
-        asked = [asyncio.create_task(answer(url, "validate", body)) for _ in range(WAITING)]
+        asked = [asyncio.create_task(answer(url, "validate", body)) for _ in range(MAX_WAITING)]
         responses: list[dict[str, Any]] = []
         while not responses:  # until all of them are there
             done, _ = await asyncio.wait([asyncio.create_task(answer(url, "validate", body))], timeout=1)
