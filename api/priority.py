@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 from api.core import PriorityClass
 from api.groups import PodGroup
 from api.meta import ObjectMeta
 
-__all__ = ["UnknownPriorityClass", "group_priority", "preemption_policy"]
+__all__ = ["SYSTEM_CLASSES", "UnknownPriorityClass", "global_default", "group_priority", "preemption_policy"]
 
 PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
 
@@ -28,6 +28,12 @@ class UnknownPriorityClass(LookupError):
             f"PodGroup {group.metadata.namespace}/{group.metadata.name}: no PriorityClass {name!r}"
         )
         self.priority_class = name
+
+
+def global_default(classes: Iterable[PriorityClass]) -> PriorityClass | None:
+    """The class of what names none; of several such classes the one of the lowest value, as upstream chooses."""
+    defaults = (each for each in classes if each.global_default)
+    return min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
 
 
 def group_priority(group: PodGroup, classes: Mapping[str, PriorityClass]) -> int:
@@ -59,7 +65,7 @@ def preemption_policy(group: PodGroup, classes: Mapping[str, PriorityClass]) -> 
 
 
 def _class_of(group: PodGroup, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
-    """The class that the group names; for one that states nothing the global default, the lowest of several."""
+    """The class that the group names; for one that states nothing the global default."""
     name = group.spec.priority_class_name
     if name:
         known = classes.get(name) or SYSTEM_CLASSES.get(name)
@@ -68,5 +74,4 @@ def _class_of(group: PodGroup, classes: Mapping[str, PriorityClass]) -> Priority
         return known
     if group.spec.priority is not None:
         return None
-    defaults = (each for each in classes.values() if each.global_default)
-    return min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
+    return global_default(classes.values())

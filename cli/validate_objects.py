@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from api.core import PriorityClass
 from api.groups import API_VERSION, PodGroup
-from api.priority import SYSTEM_CLASSES
+from api.priority import SYSTEM_CLASSES, global_default
 from api.validation import FieldError
 from cli.configuration import Configuration
 from cli.documents import DEFAULT_NAMESPACE, Document, Header, Kind, Name, Reader, located, only
@@ -117,13 +117,11 @@ class Objects(Reader):
 
     def priority_class(self, name: str) -> PriorityClass | Literal[Unknown.UNKNOWN]:
         """The class, if it is among the files."""
-        found = self._classes.get(name) or SYSTEM_CLASSES.get(name)
-        return UNKNOWN if found is None else found
+        return self._classes.get(name) or SYSTEM_CLASSES.get(name) or UNKNOWN
 
     def default_priority_class(self) -> PriorityClass | Literal[Unknown.UNKNOWN]:
         """The global default, if it is among the files."""
-        defaults = (each for each in self._classes.values() if each.global_default)
-        return min(defaults, key=lambda each: (each.value, each.metadata.name), default=UNKNOWN)
+        return global_default(self._classes.values()) or UNKNOWN
 
     def pod_group(self, namespace: str, name: str) -> PodGroup | Literal[Unknown.UNKNOWN]:
         """The group, if it is among the files."""

@@ -8,7 +8,7 @@ from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
 from api.core import PriorityClass
 from api.groups import PodGroup
-from api.priority import SYSTEM_CLASSES
+from api.priority import SYSTEM_CLASSES, global_default
 
 __all__ = ["NO_FACTS", "UNKNOWN", "Answer", "Facts", "KnownFacts", "NotSynced", "Unknown"]
 
@@ -37,7 +37,7 @@ class Facts(Protocol):
         """The PriorityClass of that name."""
 
     def default_priority_class(self) -> Answer[PriorityClass]:
-        """The global default; of several the one of the lowest value, as upstream chooses."""
+        """The global default (`api.priority.global_default`)."""
 
     def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
         """The PodGroup of that name."""
@@ -56,8 +56,7 @@ class KnownFacts:
 
     def default_priority_class(self) -> PriorityClass | None:
         """See `Facts`."""
-        defaults = (each for each in self._classes.values() if each.global_default)
-        return min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
+        return global_default(self._classes.values())
 
     def pod_group(self, namespace: str, name: str) -> PodGroup | None:
         """See `Facts`."""

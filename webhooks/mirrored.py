@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.core import PriorityClass
 from api.groups import PodGroup
-from api.priority import SYSTEM_CLASSES
+from api.priority import SYSTEM_CLASSES, global_default
 from cluster.mirror import Mirror
 from webhooks.facts import UNKNOWN, Answer
 
@@ -27,9 +27,7 @@ class MirroredFacts:
         """See `Facts`."""
         if not self._mirror.synced:
             return UNKNOWN
-        classes = self._mirror.tables.priority_classes.values()
-        defaults = (each for each in classes if each.global_default)
-        return min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
+        return global_default(self._mirror.tables.priority_classes.values())
 
     def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
         """See `Facts`."""
