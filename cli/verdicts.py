@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from cluster.clock import rfc3339_now
 from webhooks import rules
 from webhooks.facts import NO_FACTS, Facts, NotSynced
 from webhooks.rules import Operation, Request
@@ -85,5 +85,5 @@ def _request(write: Write, context: Context, new: Object, old: Object | None) ->
         user=context.user,
         facts=context.facts,
         settings=context.settings,
-        now=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        now=rfc3339_now(),
     )
