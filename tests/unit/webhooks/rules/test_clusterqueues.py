@@ -79,8 +79,16 @@ WRONG: dict[str, tuple[Object, Pairs]] = {
         selector(matchExpressions=[expression("In")]),
         [(f"{EXPRESSION}.values", "Required")],
     ),
+    "the other operator without values": (
+        selector(matchExpressions=[expression("NotIn")]),
+        [(f"{EXPRESSION}.values", "Required")],
+    ),
     "operator with values": (
         selector(matchExpressions=[expression("Exists", "x")]),
+        [(f"{EXPRESSION}.values", "Forbidden")],
+    ),
+    "the other operator with values": (
+        selector(matchExpressions=[expression("DoesNotExist", "x")]),
         [(f"{EXPRESSION}.values", "Forbidden")],
     ),
     "operator": (selector(matchExpressions=[expression("Gt", "1")]), [(f"{EXPRESSION}.operator", "Invalid")]),
@@ -93,6 +101,16 @@ WRONG: dict[str, tuple[Object, Pairs]] = {
             "flavorFungibility": {
                 "whenCanBorrow": "MayStopSearch",
                 "whenCanPreempt": "TryNextFlavor",
+                "preference": "BorrowingOverPreemption",
+            }
+        },
+        [("spec.flavorFungibility.preference", "Invalid")],
+    ),
+    "preference with one of the policies": (
+        {
+            "flavorFungibility": {
+                "whenCanBorrow": "TryNextFlavor",
+                "whenCanPreempt": "MayStopSearch",
                 "preference": "BorrowingOverPreemption",
             }
         },
@@ -134,6 +152,12 @@ RIGHT: dict[str, Object] = {
     "weight zero": {"fairSharing": {"weight": "0"}},
     "weight just above a nano": {"fairSharing": {"weight": "1.1n"}},
     "no selector": {"namespaceSelector": None},
+    "every operator": selector(
+        matchExpressions=[
+            *(expression(operator, "a", "") for operator in ("In", "NotIn")),
+            *(expression(operator) for operator in ("Exists", "DoesNotExist")),
+        ]
+    ),
     "preference with both policies": {
         "flavorFungibility": {
             "whenCanBorrow": "TryNextFlavor",

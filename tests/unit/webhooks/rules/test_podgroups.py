@@ -12,6 +12,7 @@ from tests.unit.webhooks.rules.objects import CLASSES, created, pairs, pod_group
 from webhooks.facts import NO_FACTS, Facts, KnownFacts, NotSynced
 from webhooks.rules import Object, Operation, Request, default
 from webhooks.settings import Settings
+from webhooks.verdict import Verdict
 
 WITH_DEFAULT = KnownFacts([priority_class("usual", 7, global_default=True), priority_class("other", 8)])
 
@@ -160,12 +161,23 @@ def test_namespaces_of_the_configuration_may_have_classes_of_the_system() -> Non
     assert created(group, facts=CLASSES, settings=Settings(system_namespaces=("infra",))).allowed
 
 
+def test_without_a_namespace_the_default_one_is_meant() -> None:
+    group = pod_group("", priorityClassName="system-cluster-critical", priority=2_000_000_000)
+    (cause,) = created(group, facts=CLASSES).causes
+    assert cause.message.endswith("is for PodGroups in kube-system, not in default")
+    assert created(group, facts=CLASSES, settings=Settings(system_namespaces=("default",))).allowed
+    (warning,) = created(pod(6, namespace=""), facts=facts_with(priority=5)).warnings
+    assert warning.endswith("which counts, 5")
+
+
 def test_a_class_that_is_not_known_yet_gets_a_warning() -> None:
     verdict = created(pod_group(priorityClassName="high", priority=1000), facts=NO_FACTS)
     assert verdict.allowed
     assert verdict.warnings == (
         "spec.priorityClassName: PriorityClass 'high' is not known yet and was not checked",
     )
+    stored = pod_group(priorityClassName="high", priority=1000)
+    assert updated(stored, stored, facts=NO_FACTS) == Verdict()
 
 
 def pod(priority: int | None, group: str = "gang", **metadata: Any) -> Object:

@@ -106,6 +106,8 @@ def test_a_right_spec_is_allowed() -> None:
     assert created(of(pod_set("a", 2, minCount=1), pod_set("b", 2))).allowed
     assert created(templated(ephemeralContainers=[{"name": "e", **NEGATIVE}])).allowed
     assert created(templated({"annotations": {"a": "x" * 262143}})).allowed
+    not_elastic = {"kueue.x-k8s.io/elastic-job": "false"}
+    assert created(of(pod_set("a", 2, minCount=1), annotations=not_elastic)).allowed
 
 
 def status_causes(status: Object, old: Object | None = None, **more: Any) -> Pairs:
@@ -134,10 +136,12 @@ def assigned(**fields: Any) -> Object:
         (assigned(resourceUsage={"memory": "3500m"}), []),
         (assigned(resourceUsage={"memory": "4500m"}), [(f"{ASSIGNMENT}.resourceUsage[memory]", "Invalid")]),
         (assigned(resourceUsage={"cpu": "-8"}), []),
+        (assigned(resourceUsage={"cpu": None}), []),
         (assigned(count=0, resourceUsage={"cpu": "3"}), []),
         ({"admission": assigned(name="gone")["admission"]}, []),
         ({"conditions": [condition("x y")]}, [("status.conditions[0].type", "Invalid")]),
         ({"conditions": [condition("X", "true")]}, [("status.conditions[0].status", "NotSupported")]),
+        ({"conditions": [condition("X", "False"), condition("Y", "Unknown", observedGeneration=0)]}, []),
         ({"conditions": [condition("X"), condition("X")]}, [("status.conditions[1].type", "Duplicate")]),
         (
             {"conditions": [condition("X", lastTransitionTime="0001-01-01T00:00:00Z", reason="")]},
@@ -156,6 +160,12 @@ def assigned(**fields: Any) -> Object:
         (
             {"conditions": [condition("X", reason="a" * 1025, message="x" * 32769)]},
             [("status.conditions[0].message", "TooLong"), ("status.conditions[0].reason", "TooLong")],
+        ),
+        ({"conditions": [condition("X", reason="a" * 1024, message="x" * 32768)]}, []),
+        # Go counts bytes.
+        (
+            {"conditions": [condition("X", message="\u00e9" * 16385)]},
+            [("status.conditions[0].message", "TooLong")],
         ),
         ({"reclaimablePods": [{"name": "workers", "count": 4}]}, []),
         (
@@ -193,6 +203,7 @@ UPDATES = "status.admissionChecks[0].podSetUpdates"
         ({"name": "driver", "nodeSelector": {"a": "-"}}, [("[0].nodeSelector", "Invalid")]),
         ({"name": "driver", "annotations": {"/a": ""}}, [("[0].annotations", "Invalid")]),
         ({"name": "driver", "annotations": {"Example.com/A": ""}}, []),
+        ({"name": "driver", "annotations": {"a": "\u00e9" * 131072}}, [("[0].annotations", "TooLong")]),
         ({"name": "driver", "tolerations": [{}, {"key": "-"}]}, [("[0].tolerations[1].key", "Invalid")]),
     ],
 )
@@ -208,6 +219,17 @@ def test_what_a_ready_check_adds_stays() -> None:
     assert status_causes({"admissionChecks": [check("Pending")]}, before) == []
     assert status_causes(before, after) == [(UPDATES, "Invalid")]
     assert status_causes({"admissionChecks": [check()]}, after) == []
+    pending = {"admissionChecks": [check("Pending", podSetUpdates=[])]}
+    assert status_causes(before, pending) == []
+
+
+def test_a_ready_check_is_known_by_its_name_and_told_of_at_its_old_place() -> None:
+    other = check("Pending") | {"name": "other"}
+    before = {"admissionChecks": [other, check(podSetUpdates=[{"name": "driver"}])]}
+    moved = {"admissionChecks": [check(podSetUpdates=[{"name": "driver"}]), other]}
+    assert status_causes(moved, before) == []
+    changed = {"admissionChecks": [check(), other]}
+    assert status_causes(changed, before) == [("status.admissionChecks[1].podSetUpdates", "Invalid")]
 
 
 def test_a_reservation_without_admission_that_is_stored_may_stay() -> None:
@@ -221,6 +243,7 @@ def test_an_admission_can_be_removed_but_not_changed() -> None:
     assert status_causes(assigned(flavors={"cpu": "on-demand"}), reserved()) == cause
     assert status_causes(assigned(resourceUsage={"cpu": "4000m"}), reserved()) == []
     assert status_causes(assigned(topologyAssignment={"levels": ["rack"]}), reserved()) == []
+    assert status_causes(assigned(delayedTopologyRequest="Ready"), reserved()) == []
     assert status_causes({"conditions": [condition("QuotaReserved", "False")]}, reserved()) == []
     assert status_causes(reserved(), {}) == []
 
@@ -312,7 +335,10 @@ def test_a_cluster_is_one_of_those_that_were_nominated() -> None:
         ("gate", ["Invalid"]),
         ("Example.com/gate", ["Invalid"]),
         ("example.com/a b", ["Invalid"]),
+        ("example.com/" + "x" * 51, []),
         ("example.com/" + "x" * 52, ["TooLong"]),
+        # Go counts bytes.
+        ("example.com/" + "\u00e9" * 26, ["Invalid", "TooLong"]),
     ],
 )
 def test_gates_of_admission(gates: str, types: list[str]) -> None:
