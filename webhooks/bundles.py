@@ -19,13 +19,13 @@ CONFLICTS: Final = 4
 """Attempts; somebody else writes the same configuration."""
 
 
-class ClientConfig(msgspec.Struct, rename={"ca_bundle": "caBundle"}):
+class ClientConfig(msgspec.Struct, rename="camel"):
     """admissionregistration/v1 WebhookClientConfig, in part."""
 
     ca_bundle: str = ""
 
 
-class Webhook(msgspec.Struct, rename={"client_config": "clientConfig"}):
+class Webhook(msgspec.Struct, rename="camel"):
     """admissionregistration/v1 ValidatingWebhook and MutatingWebhook, in part."""
 
     name: str

@@ -1,7 +1,7 @@
 """Where the serving certificate comes from, and who looks after it.
 
-A look costs little and is due every few seconds, by the wall clock: a process that was paused over a renewal notices
-at its next look. What goes wrong leaves what is shown as it is.
+A look is cheap, is due every few seconds, and goes by the wall clock: a process that was paused when a renewal was due
+notices at its next look. A look that fails leaves the certificate that is shown as it is.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ log = structlog.get_logger(__name__)
 CONFLICTS: Final = 4
 """Attempts; other replicas write the same Secret."""
 PATIENT_LOOKS: Final = 3
-"""With the Secret gone and API servers trusting someone: so long has a replica that knows the keys to bring it back."""
+"""How long a replica without keys waits for another one to write a deleted Secret again, if API servers trust any."""
 
 
 class Source(Protocol):
-    """Somebody who looks after something."""
+    """What `keep` looks after."""
 
     async def look(self) -> None:
-        """See what is due, and do it. Raises ApiError, ValueError or OSError; the next look tries again."""
+        """Do what is due. Raises ApiError, ValueError or OSError; the next look tries again."""
 
 
 async def keep(source: Source, seconds: float) -> None:
@@ -78,7 +78,7 @@ class CertificateFiles:
 
 
 class ClientAuthority:
-    """The CAs of the callers, read again when their file changes; while it cannot be read, they stay what they were."""
+    """The CAs of callers, read again when their file changes; while it cannot be read, they stay as they are."""
 
     def __init__(self, file: str, live: LiveContext) -> None:
         self._file, self._live = file, live
@@ -124,9 +124,9 @@ class ManagedCertificates:
             try:
                 await self._share()
             finally:
-                await self._publish()  # while the Secret cannot be read, too
+                await self._publish()  # also while the Secret cannot be read
         finally:
-            self._renew()  # while the API server is away, too
+            self._renew()  # also while the API server is away
 
     def fault(self) -> str | None:
         """The readiness check."""
@@ -149,7 +149,7 @@ class ManagedCertificates:
         raise ApiError(409, "Conflict", "the Secret of the authorities changes all the time")
 
     async def _others_may_know(self) -> bool:
-        """Whether to wait a little for another replica to write the Secret again."""
+        """Whether to wait for another replica to write the Secret again."""
         self._patience -= 1
         return self._patience >= 0 and any(
             _is_alive(bundle, self._now()) for bundle in await self._bundles.read()

@@ -29,7 +29,7 @@ class _Switch(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        """As of the newest; event loops begin every connection with this."""
+        """That of the newest context; event loops begin every connection with this."""
         return self.newest.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
 
 
@@ -53,7 +53,7 @@ class LiveContext:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """For a listener; the same one for ever."""
+        """For a listener: one object, whatever changes behind it."""
         return self._switch
 
     def use(self, pem: bytes) -> None:
@@ -79,9 +79,8 @@ def _context(pem: bytes | None, client_authorities: bytes | None) -> ssl.SSLCont
     if pem is not None:
         with _as_file(pem) as path:
             try:
-                context.load_cert_chain(
-                    path, password=""
-                )  # else a key that has one would be asked for on a terminal
+                # Without a password OpenSSL would ask for one on the terminal, for a key that has one.
+                context.load_cert_chain(path, password="")
             except (ssl.SSLError, OSError) as error:
                 raise ValueError(f"not a certificate with its key: {error}") from error
     return context

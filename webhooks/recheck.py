@@ -1,7 +1,7 @@
-"""What came in while nobody was asked: all stored objects are checked again and again, and a condition says the result.
+"""Finds objects that were stored while no webhook was asked: all are checked now and then, a condition says the result.
 
-Of kinds without conditions an Event says what is wrong. Every replica does so by itself: what they find is the same,
-and so is what they write. Nothing is kept in between.
+For kinds without conditions, an Event says what is wrong. Every replica does all of it: they find the same, and write
+the same. Nothing is kept between two checks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Page(msgspec.Struct):
 
 
 class Rechecker:
-    """Checks all stored objects of the kinds that have to be checked."""
+    """Checks all stored objects of the kinds that cannot be written without the webhook (failurePolicy Fail)."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Rechecker:
         return rules.validate(request)
 
     async def _say(self, registration: Registration, stored: Object, verdict: Verdict) -> None:
-        """Write the condition where it is not what it was; none for what has always been valid."""
+        """Write the condition if it has changed; an object that has always been valid gets none."""
         metadata = stored["metadata"]
         message = "; ".join(str(cause) for cause in verdict.causes)[:MESSAGE]
         if message:
@@ -144,11 +144,11 @@ class Rechecker:
         try:
             await self._apply(registration, metadata, after)
         except ApiError as error:
-            if error.status not in (404, 409):  # gone, or another one of the name
+            if error.status not in (404, 409):  # deleted, or replaced by another object of the same name
                 log.warning("a condition could not be written", kind=registration.kind, error=str(error))
 
     async def _warn(self, registration: Registration, metadata: Object, message: str) -> None:
-        """Once for each fault, for as long as API servers keep events: it has a name that follows from the fault."""
+        """Once for each fault, as long as API servers keep the event: its name is made from the fault."""
         event = fault_event(registration, metadata, message)
         path = f"/apis/{EVENTS}/namespaces/{event['metadata']['namespace']}/events"
         try:
@@ -172,9 +172,9 @@ class Rechecker:
         )
 
     async def _apply(self, registration: Registration, metadata: Object, condition: Condition) -> None:
-        """Server-side: the conditions of others stay as they are, whoever writes them meanwhile."""
+        """By server-side apply, which leaves the conditions of others alone, even those written meanwhile."""
         value = {
-            "apiVersion": "/".join(filter(None, (registration.group, registration.version))),
+            "apiVersion": registration.api_version,
             "kind": registration.kind,
             "metadata": {"name": metadata["name"], "uid": metadata["uid"]},
             "status": {"conditions": [condition]},
@@ -186,9 +186,9 @@ class Rechecker:
 
 
 def fault_event(registration: Registration, metadata: Object, message: str) -> Object:
-    """events.k8s.io/v1 Event, of type Warning; those about objects without a namespace are in `default`."""
+    """events.k8s.io/v1 Event of type Warning, in `default`: the kinds without conditions have no namespace."""
     regarding = {
-        "apiVersion": "/".join(filter(None, (registration.group, registration.version))),
+        "apiVersion": registration.api_version,
         "kind": registration.kind,
         "name": metadata["name"],
         "uid": metadata["uid"],

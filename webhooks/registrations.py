@@ -30,7 +30,7 @@ SERVICE: Final = "reprieve-webhooks"
 CONFIGURATION: Final = "reprieve"
 """The name of both webhook configurations."""
 EXCLUDED_NAMESPACES: Final = ("kube-system", NAMESPACE)
-"""Nothing in there may have to wait for us: we need it ourselves."""
+"""What we need ourselves, and what must never wait for us."""
 KUEUE: Final = ("kueue.x-k8s.io", "v1beta2")
 OURS: Final = ("reprieve.dev", "v1alpha1")
 
@@ -42,7 +42,7 @@ NOT_OURS: Final[Condition] = (
     "not-our-own",
     f"request.userInfo.username != 'system:serviceaccount:{NAMESPACE}:{SERVICE}'",
 )
-"""What a stored object is found to be can be said of an invalid one, too."""
+"""The re-check writes the condition of objects that are not valid, too."""
 
 CHECKED_STATUS: Final = (
     "admission",
@@ -86,6 +86,11 @@ class Registration:
     """Without an answer there is no write (failurePolicy Fail)."""
     selector: Json | None = None
     """objectSelector: only these objects."""
+
+    @property
+    def api_version(self) -> str:
+        """As in `apiVersion`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
 
 
 def _changes(fields: tuple[str, ...]) -> str:

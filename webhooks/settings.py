@@ -1,4 +1,4 @@
-"""What operators set of the rules."""
+"""What operators can set about the rules."""
 
 from __future__ import annotations
 

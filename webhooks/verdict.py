@@ -40,7 +40,7 @@ class Cause:
     """Where, as in `spec.podSets[0].name`; map keys stand in brackets as they are."""
     type: str
     message: str
-    """For people, without the field. It names every value that the rule judged by."""
+    """For people, without the field. It names every value that the rule judged by (see `webhooks.rules.ratchet`)."""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}" if self.field else self.message
@@ -55,7 +55,7 @@ class Verdict:
 
     @property
     def allowed(self) -> bool:
-        """Whether nothing is wrong; warnings are none of it."""
+        """Whether there are no causes; warnings do not count."""
         return not self.causes
 
     @classmethod
