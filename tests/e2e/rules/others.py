@@ -24,14 +24,14 @@ COHORT: Final[Json] = {
 }
 COHORTS: Final = (
     of(
-        "9.5 a resource in one group",
+        "a resource in one group",
         COHORT,
         groups(group(("cpu",), "a"), group(("cpu",), "b")),
         "spec.resourceGroups[1].coveredResources[0] Duplicate",
         good=groups(group(("cpu",), "a"), group(("gpu",), "b")),
     ),
     of(
-        "9.5 the order of resources",
+        "the order of resources",
         COHORT,
         groups(reordered(group(("cpu", "gpu"), "a"))),
         f"{QUOTA_FIELD}.name Invalid",
@@ -40,7 +40,7 @@ COHORTS: Final = (
     ),
     *(
         of(
-            f"9.5 {field} with a parent",
+            f"{field} with a parent",
             COHORT,
             {f"{QUOTA}/{field}": 1, "spec/parentName": ABSENT},
             f"{QUOTA_FIELD}.{field} Invalid",
@@ -49,21 +49,21 @@ COHORTS: Final = (
         for field in ("borrowingLimit", "lendingLimit")
     ),
     of(
-        "9.5 nominalQuota is not negative",
+        "nominalQuota is not negative",
         COHORT,
         {f"{QUOTA}/nominalQuota": -1},
         f"{QUOTA_FIELD}.nominalQuota Invalid",
         good={f"{QUOTA}/nominalQuota": 0},
     ),
     of(
-        "9.5 weight",
+        "weight",
         COHORT,
         {"spec/fairSharing": {"weight": "1n"}},
         "spec.fairSharing Invalid",
         good={"spec/fairSharing": {"weight": "1"}},
     ),
     of(
-        "9.5 parentName",
+        "parentName",
         COHORT,
         {"spec/parentName": ""},
         "spec.parentName Invalid",

@@ -25,6 +25,7 @@ class Rule:
     """One line of a table."""
 
     name: str
+    """Where it is from, if not everything of the kind is from there: Kueue's CRD or webhook, or a KEP."""
     base: Json
     """Is accepted, and is what is stored before an update."""
     good: Edits
@@ -69,7 +70,7 @@ class Rule:
         )
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.base['kind']} {self.name}"
 
 
 def _pairs(*causes: str) -> Pairs:

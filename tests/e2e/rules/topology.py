@@ -39,7 +39,7 @@ def assigned(values: list[Any], counts: Any, domains: int = 2) -> Edits:
 def about(name: str, bad: Edits, *causes: str) -> Rule:
     """A rule about assignments."""
     good = assigned([INDIVIDUAL], {"individual": [1, 2]})
-    return Rule.of(f"9.3 {name}", WAITING, bad, *causes, good=good, subresource="status")
+    return Rule.of(f"CRD: {name}", WAITING, bad, *causes, good=good, subresource="status")
 
 
 TOPOLOGY: Final = (

@@ -44,94 +44,94 @@ def reference(group: str, kind: str, name: str = "high") -> Edits:
 KUEUES: Final = ("kueue.x-k8s.io", "WorkloadPriorityClass")
 
 SPEC: Final = (
-    of("9.3 at most 18 pod sets", JOB, pod_sets(19), "spec.podSets TooMany", good=pod_sets(18)),
-    of("9.3 some pod set", JOB, pod_sets(0), "spec.podSets Invalid", good=pod_sets(1)),
+    of("CRD: at most 18 pod sets", JOB, pod_sets(19), "spec.podSets TooMany", good=pod_sets(18)),
+    of("CRD: some pod set", JOB, pod_sets(0), "spec.podSets Invalid", good=pod_sets(1)),
     of(
-        "9.3 a pod set once",
+        "CRD: a pod set once",
         JOB,
         {f"{POD_SET}/name": "workers"},
         "spec.podSets[1] Duplicate",
         good={f"{POD_SET}/name": "other"},
     ),
     of(
-        "9.3 a pod set's name",
+        "CRD: a pod set's name",
         JOB,
         {f"{POD_SET}/name": "a.b"},
         f"{POD_SET_FIELD}.name Invalid",
         good={f"{POD_SET}/name": "a-b"},
     ),
     of(
-        "9.3 its length",
+        "CRD: its length",
         JOB,
         {f"{POD_SET}/name": "a" * 64},
         f"{POD_SET_FIELD}.name TooLong",
         good={f"{POD_SET}/name": "a" * 63},
     ),
     of(
-        "9.3 count",
+        "CRD: count",
         JOB,
         {f"{POD_SET}/count": -1},
         f"{POD_SET_FIELD}.count Invalid",
         good={f"{POD_SET}/count": 0},
     ),
     of(
-        "9.3 minCount is positive",
+        "CRD: minCount is positive",
         JOB,
         {f"{POD_SET}/minCount": 0},
         f"{POD_SET_FIELD}.minCount Invalid",
         good={f"{POD_SET}/minCount": 1},
     ),
     of(
-        "9.3 minCount is within count",
+        "CRD: minCount is within count",
         JOB,
         {f"{POD_SET}/minCount": 2},
         f"{POD_SET_FIELD} Invalid",
         good={f"{POD_SET}/minCount": 1},
     ),
     of(
-        "9.3 maximumExecutionTimeSeconds",
+        "CRD: maximumExecutionTimeSeconds",
         JOB,
         {"spec/maximumExecutionTimeSeconds": 0},
         "spec.maximumExecutionTimeSeconds Invalid",
         good={"spec/maximumExecutionTimeSeconds": 1},
     ),
     of(
-        "9.3 queueName",
+        "CRD: queueName",
         JOB,
         {"spec/queueName": "A"},
         "spec.queueName Invalid",
         good={"spec/queueName": "a"},
     ),
     of(
-        "9.3 a class goes with a priority",
+        "CRD: a class goes with a priority",
         JOB,
         {**reference(*KUEUES), "spec/priority": None},
         "spec Invalid",
         good=reference(*KUEUES),
     ),
     of(
-        "9.3 a class's group",
+        "CRD: a class's group",
         JOB,
         reference("example.com", "WorkloadPriorityClass"),
         "spec.priorityClassRef.group NotSupported",
         good=reference("scheduling.k8s.io", "PriorityClass"),
     ),
     of(
-        "9.3 a class's kind",
+        "CRD: a class's kind",
         JOB,
         reference("scheduling.k8s.io", "Priority"),
         "spec.priorityClassRef.kind NotSupported",
         good=reference("scheduling.k8s.io", "PriorityClass"),
     ),
     of(
-        "9.3 the kind in kueue.x-k8s.io",
+        "CRD: the kind in kueue.x-k8s.io",
         JOB,
         reference("kueue.x-k8s.io", "PriorityClass"),
         "spec.priorityClassRef Invalid",
         good=reference(*KUEUES),
     ),
     of(
-        "9.3 the kind in scheduling.k8s.io",
+        "CRD: the kind in scheduling.k8s.io",
         JOB,
         reference("scheduling.k8s.io", "WorkloadPriorityClass"),
         "spec.priorityClassRef Invalid",
@@ -175,14 +175,14 @@ SPEC: Final = (
         good=gates("a" * 63),
     ),
     of(
-        "9.4 labels of pods",
+        "webhook: labels of pods",
         JOB,
         {f"{POD_SET}/template/metadata": {"labels": {"a": "b c"}}},
         f"{POD_SET_FIELD}.template.metadata.labels Invalid",
         good={f"{POD_SET}/template/metadata": {"labels": {"a": "b"}}},
     ),
     of(
-        "9.4 annotations of pods",
+        "webhook: annotations of pods",
         JOB,
         {f"{POD_SET}/template/metadata": {"annotations": {"/a": ""}}},
         f"{POD_SET_FIELD}.template.metadata.annotations Invalid",
@@ -190,7 +190,7 @@ SPEC: Final = (
     ),
     *(
         of(
-            f"9.4 {field} of pods",
+            f"webhook: {field} of pods",
             JOB,
             {f"{CONTAINER}/resources": {field: {"pods": 1}}},
             f"{POD_SET_FIELD}.{RESOURCES}.{field}[pods] Invalid",
@@ -200,7 +200,7 @@ SPEC: Final = (
     ),
     *(
         of(
-            f"9.4 {field} are not negative",
+            f"webhook: {field} are not negative",
             JOB,
             {f"{CONTAINER}/resources": {field: {"cpu": "-1m"}}},
             f"{POD_SET_FIELD}.{RESOURCES}.{field}[cpu] Invalid",
@@ -209,7 +209,7 @@ SPEC: Final = (
         for field in ("requests", "limits")
     ),
     of(
-        "9.4 resources of init containers",
+        "webhook: resources of init containers",
         JOB,
         {f"{POD_SET}/template/spec/initContainers": [{"name": "i", "resources": {"limits": {"cpu": -1}}}]},
         f"{POD_SET_FIELD}.template.spec.initContainers[0].resources.limits[cpu] Invalid",
@@ -218,14 +218,14 @@ SPEC: Final = (
         },
     ),
     of(
-        "9.4 resources of the pod",
+        "webhook: resources of the pod",
         JOB,
         {f"{POD_SET}/template/spec/resources": {"requests": {"cpu": -1}}},
         f"{POD_SET_FIELD}.template.spec.resources.requests[cpu] Invalid",
         good={f"{POD_SET}/template/spec/resources": {"requests": {"cpu": 1}}},
     ),
     of(
-        "9.4 one minCount",
+        "webhook: one minCount",
         JOB,
         {f"{POD_SET}/minCount": 1, "spec/podSets/1/minCount": 1},
         "spec.podSets Invalid",
@@ -233,7 +233,7 @@ SPEC: Final = (
     ),
     *(
         of(
-            f"9.4 the gates of admission {bad!r}",
+            f"webhook: the gates of admission {bad!r}",
             workload(annotations={GATED_BY: f"{bad},example.com/b"}),
             gated_by(bad),
             f"{GATED_BY_FIELD} {kind}",
@@ -242,7 +242,7 @@ SPEC: Final = (
         for bad, kind in (("example.com/a,example.com/a", "Invalid"), ("example.com/" + "x" * 52, "TooLong"))
     ),
     of(
-        "9.4 no gates of admission later",
+        "webhook: no gates of admission later",
         JOB,
         gated_by("example.com/a"),
         f"{GATED_BY_FIELD} Forbidden",
@@ -250,7 +250,7 @@ SPEC: Final = (
         creates=False,
     ),
     of(
-        "9.4 the size of annotations",
+        "webhook: the size of annotations",
         JOB,
         {f"{POD_SET}/template/metadata": {"annotations": {"a": "x" * 262144}}},
         f"{POD_SET_FIELD}.template.metadata.annotations TooLong",
@@ -264,7 +264,7 @@ SPEC: Final = (
         good={"spec/podSets/1/count": 1},
     ),
     of(
-        "9.4 names of gates of admission",
+        "webhook: names of gates of admission",
         workload(annotations={GATED_BY: "example.com/a,example.com/b"}),
         gated_by("example.com/a,"),
         f"{GATED_BY_FIELD} Invalid",
@@ -272,7 +272,7 @@ SPEC: Final = (
         good=gated_by("example.com/a"),
     ),
     of(
-        "9.4 gates of admission come with the Workload",
+        "webhook: gates of admission come with the Workload",
         workload(annotations={GATED_BY: "example.com/a,example.com/b"}),
         gated_by("example.com/a,example.com/c"),
         f"{GATED_BY_FIELD} Forbidden",
@@ -307,40 +307,40 @@ def held(name: str, bad: Edits, *causes: str, base: Json = HELD, good: Edits | N
 
 WHILE_RESERVED: Final = (
     held(
-        "9.3 priorityClassRef stays",
+        "CRD: priorityClassRef stays",
         {"spec/priorityClassRef": ABSENT},
         "<nil> Invalid",
         good={"spec/priority": 2},
     ),
     held(
-        "9.3 its group and kind stay",
+        "CRD: its group and kind stay",
         {"spec/priorityClassRef/group": KUEUES[0], "spec/priorityClassRef/kind": KUEUES[1]},
         "<nil> Invalid",
     ),
-    held("9.3 the name of a PriorityClass stays", {"spec/priorityClassRef/name": "low"}, "<nil> Invalid"),
-    held("9.3 queueName stays", {"spec/queueName": "other"}, "<nil> Invalid"),
+    held("CRD: the name of a PriorityClass stays", {"spec/priorityClassRef/name": "low"}, "<nil> Invalid"),
+    held("CRD: queueName stays", {"spec/queueName": "other"}, "<nil> Invalid"),
     held(
-        "9.3 maximumExecutionTimeSeconds stays",
+        "CRD: maximumExecutionTimeSeconds stays",
         {"spec/maximumExecutionTimeSeconds": 61},
         "<nil> Invalid",
         base=ADMITTED,
         good={"spec/active": False},
     ),
     held(
-        "9.4 pods do not become more",
+        "webhook: pods do not become more",
         {"spec/podSets/1/count": 5},
         "spec.podSets.1 Invalid",
         good={"spec/podSets/1/count": 3},
     ),
     held(
-        "9.4 there are no more pod sets",
+        "webhook: there are no more pod sets",
         {"spec/podSets/2": pod_set("more", 1)},
         "spec.podSets Invalid",
         base=workload(status={"conditions": [condition("QuotaReserved")]}),
         good={"spec/podSets/1/count": 3},
     ),
     held(
-        "9.4 pod sets stay",
+        "webhook: pod sets stay",
         {"spec/podSets/1/template/spec/containers/0/resources/requests/cpu": "2"},
         "spec.podSets.1 Invalid",
         good={"spec/podSets/1/template/spec/containers/0/resources/requests/cpu": "1000m"},
