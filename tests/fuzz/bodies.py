@@ -22,39 +22,15 @@ def _among(values: Sequence[T]) -> st.SearchStrategy[T]:
 
 
 ODD_TEXTS: Final = (
-    *(
-        "",
-        " ",
-        "0",
-        "-1",
-        "1Ki",
-        "1e1.5",
-        "9" * 400,
-        "9" * 50_000,
-        ".",
-        "\x00",
-        "\x7f",
-        "\u2028",
-        "\U0001f4a9",
-    ),
-    *("0s", "1h", "-1ns", "9999999999h", "2026-01-02T03:04:05Z", "0000-01-01T00:00:00Z"),
-    *(
-        "9999-12-31T23:59:59.999999999-23:59",
-        "gate",
-        "a/b/c",
-        "~1/~0",
-        "Open",
-        "Closed",
-        "Retry",
-        "Never",
-        "Any",
-    ),
-    *("system-node-critical", "__proto__", "%s%n", "../..", "\u0130", "\u212a"),
-)
+    "", " ", "0", "-1", "1Ki", "1e1.5", "9" * 400, "9" * 50_000, ".", "\x00", "\x7f", "\u2028", "\U0001f4a9",
+    "0s", "1h", "-1ns", "9999999999h", "2026-01-02T03:04:05Z", "0000-01-01T00:00:00Z",
+    "9999-12-31T23:59:59.999999999-23:59", "gate", "a/b/c", "~1/~0", "Open", "Closed", "Retry", "Never",
+    "Any", "system-node-critical", "__proto__", "%s%n", "../..", "\u0130", "\u212a",
+)  # fmt: skip
 ODD_NUMBERS: Final = (
-    *(0, -1, 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**400),
-    *(0.5, -0.0, 1e308, 5e-324, 1e-7),
-)
+    0, -1, 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**400, 0.5,
+    -0.0, 1e308, 5e-324, 1e-7,
+)  # fmt: skip
 odd_values: Final = st.recursive(
     st.none()
     | st.booleans()
@@ -69,65 +45,18 @@ odd_values: Final = st.recursive(
 """Anything that JSON holds, mostly what some check looks at."""
 
 RAW: Final = (
-    *(
-        b"",
-        b"null",
-        b"[]",
-        b"{}",
-        b'""',
-        b"0",
-        b"true",
-        b"nul",
-        b"\xef\xbb\xbf{}",
-        b"\xff\xfe{\x00}\x00",
-        b"\x00",
-    ),
-    *(
-        b"[" * 100_000,
-        b"[" * 5_000 + b"]" * 5_000,
-        b'{"a":' * 50_000,
-        b"1" * 200_000,
-        b'"' + b"\\u0000" * 20_000,
-    ),
+    b"", b"null", b"[]", b"{}", b'""', b"0", b"true", b"nul", b"\xef\xbb\xbf{}", b"\xff\xfe{\x00}\x00",
+    b"\x00", b"[" * 100_000, b"[" * 5_000 + b"]" * 5_000, b'{"a":' * 50_000, b"1" * 200_000,
+    b'"' + b"\\u0000" * 20_000,
     b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}',
     b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"u"}}',
-)
+)  # fmt: skip
 TOKENS: Final = (
-    *(
-        b"null",
-        b"true",
-        b"NaN",
-        b"-Infinity",
-        b"1e999",
-        b"-0",
-        b"01",
-        b"1.",
-        b"1" * 5_000,
-        b'"\\ud800"',
-        b'"\\udc00"',
-    ),
-    *(
-        b'"\xff"',
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b",",
-        b":",
-        b'"',
-        b"\\",
-        b"/**/",
-        b"\x00",
-        b"\xc0\x80",
-        b'"uid":"v",',
-    ),
-    *(
-        b'"object":{},"object":[],',
-        b"[" * 90 + b"]" * 90,
-        b"[" * 5_000 + b"]" * 5_000,
-        b'{"":' * 99 + b"0" + b"}" * 99,
-    ),
-)
+    b"null", b"true", b"NaN", b"-Infinity", b"1e999", b"-0", b"01", b"1.", b"1" * 5_000, b'"\\ud800"',
+    b'"\\udc00"', b'"\xff"', b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"/**/", b"\x00", b"\xc0\x80",
+    b'"uid":"v",', b'"object":{},"object":[],', b"[" * 90 + b"]" * 90, b"[" * 5_000 + b"]" * 5_000,
+    b'{"":' * 99 + b"0" + b"}" * 99,
+)  # fmt: skip
 
 
 @st.composite

@@ -15,21 +15,9 @@ from tests.fuzz.targets import DURATIONS, SUFFIXES
 __all__ = ["NEAR"]
 
 BOUNDS: Final = (
-    *(
-        2**15,
-        2**31,
-        2**32,
-        2**53,
-        2**60,
-        2**63,
-        2**64,
-        2**63 // 1000,
-        2**63 // 10**6,
-        2**63 // 1024,
-        2**63 // 3600,
-    ),
-    *(10**exponent for exponent in (3, 9, 14, 15, 16, 17, 18, 19, 20, 27)),
-)
+    2**15, 2**31, 2**32, 2**53, 2**60, 2**63, 2**64, 2**63 // 1000, 2**63 // 10**6, 2**63 // 1024,
+    2**63 // 3600, *(10**exponent for exponent in (3, 9, 14, 15, 16, 17, 18, 19, 20, 27)),
+)  # fmt: skip
 near_bounds: Final = st.builds(int.__add__, st.sampled_from(BOUNDS), st.integers(-2, 2)).map(str)
 many: Final = st.builds(
     lambda start, block, count: start + block * count,

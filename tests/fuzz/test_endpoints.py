@@ -42,47 +42,22 @@ EXAMPLES: Final = settings(
 )
 
 METHODS: Final = (
-    "POST",
-    "GET",
-    "HEAD",
-    "PUT",
-    "DELETE",
-    "OPTIONS",
-    "PATCH",
-    "TRACE",
-    "post",
-    "\x7f",
-    "",
-    "P" * 9000,
-)
+    "POST", "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "post", "\x7f", "", "P" * 9000,
+)  # fmt: skip
 TARGETS: Final = (
     *PATHS,
     *("/", "", "*", "//", "/validate/", "/validate/%2e%2e", "/validate/pod?timeout=-1", "/\xff"),
 )
 HEADERS: Final = (
-    *(("Content-Type", "application/json"), ("Content-Type", "text/plain"), ("Content-Type", "")),
-    *(
-        ("Content-Type", "application/json; charset=nothing"),
-        ("Content-Type", "multipart/form-data; boundary="),
-    ),
-    *(("Content-Encoding", "gzip"), ("Content-Encoding", "identity"), ("Content-Encoding", "br, gzip")),
-    *(("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "gzip"), ("Transfer-Encoding", "x")),
-    *(
-        ("Content-Length", "0"),
-        ("Content-Length", "-1"),
-        ("Content-Length", "9" * 30),
-        ("Content-Length", "1e3"),
-    ),
-    *(("Expect", "100-continue"), ("Expect", "nothing"), ("Upgrade", "websocket"), ("Connection", "close")),
-    *(
-        ("Connection", "upgrade"),
-        ("Host", ""),
-        ("X", "y" * 9000),
-        ("\x00", "\x00"),
-        ("", ""),
-        ("A", "b\r\n c"),
-    ),
-)
+    ("Content-Type", "application/json"), ("Content-Type", "text/plain"), ("Content-Type", ""),
+    ("Content-Type", "application/json; charset=nothing"),
+    ("Content-Type", "multipart/form-data; boundary="), ("Content-Encoding", "gzip"),
+    ("Content-Encoding", "identity"), ("Content-Encoding", "br, gzip"), ("Transfer-Encoding", "chunked"),
+    ("Transfer-Encoding", "gzip"), ("Transfer-Encoding", "x"), ("Content-Length", "0"),
+    ("Content-Length", "-1"), ("Content-Length", "9" * 30), ("Content-Length", "1e3"),
+    ("Expect", "100-continue"), ("Expect", "nothing"), ("Upgrade", "websocket"), ("Connection", "close"),
+    ("Connection", "upgrade"), ("Host", ""), ("X", "y" * 9000), ("\x00", "\x00"), ("", ""), ("A", "b\r\n c"),
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -18,51 +18,25 @@ MAPS: Final = frozenset(
 """Maps whose keys are anybody's, and no fields."""
 VALUES: Final = frozenset({"metadata", "resources", "spec", "template"}) | AMOUNTS | MAPS
 """Fields that are no pointers in Go, or maps: empty, they are the same as absent."""
-MEANINGFUL: Final = frozenset(
-    {
-        *("cachingMode", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName"),
-        *(
-            "hostnameOverride",
-            "localhostProfile",
-            "mountPropagation",
-            "nodeAffinityPolicy",
-            "nodeTaintsPolicy",
-        ),
-        *("podIndexLabel", "podSetGroupName", "podSetSliceRequiredTopology", "preemptionPolicy", "preferred"),
-        *("procMount", "recursiveReadOnly", "required", "resourceClaimName", "resourceClaimTemplateName"),
-        *("runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "stopSignal"),
-        *("storageClassName", "subGroupIndexLabel", "supplementalGroupsPolicy", "volumeAttributesClassName"),
-        *("topologyName", "volumeMode"),
-    }
-)
+MEANINGFUL: Final = frozenset({
+    "cachingMode", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName", "hostnameOverride",
+    "localhostProfile", "mountPropagation", "nodeAffinityPolicy", "nodeTaintsPolicy", "podIndexLabel",
+    "podSetGroupName", "podSetSliceRequiredTopology", "preemptionPolicy", "preferred", "procMount",
+    "recursiveReadOnly", "required", "resourceClaimName", "resourceClaimTemplateName", "runAsUserName",
+    "runtimeClassName", "seLinuxChangePolicy", "service", "stopSignal", "storageClassName",
+    "subGroupIndexLabel", "supplementalGroupsPolicy", "volumeAttributesClassName", "topologyName",
+    "volumeMode",
+})  # fmt: skip
 """Text that is a pointer in Go: empty, it is not the same as absent."""
-FLAGS: Final = frozenset(
-    {
-        *(
-            "chapAuthDiscovery",
-            "chapAuthSession",
-            "hostIPC",
-            "hostNetwork",
-            "hostPID",
-            "readOnly",
-            "sslEnabled",
-        ),
-        *("stdin", "stdinOnce", "tty"),
-    }
-)
+FLAGS: Final = frozenset({
+    "chapAuthDiscovery", "chapAuthSession", "hostIPC", "hostNetwork", "hostPID", "readOnly", "sslEnabled",
+    "stdin", "stdinOnce", "tty",
+})  # fmt: skip
 """Booleans that are no pointers in Go."""
-COUNTS: Final = frozenset(
-    {
-        "failureThreshold",
-        "hostPort",
-        "initialDelaySeconds",
-        "partition",
-        "periodSeconds",
-        "successThreshold",
-        "timeoutSeconds",
-        "weight",
-    }
-)
+COUNTS: Final = frozenset({
+    "failureThreshold", "hostPort", "initialDelaySeconds", "partition", "periodSeconds", "successThreshold",
+    "timeoutSeconds", "weight",
+})  # fmt: skip
 """Numbers that are no pointers in Go."""
 
 
