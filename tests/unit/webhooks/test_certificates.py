@@ -15,76 +15,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from cluster.client import ApiClient, ApiError
 from tests.unit.webhooks.fakes import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
-from tests.unit.webhooks.handshakes import HOST, handshake, pair_of, shown
+from tests.unit.webhooks.handshakes import handshake, pair_of
+from tests.unit.webhooks.replicas import DAY, Clock, Replica, certificates_of, signed, trusted
 from webhooks.authorities import Authorities, make_authority
 from webhooks.authority_secret import AuthoritySecret
-from webhooks.bundles import Bundles
-from webhooks.certificates import ManagedCertificates, keep
-from webhooks.configuration import ManagedConfiguration
-from webhooks.live_context import LiveContext
-
-START = 2_000_000_000.0
-DAY = 86400.0
-CONFIGURATION = ManagedConfiguration(
-    namespace="ns",
-    secret_name="ca",
-    hosts=[HOST],
-    authority_seconds=90 * DAY,
-    certificate_seconds=9 * DAY,
-    overlap_seconds=600,
-    validating_webhook_configurations=["hooks"],
-    mutating_webhook_configurations=["hooks"],
-)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class Replica:
-    """One process."""
-
-    def __init__(self, api: Api, clock: Clock) -> None:
-        client = cast(ApiClient, api)
-        self.live = LiveContext()
-        self.clock = clock
-        self.certificates = ManagedCertificates(
-            CONFIGURATION,
-            AuthoritySecret(client, "ns", "ca"),
-            Bundles(client, ["hooks"], ["hooks"]),
-            self.live,
-            clock,
-        )
-        self.look = self.certificates.look
-
-    def shown(self) -> x509.Certificate:
-        """The certificate of a new handshake. Raises ssl.SSLError when there is none."""
-        return shown(self.live)
-
-
-def trusted(api: Api, replica: Replica) -> bool:
-    """Whether every webhook of every configuration has a CA that has signed what is shown, and both are valid."""
-    leaf = replica.shown()
-    now = replica.clock.now
-    if not leaf.not_valid_before_utc.timestamp() <= now < leaf.not_valid_after_utc.timestamp():
-        return False
-    return all(any(_signed(leaf, ca, now) for ca in _certificates(bundle)) for bundle in api.bundles())
-
-
-def _certificates(bundle: bytes) -> list[x509.Certificate]:
-    return x509.load_pem_x509_certificates(bundle) if bundle else []
-
-
-def _signed(leaf: x509.Certificate, ca: x509.Certificate, now: float) -> bool:
-    try:
-        leaf.verify_directly_issued_by(ca)
-    except Exception:
-        return False
-    return ca.not_valid_before_utc.timestamp() <= now < ca.not_valid_after_utc.timestamp()
+from webhooks.certificates import keep
 
 
 @pytest.fixture
@@ -134,16 +69,16 @@ async def test_over_a_year_nothing_shown_is_ever_not_trusted(api: Api, clock: Cl
     issuers, leaves, most = set(), set(), 0
     for _ in range(183):
         for replica in replicas:
-            lagging = [list(_certificates(bundle)) for bundle in api.bundles()]
+            lagging = [list(certificates_of(bundle)) for bundle in api.bundles()]
             await replica.look()
             assert trusted(api, replica)
             leaf = replica.shown()
             if leaf.serial_number not in leaves and any(lagging):
                 # An API server that has not yet seen what this look has published accepts it as well.
-                assert all(any(_signed(leaf, ca, clock.now) for ca in bundle) for bundle in lagging)
+                assert all(any(signed(leaf, ca, clock.now) for ca in bundle) for bundle in lagging)
             leaves.add(leaf.serial_number)
             issuers.add(leaf.issuer)
-        most = max(most, *(len(_certificates(bundle)) for bundle in api.bundles()))
+        most = max(most, *(len(certificates_of(bundle)) for bundle in api.bundles()))
         clock.now += 2 * DAY
     assert len(issuers) == 7  # one in 60 days
     assert most == 2
@@ -156,7 +91,7 @@ async def test_a_new_authority_is_trusted_for_a_while_before_it_signs(api: Api, 
     first = replica.shown().issuer
     clock.now += 60 * DAY
     await replica.look()
-    assert [len(_certificates(bundle)) for bundle in api.bundles()] == [2, 2, 2]
+    assert [len(certificates_of(bundle)) for bundle in api.bundles()] == [2, 2, 2]
     assert replica.shown().issuer == first
     clock.now += 599
     await replica.look()

@@ -1,0 +1,85 @@
+"""A replica of the webhooks as far as certificates go, with a clock that tests set, and what API servers trust."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from cryptography import x509
+
+from cluster.client import ApiClient
+from tests.unit.webhooks.fakes import Api
+from tests.unit.webhooks.handshakes import HOST, shown
+from webhooks.authority_secret import AuthoritySecret
+from webhooks.bundles import Bundles
+from webhooks.certificates import ManagedCertificates
+from webhooks.configuration import ManagedConfiguration
+from webhooks.live_context import LiveContext
+
+__all__ = ["DAY", "Clock", "Replica", "certificates_of", "signed", "trusted"]
+
+START = 2_000_000_000.0
+DAY = 86400.0
+CONFIGURATION = ManagedConfiguration(
+    namespace="ns",
+    secret_name="ca",
+    hosts=[HOST],
+    authority_seconds=90 * DAY,
+    certificate_seconds=9 * DAY,
+    overlap_seconds=600,
+    validating_webhook_configurations=["hooks"],
+    mutating_webhook_configurations=["hooks"],
+)
+
+
+class Clock:
+    """Seconds since the epoch, as set."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Replica:
+    """One process."""
+
+    def __init__(self, api: Api, clock: Clock) -> None:
+        client = cast(ApiClient, api)
+        self.live = LiveContext()
+        self.clock = clock
+        self.certificates = ManagedCertificates(
+            CONFIGURATION,
+            AuthoritySecret(client, "ns", "ca"),
+            Bundles(client, ["hooks"], ["hooks"]),
+            self.live,
+            clock,
+        )
+        self.look = self.certificates.look
+
+    def shown(self) -> x509.Certificate:
+        """The certificate of a new handshake. Raises ssl.SSLError when there is none."""
+        return shown(self.live)
+
+
+def trusted(api: Api, replica: Replica) -> bool:
+    """Whether every webhook of every configuration has a CA that has signed what is shown, and both are valid."""
+    leaf = replica.shown()
+    now = replica.clock.now
+    if not leaf.not_valid_before_utc.timestamp() <= now < leaf.not_valid_after_utc.timestamp():
+        return False
+    return all(any(signed(leaf, ca, now) for ca in certificates_of(bundle)) for bundle in api.bundles())
+
+
+def certificates_of(bundle: bytes) -> list[x509.Certificate]:
+    """Those of a caBundle."""
+    return x509.load_pem_x509_certificates(bundle) if bundle else []
+
+
+def signed(leaf: x509.Certificate, ca: x509.Certificate, now: float) -> bool:
+    """Whether this CA has signed it, and is valid."""
+    try:
+        leaf.verify_directly_issued_by(ca)
+    except Exception:
+        return False
+    return ca.not_valid_before_utc.timestamp() <= now < ca.not_valid_after_utc.timestamp()
