@@ -1,7 +1,7 @@
 """The connections of a listener: how many there may be, and how long one may keep us waiting.
 
-aiohttp bounds the time until the next request is there whole, by its keep-alive, which has to be long; it does not
-bound how long a request's head may take, how long an answer may be left unread, nor the number of connections.
+aiohttp's only bound before a handler runs is its keep-alive, which has to be long. It bounds neither the time that a
+request's head may take, nor the time that an answer may be left unread, nor the number of connections.
 """
 
 from __future__ import annotations
@@ -9,22 +9,34 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import Final, cast
 
 from aiohttp import web
 
 __all__ = ["Connections", "begin"]
 
-TICKS: Final = 4
-"""A wait is over after so many looks at it. They are counted, since a clock goes on while this process does not."""
+LOOKS: Final = 4
+"""A wait is over after so many looks at it. They are counted, since a clock goes on while this process is paused."""
 DRAIN_LOOK_SECONDS: Final = 0.05
 QUIET_LOOKS: Final = 10
-"""Of a listener that ends: without a request for so many looks."""
+"""A listener that ends is drained once this many looks in a row have found no request."""
 TOO_MANY: Final = b"too many connections\n"
 REFUSAL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\n"
     b"Content-Length: %d\r\n\r\n%b" % (len(TOO_MANY), TOO_MANY)
 )
+
+
+class State(Enum):
+    """What a connection is about."""
+
+    IDLE = auto()
+    """Nothing of a request has come; or all has, and the answer is on its way."""
+    HEAD = auto()
+    """A request has begun."""
+    BUSY = auto()
+    """The request's head is there; `Limits` bounds the wait for its body."""
 
 
 class Connections:
@@ -34,23 +46,26 @@ class Connections:
         """`make`: aiohttp's protocol; `seconds`: for the head of a request, and for the reading of an answer."""
         self._make, self._most, self._seconds = make, most, seconds
         self.open: set[Connection] = set()
-        self.requests = 0
-        """That have begun."""
-        self._ends = False
+        self._is_ending = False
+        self._quiet_looks = 0
 
     def __call__(self) -> asyncio.Protocol:
         """For `create_server`."""
         return Connection(self, self._make())
 
     @property
-    def are_too_many(self) -> bool:
-        """Whether there may be no other."""
+    def is_full(self) -> bool:
+        """Whether there may be no more."""
         return len(self.open) >= self._most
+
+    def begun(self) -> None:
+        """A request has begun on one of them."""
+        self._quiet_looks = 0
 
     async def watch(self) -> None:
         """Break those that keep us waiting; never returns."""
         while True:
-            await asyncio.sleep(self._seconds / TICKS)
+            await asyncio.sleep(self._seconds / LOOKS)
             for each in [each for each in self.open if each.is_late()]:
                 each.abort()
 
@@ -58,50 +73,45 @@ class Connections:
         """Signal handler, for `on_response_prepare`."""
         connection = _of(request)
         if connection is not None:
-            connection.state = IDLE
-        if self._ends:
+            connection.state = State.IDLE
+        if self._is_ending:
             response.force_close()
             response.headers["Connection"] = "close"  # aiohttp has made its headers already
 
     async def drain(self, seconds: float) -> None:
-        """Close each connection with its next answer; return when no requests come, or after some seconds.
+        """Close each connection with its next answer; return when no more requests come, or after `seconds`.
 
         To close one that is idle would lose the request that may be on its way.
         """
-        self._ends = True
-        quiet, before = 0, self.requests
+        self._is_ending = True
+        self._quiet_looks = 0
         for _ in range(math.ceil(seconds / DRAIN_LOOK_SECONDS)):
-            if not self.open or quiet >= QUIET_LOOKS:
+            if not self.open or self._quiet_looks >= QUIET_LOOKS:
                 return
             await asyncio.sleep(DRAIN_LOOK_SECONDS)
-            is_quiet = self.requests == before and all(each.state is IDLE for each in self.open)
-            quiet, before = quiet + 1 if is_quiet else 0, self.requests
-
-
-IDLE: Final = "idle"
-"""Nothing of a request has come, or all has, and the answer is on its way."""
-HEAD: Final = "head"
-"""A request has begun."""
-BUSY: Final = "busy"
-"""Its head is there; its body is waited for by `Limits`."""
+            is_quiet = all(each.state is State.IDLE for each in self.open)
+            self._quiet_looks = self._quiet_looks + 1 if is_quiet else 0
 
 
 class Connection(asyncio.Protocol):
     """aiohttp's protocol, watched."""
 
-    __slots__ = ("_all", "_inner", "_transport", "_waited", "_writing", "state")
+    __slots__ = ("_all", "_inner", "_is_unread", "_looks", "_transport", "state")
 
     def __init__(self, connections: Connections, inner: asyncio.Protocol) -> None:
         self._all, self._inner = connections, inner
         self._transport: asyncio.Transport | None = None
-        self._writing = False
-        self._waited = 0
-        self.state = IDLE
+        """None before it is made, after it is lost, and if it is refused."""
+        self._is_unread = False
+        """What is written does not fit into the buffers."""
+        self._looks = 0
+        """Since the wait began."""
+        self.state = State.IDLE
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Refused, if there are too many."""
         self._transport = cast(asyncio.Transport, transport)
-        if self._all.are_too_many:
+        if self._all.is_full:
             self._transport.write(REFUSAL)
             self._transport.close()
             self._transport = None
@@ -110,12 +120,12 @@ class Connection(asyncio.Protocol):
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """The first of a request begins the wait."""
+        """The first bytes of a request begin the wait for its head."""
         if self._transport is None:
             return
-        if self.state is IDLE:
-            self.state, self._waited = HEAD, 0
-            self._all.requests += 1
+        if self.state is State.IDLE:
+            self.state, self._looks = State.HEAD, 0
+            self._all.begun()
         self._inner.data_received(data)
 
     def eof_received(self) -> bool | None:
@@ -130,24 +140,24 @@ class Connection(asyncio.Protocol):
             self._inner.connection_lost(error)
 
     def pause_writing(self) -> None:
-        """The other side does not read; the wait begins."""
-        self._writing, self._waited = True, 0
+        """The other side does not read; the wait for it begins."""
+        self._is_unread, self._looks = True, 0
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """It has read."""
-        self._writing = False
+        """The other side has read."""
+        self._is_unread = False
         self._inner.resume_writing()
 
     def is_late(self) -> bool:
-        """One more look: whether it was one too many."""
-        if self.state is not HEAD and not self._writing:
+        """Count one more look; whether that was one too many."""
+        if self.state is not State.HEAD and not self._is_unread:
             return False
-        self._waited += 1
-        return self._waited > TICKS
+        self._looks += 1
+        return self._looks > LOOKS
 
     def abort(self) -> None:
-        """At once, whatever is still to be sent."""
+        """Close it at once, whatever is still to be sent."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -156,7 +166,7 @@ def begin(request: web.Request) -> None:
     """The head of a request is there."""
     connection = _of(request)
     if connection is not None:
-        connection.state = BUSY
+        connection.state = State.BUSY
 
 
 def _of(request: web.Request) -> Connection | None:
