@@ -20,8 +20,8 @@ __all__ = ["value_causes"]
 TYPE_META: Final = frozenset({"apiVersion", "kind"})
 RANGES: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
 """Format to the least integer that is too large."""
-MAX_EXACT: Final = 2**53
-"""Larger floats are not taken for integers."""
+MAX_EXACT: Final = 2**53 - 1
+"""Floats beyond it, or below its negative, are not taken for integers."""
 CLOSE: Final = 1e-9
 """How far from an integer, relatively, a float may be to be one."""
 
@@ -105,7 +105,7 @@ def _type_of(value: Json) -> str:
 
 
 def _is_integral(value: float) -> bool:
-    if not math.isfinite(value) or not -MAX_EXACT <= value <= MAX_EXACT - 1:
+    if not math.isfinite(value) or abs(value) > MAX_EXACT:
         return False
     nearest = round(value)
     return abs(value - nearest) < CLOSE * abs(nearest) or value == nearest

@@ -52,6 +52,13 @@ def causes(schema: Json, value: Any, *old: Any) -> set[tuple[str, str]]:
         ({"type": "array"}, [1]),
         ({"type": "object"}, {}),
         (INT32 | {"minimum": 0}, 0),
+        (INT32 | {"maximum": 5}, 5),
+        ({"type": "integer"}, 2.0**53 - 1),
+        ({"type": "integer"}, 1 - 2.0**53),
+        ({"type": "integer"}, -(2**63)),
+        (STRING | {"minLength": 2}, "ab"),
+        ({"type": "array", "minItems": 1, "maxItems": 1}, [1]),
+        ({"type": "object", "minProperties": 1, "maxProperties": 1}, {"x": 1}),
     ],
 )
 def test_what_is_right(schema: Json, value: Any) -> None:
@@ -68,7 +75,13 @@ def test_what_is_right(schema: Json, value: Any) -> None:
         ({"type": "integer"}, True, {("a", "TypeInvalid")}),
         (INT32, "1", {("a", "TypeInvalid")}),
         (INT32, 2**31, {("<nil>", "Invalid")}),
+        (INT32, -(2**31) - 1, {("<nil>", "Invalid")}),
         (INT32, 1e9 * 9, {("<nil>", "Invalid")}),
+        ({"type": "integer"}, 2**63, {("<nil>", "Invalid")}),
+        ({"type": "integer"}, -(2**63) - 1, {("<nil>", "Invalid")}),
+        # Of larger floats nobody knows which integer was meant.
+        ({"type": "integer"}, 2.0**53, {("a", "TypeInvalid")}),
+        ({"type": "integer"}, -(2.0**53), {("a", "TypeInvalid")}),
         (INT32, 1.5, {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (INT32, 1e300, {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (INT32, 1 + 1e-10, {("<nil>", "Invalid")}),
