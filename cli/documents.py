@@ -134,7 +134,10 @@ class Reader(ABC):
         """Store an object that was read and checked; `place` is for messages."""
 
     def unusable(self, api_version: str, kind: str) -> str:
-        """What is wrong with objects of another kind; nothing is with those that are passed over."""
+        """What is wrong with the apiVersion of another kind; nothing is with those that are passed over.
+
+        May raise FieldError for what is wrong elsewhere.
+        """
         return ""
 
     def add_file(self, data: bytes, source: str) -> None:
@@ -170,9 +173,10 @@ class Reader(ABC):
                 self._add(item, f"{place}, items[{index}]", element, depth - 1)
         elif reader := self.kinds.get((header.api_version, header.kind)):
             self.take(reader, header, document, place)
-        elif problem := self.unusable(header.api_version, header.kind):
-            raise InputError(f"{place}: apiVersion: {problem}")
         else:
+            with located(place):
+                if problem := self.unusable(header.api_version, header.kind):
+                    raise FieldError("apiVersion", problem)
             self.ignored[f"{header.api_version} {header.kind}"] += 1
 
     def take(self, kind: Kind, header: Header, document: Document, place: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from cli.documents import InputError, read_file
+from cli.documents import STDIN, InputError, read_file
 from cli.lines import answer_file
 from cli.options import FILES, MORE_FILES
 from cli.output import BAD_INPUT, counted, formatted, line, show
@@ -23,6 +24,7 @@ from webhooks.verdict import Cause, Verdict
 __all__ = ["validate"]
 
 REFUSED: Final = 3
+SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 EPILOG: Final = """\b
 Examples:
@@ -32,8 +34,8 @@ Examples:
   git show main:queues.yaml | reprieve validate -f queues.yaml --old - -o json
 
 \b
-PriorityClasses, PodGroups and a Configuration among the files are what rules ask for; what rules ask for and no
-file has gets a warning.
+PriorityClasses, PodGroups and a Configuration among the files, those of --old too, are what rules ask for; what
+rules ask for and no file has gets a warning.
 
 \b
 Exit status:
@@ -75,6 +77,8 @@ def validate(
     paths = files + more
     if stream is not None and (old or output):
         raise click.UsageError("--jsonl takes neither --old nor -o: the lines have their old objects")
+    if [*paths, *old, stream].count(STDIN) > 1:
+        raise click.UsageError("standard input (-) can be read only once")
     if stream is None and not paths:
         raise click.UsageError("-f FILE is needed (or --jsonl FILE)")
     try:
@@ -90,14 +94,31 @@ def validate(
 def _read(paths: Sequence[str]) -> Objects:
     objects = Objects()
     for path in paths:
-        objects.add_file(read_file(path), path)
+        for file in _files(path):
+            objects.add_file(read_file(file), file)
     return objects
 
 
+def _files(path: str) -> list[str]:
+    """The file, or those of a folder as kubectl takes them: without the folders in it."""
+    if path == STDIN or not Path(path).is_dir():
+        return [path]
+    try:
+        found = sorted(
+            str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES and file.is_file()
+        )
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    if not found:
+        raise InputError(f"{path}: has no .yaml, .yml or .json file")
+    return found
+
+
 def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str) -> int:
-    objects = _read(paths)
+    objects, stored = _read(paths), _read(old)
+    objects.complete(stored)
     facts = objects.context(user)
-    judged = [(found, write, verdict(write, facts)) for found, write in writes(objects, _read(old))]
+    judged = [(found, write, verdict(write, facts)) for found, write in writes(objects, stored)]
     if output == "text":
         objects.note_ignored()
         show(_rendered(judged))

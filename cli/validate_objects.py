@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from api.core import PriorityClass
@@ -23,6 +24,11 @@ __all__ = ["Found", "Objects", "writes"]
 PRIORITY_CLASS: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 CONFIGURATION: Final = (API_VERSION, "Configuration")
 GROUPS: Final = frozenset(kind.group for kind in KNOWN.values())
+
+
+NAMES: Final = {kind.lower(): kind for kind in (*KNOWN, CONFIGURATION[1])}
+ALIKE: Final = 0.8
+"""How alike two names must be (`difflib`) for one to be taken for the other, misspelt."""
 
 
 class Key(NamedTuple):
@@ -61,7 +67,8 @@ class Objects(Reader):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Found] = []
-        self.settings = Settings()
+        self.settings: Settings | None = None
+        """Of the Configuration, if there is one."""
         self._classes: dict[str, PriorityClass] = {}
         self._groups: dict[tuple[str, str], PodGroup] = {}
 
@@ -78,10 +85,16 @@ class Objects(Reader):
                 pass
 
     def unusable(self, api_version: str, kind: str) -> str:
-        """Of a version of our kinds that is not known."""
+        """Of a version of our kinds that is not known. Raises FieldError for what nearly is one of our kinds."""
         group = api_version.partition("/")[0]
-        if group in GROUPS and kind in KNOWN:
+        if group not in GROUPS:
+            return ""
+        if kind in KNOWN:
             return f"of {kind} only {KNOWN[kind].api_version} is known, not {api_version}"
+        # Kueue has kinds that are not known here; we have no others.
+        if (meant := _meant(kind)) or group == API_VERSION.partition("/")[0]:
+            hint = f"; is {meant} meant?" if meant else ""
+            raise FieldError("kind", f"{api_version} has no {kind}{hint}")
         return ""
 
     def take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
@@ -127,9 +140,20 @@ class Objects(Reader):
         """The group, if it is among the files."""
         return self._groups.get((namespace, name), UNKNOWN)
 
+    def complete(self, stored: Objects) -> None:
+        """Know also what is stored already, where these files do not say otherwise."""
+        self._classes = stored._classes | self._classes
+        self._groups = stored._groups | self._groups
+        self.settings = self.settings or stored.settings
+
     def context(self, user: str) -> Context:
         """What verdicts depend on."""
-        return Context(self, self.settings, user)
+        return Context(self, self.settings or Settings(), user)
+
+
+def _meant(kind: str) -> str:
+    """The kind that this one nearly is; empty if there is none."""
+    return next((NAMES[name] for name in get_close_matches(kind.lower(), NAMES, 1, ALIKE)), "")
 
 
 def writes(new: Objects, old: Objects) -> Iterator[tuple[Found, Write]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from api.words import shown
 from cluster.clock import rfc3339_now
 from webhooks import rules
 from webhooks.facts import NO_FACTS, Facts, NotSynced
@@ -67,12 +68,19 @@ def verdict(write: Write, context: Context) -> Verdict:
     warnings: list[str] = []
     try:
         request = replace(request, new=rules.default(request))
-    except NotSynced as error:
-        warnings.append(f"what a webhook would fill in is not known here: {error}")
+    except NotSynced:
+        warnings.append(_not_filled_in(request.new))
     if causes := judge(replace(prepared, new=request.new)):
         return Verdict.of(causes, warnings)
     judged = rules.validate(request)
     return Verdict.of(judged.causes, [*warnings, *judged.warnings])
+
+
+def _not_filled_in(group: Object) -> str:
+    """Of a PodGroup, which alone is completed from another object."""
+    name = group["spec"].get("priorityClassName")
+    what = f"PriorityClass {shown(name)}" if name else "a PriorityClass with globalDefault"
+    return f"spec.priority is not filled in: no file has {what}"
 
 
 def _request(write: Write, context: Context, new: Object, old: Object | None) -> Request:

@@ -41,11 +41,8 @@ def gate_transition_causes(request: Request) -> Iterator[Cause]:
             )
         if _opens(state, stored) and _is_kept_from(request, text(state, "name")):
             yield Cause(f"{path}.position", FORBIDDEN, _refusal(request, text(state, "name"), "open"))
-    # A gate that is not there blocks nobody: to remove it is to open it.
-    kept = {text(gate, "name") for gate in items(child(request.new, "spec"), GATES)}
-    for gate in items(child(request.old or {}, "spec"), GATES):
-        name = text(gate, "name")
-        if name not in kept and _position(before.get(name, {})) != "Open" and _is_kept_from(request, name):
+    for name in _removed(request):
+        if _is_kept_from(request, name):
             yield Cause(f"spec.{GATES}", FORBIDDEN, _refusal(request, name, "remove"))
 
 
@@ -65,7 +62,12 @@ def gate_warnings(request: Request) -> Iterator[str]:
                 and _opens(state, before.get(name, {}))
             ):
                 yield f"status.{GATES}[{index}].position: whether the user may open gate {shown(name)} was not checked"
-    elif has_quota(old):
+        return
+    if not request.user:
+        for name in _removed(request):
+            if name in request.settings.gate_openers:
+                yield f"spec.{GATES}: whether the user may remove gate {shown(name)} was not checked"
+    if has_quota(old):
         for gate in items(child(old, "spec"), GATES):
             names.discard(text(gate, "name"))
         for name in sorted(names):
@@ -89,6 +91,16 @@ def _moved(state: Object, stored: Object | None, now: str) -> Object:
     if instant(text(state, TIME)) != since or present is None or (since is not None and present < since):
         return state
     return {**state, TIME: now}
+
+
+def _removed(request: Request) -> Iterator[str]:
+    """Closed gates that are gone from spec. One that is not there blocks nobody: to remove it is to open it."""
+    before = _states(request.old or {})
+    kept = {text(gate, "name") for gate in items(child(request.new, "spec"), GATES)}
+    for gate in items(child(request.old or {}, "spec"), GATES):
+        name = text(gate, "name")
+        if name not in kept and _position(before.get(name, {})) != "Open":
+            yield name
 
 
 def _states(workload: Object) -> Mapping[str, Object]:

@@ -126,4 +126,4 @@ def _mode_causes(spec: Object) -> Iterator[Cause]:
 def _warnings(request: Request) -> Iterator[str]:
     name = text(child(request.new, "spec"), "priorityClassName")
     if request.old is None and name and request.facts.priority_class(name) is UNKNOWN:
-        yield f"spec.priorityClassName: PriorityClass {shown(name)} is not known yet and was not checked"
+        yield f"spec.priorityClassName: PriorityClass {shown(name)} is not known and was not checked"

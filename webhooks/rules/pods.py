@@ -22,9 +22,7 @@ def validate(request: Request) -> Verdict:
         return Verdict()
     group = request.facts.pod_group(text(metadata, "namespace") or "default", name)
     if group is UNKNOWN:
-        warning = (
-            f"PodGroup {name} is not known yet: whether the pod's priority is the group's was not checked"
-        )
+        warning = f"PodGroup {name} is not known: whether the pod's priority is the group's was not checked"
         return Verdict(warnings=(warning,))
     counted = _priority(group, request.facts) if group is not None else None
     if counted in (None, priority):

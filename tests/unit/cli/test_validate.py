@@ -111,6 +111,11 @@ def test_other_kinds_are_passed_over_and_named() -> None:
     assert "1 v1 ConfigMap" in result.stderr
 
 
+def test_kinds_that_only_kueue_has_are_passed_over() -> None:
+    result = ask(named("Topology", "t"), named("ProvisioningRequestConfig", "c"))
+    assert result.exit_code == 0
+
+
 def test_an_object_that_is_stored_is_updated(tmp_path: Path) -> None:
     queue = named("LocalQueue", "q", spec={"clusterQueue": "a"})
     moved = named("LocalQueue", "q", spec={"clusterQueue": "b"})
@@ -147,7 +152,27 @@ def test_priority_classes_among_the_files_fill_in_and_contradict() -> None:
 def test_a_class_that_no_file_has_is_a_warning() -> None:
     (verdict,) = judged(gang(priorityClassName="high"))
     assert verdict["allowed"]
-    assert any("high" in warning for warning in verdict["warnings"])
+    assert verdict["warnings"] == [
+        "spec.priority is not filled in: no file has PriorityClass 'high'",
+        "spec.priorityClassName: PriorityClass 'high' is not known and was not checked",
+    ]
+    (bare,) = judged(gang())
+    assert bare["warnings"] == [
+        "spec.priority is not filled in: no file has a PriorityClass with globalDefault"
+    ]
+
+
+def test_what_is_stored_is_known_as_well(tmp_path: Path) -> None:
+    """A class and a group that nobody changes, and the other way round."""
+    old = store(tmp_path, HIGH, gang(priorityClassName="high", priority=1000))
+    (verdict,) = judged(gang("other", priorityClassName="high", priority=5), old=old)
+    assert [cause["field"] for cause in verdict["causes"]] == ["spec.priority"]
+    (pod,) = judged(member(5), old=old)
+    assert len(pod["warnings"]) == 1
+    assert "1000" in pod["warnings"][0]
+    assert judged(HIGH | {"value": 5}, gang("other", priorityClassName="high", priority=5), old=old)[0][
+        "allowed"
+    ]
 
 
 def test_the_global_default_counts() -> None:
@@ -184,6 +209,11 @@ def test_a_gate_is_kept_from_those_who_may_not_open_it(tmp_path: Path) -> None:
     assert [cause["type"] for cause in verdict["causes"]] == ["FieldValueForbidden"]
     assert judged(configuration, removed, old=old, user="opener")[0]["allowed"]
     assert judged(removed, old=old, user="somebody")[0]["allowed"]
+    (unasked,) = judged(configuration, removed, old=old)
+    assert unasked["allowed"]
+    assert unasked["warnings"] == [
+        f"spec.preemptionGates: whether the user may remove gate '{GATE}' was not checked"
+    ]
 
 
 def test_a_configuration_with_a_fault_is_named() -> None:
@@ -198,6 +228,10 @@ def test_a_configuration_with_a_fault_is_named() -> None:
         ([named("Cohort", "a", "kueue.x-k8s.io/v1beta1")], "only kueue.x-k8s.io/v1beta2 is known"),
         ([{"kind": "Cohort"}], "apiVersion: is missing"),
         ([named("Cohort", "a") | {"metadata": 5}], "metadata: expected"),
+        ([named("Clusterqueue", "a")], f"kind: {KUEUE} has no Clusterqueue; is ClusterQueue meant?"),
+        ([named("Workloads", "a")], "is Workload meant?"),
+        ([named("podgroup", "a", REPRIEVE)], "is PodGroup meant?"),
+        ([named("Gang", "a", REPRIEVE)], f"kind: {REPRIEVE} has no Gang"),
     ],
 )
 def test_bad_input_is_named(objects: list[Json], problem: str) -> None:
@@ -222,7 +256,28 @@ def test_yaml_of_several_documents(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["-o", "yaml", "-f", "-"], ["--jsonl", "-", "-o", "json"], ["--jsonl", "-", "--old", "x"]],
+    [
+        [],
+        ["-o", "yaml", "-f", "-"],
+        ["--jsonl", "-", "-o", "json"],
+        ["--jsonl", "-", "--old", "x"],
+        ["-f", "-", "--old", "-"],
+        ["-f", "-", "-f", "-"],
+        ["--jsonl", "-", "-f", "-"],
+    ],
 )
 def test_usage(arguments: list[str]) -> None:
     assert invoke(*arguments).exit_code == 2
+
+
+def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
+    (tmp_path / "b.json").write_text(json.dumps(GOOD))
+    (tmp_path / "a.yaml").write_text(json.dumps(BAD))
+    (tmp_path / "README.md").write_text("# no object")
+    (tmp_path / "deeper").mkdir()
+    result = invoke("-f", str(tmp_path), "-o", "json")
+    assert result.exit_code == 3
+    assert [each["name"] for each in json.loads(result.stdout)["objects"]] == ["bad", "all"]
+    empty = invoke("-f", str(tmp_path / "deeper"))
+    assert empty.exit_code == 2
+    assert "deeper: has no .yaml, .yml or .json file" in empty.stderr

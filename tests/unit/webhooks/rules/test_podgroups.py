@@ -174,7 +174,7 @@ def test_a_class_that_is_not_known_yet_gets_a_warning() -> None:
     verdict = created(pod_group(priorityClassName="high", priority=1000), facts=NO_FACTS)
     assert verdict.allowed
     assert verdict.warnings == (
-        "spec.priorityClassName: PriorityClass 'high' is not known yet and was not checked",
+        "spec.priorityClassName: PriorityClass 'high' is not known and was not checked",
     )
     stored = pod_group(priorityClassName="high", priority=1000)
     assert updated(stored, stored, facts=NO_FACTS) == Verdict()
@@ -223,7 +223,7 @@ def test_other_pods_get_none(other: Object) -> None:
 
 def test_a_pod_of_a_group_that_is_not_known_yet_is_told_that_nobody_checked() -> None:
     (warning,) = created(pod(6)).warnings
-    assert warning.startswith("PodGroup gang is not known yet")
+    assert warning.startswith("PodGroup gang is not known")
 
 
 def test_a_group_without_a_class_counts_as_zero_where_there_is_no_default() -> None:
