@@ -60,7 +60,7 @@ class AdmissionCheckStatus(Struct):
 
 
 class AdmissionCheck(Struct, kw_only=True):
-    """Something that must be so before a Workload that has reserved quota is admitted."""
+    """What has to be met before a Workload with reserved quota is admitted."""
 
     # Factories: a plain default would be left out, and the API server needs both.
     api_version: str = field(default_factory=lambda: API_VERSION)

@@ -95,12 +95,12 @@ class FlavorFungibility(Defaulting):
 
 
 class BorrowWithinCohort(Defaulting):
-    """Whether a workload may preempt in the cohort and borrow at once (KEP-1337). Not with fair sharing."""
+    """Whether a workload may preempt in the cohort in order to borrow (KEP-1337). Not used with fair sharing."""
 
     policy: OrDefault[Literal["Never", "LowerPriority"]] = "Never"
-    """LowerPriority: workloads of lower priority may go so that another ClusterQueue borrows."""
+    """LowerPriority: workloads of lower priority in other ClusterQueues may be preempted so that this one borrows."""
     max_priority_threshold: Int32 | None = None
-    """Only workloads of this priority or below may go. By default any that the policy lets go."""
+    """Only workloads of this priority or below may be preempted. By default all that the policy allows."""
 
 
 class WithinClusterQueueConfig(Struct):
@@ -108,20 +108,20 @@ class WithinClusterQueueConfig(Struct):
 
     min_admit_duration: str | None = None
     """How long a workload holds its quota before one of equal priority may take it, as in 1h30m. Takes effect with
-    withinClusterQueue LowerOrNewerEqualPriority. By default time gives nobody the right to preempt."""
+    withinClusterQueue LowerOrNewerEqualPriority. By default nothing is preempted because of time."""
 
 
 class ClusterQueuePreemption(Defaulting):
-    """Who may be preempted for a workload of this ClusterQueue."""
+    """Which workloads may be preempted for one of this ClusterQueue."""
 
     reclaim_within_cohort: OrDefault[Literal["Never", "LowerPriority", "Any"]] = "Never"
-    """Whether workloads of other ClusterQueues, which use more than their nominal quota, may go: Never, those of
-    LowerPriority, or Any."""
+    """Which workloads may be preempted in ClusterQueues that use more than their nominal quota: none (Never), those of
+    lower priority (LowerPriority), or Any."""
     borrow_within_cohort: OrDefault[BorrowWithinCohort] = field(default_factory=BorrowWithinCohort)
-    """Whether workloads of other ClusterQueues may also go so that this one borrows."""
+    """Whether workloads of other ClusterQueues may also be preempted so that this one borrows."""
     within_cluster_queue: OrDefault[Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]] = "Never"
-    """Whether workloads of this ClusterQueue may go: Never, those of LowerPriority, or also those of equal priority
-    that are newer."""
+    """Which workloads may be preempted in this ClusterQueue: none (Never), those of lower priority (LowerPriority), or
+    also newer ones of equal priority (LowerOrNewerEqualPriority)."""
     within_cluster_queue_config: WithinClusterQueueConfig | None = None
     """More on withinClusterQueue."""
 
@@ -150,7 +150,7 @@ class FairSharing(Defaulting):
 
 
 class AdmissionScope(Struct):
-    """Whether use over time counts in the order of admission."""
+    """Whether past usage counts in the order of admission."""
 
     admission_mode: Literal["UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing"]
     """UsageBasedAdmissionFairSharing: LocalQueues that used less go first."""
@@ -180,12 +180,12 @@ class ConcurrentAdmissionPolicy(Struct):
 
 
 class ClusterQueueSpec(Defaulting):
-    """Quotas, and the rules of using them."""
+    """Quotas, and the rules for using them."""
 
     resource_groups: Annotated[list[ResourceGroup], Meta(max_length=16)] | None = None
     """Resources, flavors and quotas. At most 256 flavors and 256 resources in all groups together."""
     cohort_name: OrDefault[Name] = ""
-    """The cohort, with which quota is lent and borrowed. Without one there is neither. Its Cohort need not exist."""
+    """The cohort that quota is lent to and borrowed from. Without one there is neither. Its Cohort need not exist."""
     queueing_strategy: OrDefault[Literal["StrictFIFO", "BestEffortFIFO"]] = "BestEffortFIFO"
     """StrictFIFO: a workload that cannot be admitted holds up those behind it. BestEffortFIFO: it does not."""
     namespace_selector: LabelSelector | None = None
@@ -193,7 +193,7 @@ class ClusterQueueSpec(Defaulting):
     flavor_fungibility: OrDefault[FlavorFungibility] = field(default_factory=FlavorFungibility)
     """Whether to try the next flavor before borrowing or preempting in this one."""
     preemption: OrDefault[ClusterQueuePreemption] = field(default_factory=ClusterQueuePreemption)
-    """Who may be preempted for a workload of this ClusterQueue."""
+    """Which workloads may be preempted for one of this ClusterQueue."""
     admission_checks_strategy: AdmissionChecksStrategy | None = None
     """The checks that workloads pass before they are admitted."""
     stop_policy: OrDefault[StopPolicy] = "None"
@@ -201,13 +201,13 @@ class ClusterQueueSpec(Defaulting):
     fair_sharing: FairSharing | None = None
     """The weight, when fair sharing is on."""
     admission_scope: AdmissionScope | None = None
-    """Whether use over time counts in the order of admission."""
+    """Whether past usage counts in the order of admission."""
     concurrent_admission_policy: ConcurrentAdmissionPolicy | None = None
     """Whether workloads try several flavors at once. Cannot be changed."""
 
 
 class ClusterQueue(Defaulting, kw_only=True):
-    """Quotas for the workloads of some namespaces, and the rules of using them."""
+    """Quotas for the workloads of some namespaces, and the rules for using them."""
 
     # Factories: a plain default would be left out, and the API server needs both.
     api_version: str = field(default_factory=lambda: API_VERSION)
@@ -223,7 +223,7 @@ class CohortSpec(Defaulting):
     parent_name: OrDefault[Name] = ""
     """The cohort above, whose Cohort need not exist. Without one this is a root. A cycle stops all its members."""
     resource_groups: Annotated[list[ResourceGroup], Meta(max_length=16)] | None = None
-    """Quota for all members, beside their own. Limits are on what the members borrow from above, and lend."""
+    """Quota for all members, besides their own. Limits are on what all of them borrow from above, and lend."""
     fair_sharing: FairSharing | None = None
     """The weight, when fair sharing is on."""
 
@@ -249,11 +249,11 @@ class ResourceFlavorSpec(Struct):
     tolerations: Annotated[list[TimedToleration], Meta(max_length=8)] | None = None
     """Tolerations that pods of this flavor are given."""
     topology_name: Name | None = None
-    """The Topology of the nodes. Needs at least one of nodeLabels. Cannot be changed once it is set."""
+    """The Topology of the nodes. Needs an entry in nodeLabels. Cannot be changed once it is set."""
 
 
 class ResourceFlavor(Defaulting, kw_only=True):
-    """A kind of nodes that quota is given for."""
+    """Nodes of one kind, which quotas are for."""
 
     # Factories: see ClusterQueue.
     api_version: str = field(default_factory=lambda: API_VERSION)
@@ -270,7 +270,7 @@ class LocalQueueSpec(Defaulting):
     stop_policy: OrDefault[StopPolicy] = "None"
     """Hold: nothing more is admitted. HoldAndDrain: what is admitted is evicted as well."""
     fair_sharing: FairSharing | None = None
-    """The weight, when use over time counts in the order of admission."""
+    """The weight, when past usage counts in the order of admission."""
 
 
 class LocalQueue(Defaulting, kw_only=True):
@@ -285,7 +285,7 @@ class LocalQueue(Defaulting, kw_only=True):
 
 
 class WorkloadPriorityClass(Defaulting, kw_only=True):
-    """A priority of workloads that their pods' scheduling does not depend on."""
+    """A priority of workloads that does not affect the scheduling of their pods."""
 
     # Factories: see ClusterQueue.
     api_version: str = field(default_factory=lambda: API_VERSION)

@@ -90,7 +90,7 @@ class PodSet(Defaulting):
     count: OrDefault[Count] = 1
     """How many pods there are."""
     min_count: Positive | None = None
-    """How many will do, if there is no quota for all. In one pod set only. At most count."""
+    """How many are enough if there is no quota for all. In one pod set only. At most count."""
     topology_request: PodSetTopologyRequest | None = None
     """Where the pods may run, relative to one another."""
 
@@ -145,16 +145,16 @@ class TopologyAssignment(Struct):
 
 
 class PodSetAssignment(Defaulting):
-    """The quota that a pod set holds."""
+    """The quota that is reserved for a pod set."""
 
     name: OrDefault[PodSetName] = DEFAULT_POD_SET
     """The pod set."""
     flavors: dict[str, Name] | None = None
     """The flavor of each resource."""
     resource_usage: Quantities | None = None
-    """What all its pods together use. Stays when some of them need no more."""
+    """What all its pods together use. Stays when some of them no longer need it."""
     count: Count | None = None
-    """The pods that are counted. By default the count of the pod set. Stays when some of them need no more."""
+    """The pods that are counted. By default the count of the pod set. Stays when some of them no longer need quota."""
     topology_assignment: TopologyAssignment | None = None
     """The domains that the pods are assigned to."""
     delayed_topology_request: Literal["Pending", "Ready"] | None = None

@@ -97,7 +97,7 @@ class PriorityClassRef(Struct):
 
 
 class PreemptionGate(Struct):
-    """Nobody is preempted for the Workload while the gate is closed (KEP-8303)."""
+    """Nothing is preempted for the Workload while the gate is closed (KEP-8303)."""
 
     name: GateName
     """Unique in the Workload."""
@@ -109,9 +109,9 @@ class WorkloadSpec(Defaulting):
     pod_sets: OrDefault[Annotated[list[PodSet], Meta(min_length=1, max_length=MAX_POD_SETS)]] = field(
         default_factory=list
     )
-    """Pods by kind, at most 18 kinds. Cannot be changed while quota is held."""
+    """Pods by kind, at most 18 kinds. Cannot be changed while quota is reserved."""
     queue_name: OrDefault[Name] = ""
-    """The LocalQueue. Cannot be changed while quota is held."""
+    """The LocalQueue. Cannot be changed while quota is reserved."""
     priority_class_ref: PriorityClassRef | None = None
     """The class that the priority comes from."""
     priority: Int32 | None = None
@@ -121,16 +121,16 @@ class WorkloadSpec(Defaulting):
     maximum_execution_time_seconds: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
     """How long it may be admitted before it is deactivated, in seconds. By default there is no limit."""
     preemption_gates: Annotated[list[PreemptionGate], Meta(max_length=8)] | None = None
-    """Nobody is preempted for the Workload unless the status has all of these as Open."""
+    """Nothing is preempted for the Workload unless all of these are Open in the status."""
 
 
 class Admission(Defaulting):
-    """The quota that is held."""
+    """The quota that is reserved."""
 
     cluster_queue: OrDefault[Name] = ""
-    """The ClusterQueue that it is held in."""
+    """The ClusterQueue that it is reserved in."""
     pod_set_assignments: Annotated[list[PodSetAssignment], Meta(max_length=MAX_POD_SETS)] | None = None
-    """What each pod set holds."""
+    """What is reserved for each pod set."""
 
 
 class RequeueState(Struct):
@@ -143,7 +143,7 @@ class RequeueState(Struct):
 
 
 class ReclaimablePod(Struct):
-    """Pods that need their quota no more."""
+    """Pods that no longer need their quota."""
 
     name: PodSetName
     """The pod set."""
@@ -152,7 +152,7 @@ class ReclaimablePod(Struct):
 
 
 class AdmissionCheckState(Struct):
-    """How an admission check stands."""
+    """The state of an admission check."""
 
     name: CheckName
     """The AdmissionCheck."""
@@ -196,31 +196,31 @@ class UnhealthyNode(Struct):
 
 
 class PreemptionGateState(Struct):
-    """How a preemption gate stands."""
+    """The state of a preemption gate."""
 
     name: GateName
     """The gate."""
     position: Literal["Closed", "Open"]
-    """Closed: nobody is preempted."""
+    """Closed: nothing is preempted for the Workload."""
     last_transition_time: Time
     """When the position changed."""
 
 
 class WorkloadStatus(Struct):
-    """What became of it."""
+    """What became of the Workload."""
 
     conditions: Conditions | None = None
     """QuotaReserved, Admitted, Evicted, Preempted, Requeued, Finished, PodsReady and others."""
     admission: Admission | None = None
-    """The quota that is held. Can be given back, not changed."""
+    """The quota that is reserved. Can be removed, not changed."""
     requeue_state: RequeueState | None = None
     """When to try again after an eviction."""
     reclaimable_pods: Annotated[list[ReclaimablePod], Meta(max_length=MAX_POD_SETS)] | None = None
-    """Pods that need their quota no more."""
+    """Pods that no longer need their quota."""
     admission_checks: Annotated[list[AdmissionCheckState], Meta(max_length=8)] | None = None
     """The checks that the ClusterQueue asks for."""
     resource_requests: Annotated[list[PodSetRequest], Meta(max_length=MAX_POD_SETS)] | None = None
-    """What was asked for when the Workload was last considered. Empty while quota is held."""
+    """What was asked for when the Workload was last considered. Empty while quota is reserved."""
     accumulated_past_execution_time_seconds: Int32 | None = None
     """How long the Workload was admitted before it was last evicted, in seconds."""
     scheduling_stats: SchedulingStats | None = None
@@ -232,7 +232,7 @@ class WorkloadStatus(Struct):
     unhealthy_nodes: Annotated[list[UnhealthyNode], Meta(max_length=8)] | None = None
     """Failed nodes that pods are on, for which others are looked for."""
     preemption_gates: Annotated[list[PreemptionGateState], Meta(max_length=8)] | None = None
-    """How the gates stand. One that is missing here is closed."""
+    """The state of the gates. One that is missing here is closed."""
 
 
 class Workload(Defaulting, kw_only=True):
