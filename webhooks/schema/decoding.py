@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, Final
 
 from webhooks.schema import paths
@@ -20,6 +21,10 @@ DECODE_ERROR: Final = "DecodeError"
 META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 MANAGED: Final = "managedFields"
 """Kept by API servers; what comes from them with `kubectl get` may come back."""
+LONGEST_NAME: Final = 64
+"""Of fields, with room for a mistake."""
+ALIKE: Final = 0.7
+"""How alike two names must be (`difflib`) for one to be taken for the other, misspelt."""
 MAX_INT64: Final = 2**63 - 1
 
 
@@ -35,11 +40,11 @@ def decoding_causes(node: Node, api_version: str, kind: str, value: dict[str, Js
         wrong = value_causes(METADATA, metadata, None, "metadata")
         causes = [Cause(cause.field, DECODE_ERROR, cause.message) for cause in wrong]
     if not causes:
-        causes = [Cause(path, UNKNOWN_FIELD, "there is no such field") for path in _unknown(node, value)]
+        causes = list(_unknown(node, value))
     return causes
 
 
-def _unknown(node: Node, value: dict[str, Json]) -> Iterator[str]:
+def _unknown(node: Node, value: dict[str, Json]) -> Iterator[Cause]:
     metadata = value.get("metadata") or {}
     own = {name: part for name, part in metadata.items() if name != MANAGED}
     yield from _unknown_fields(METADATA, own, "metadata")
@@ -48,12 +53,12 @@ def _unknown(node: Node, value: dict[str, Json]) -> Iterator[str]:
     )
 
 
-def _unknown_fields(node: Node | None, value: Json, path: str) -> Iterator[str]:
+def _unknown_fields(node: Node | None, value: Json, path: str) -> Iterator[Cause]:
     if isinstance(value, dict):
         for name, part in value.items():
             known = node.child(name) if node is not None else None
             if known is None:
-                yield paths.child(path, name)
+                yield Cause(paths.child(path, name), UNKNOWN_FIELD, _no_field(node, name))
             else:
                 yield from _unknown_fields(known, part, paths.child(path, name))
     elif isinstance(value, list):
@@ -61,6 +66,13 @@ def _unknown_fields(node: Node | None, value: Json, path: str) -> Iterator[str]:
             yield from _unknown_fields(
                 node.items if node is not None else None, item, paths.index(path, index)
             )
+
+
+def _no_field(node: Node | None, name: str) -> str:
+    """Kueue's v1beta1 has other names for some fields, and everybody misspells one sometimes."""
+    known = node.properties if node is not None and len(name) <= LONGEST_NAME else ()
+    alike = get_close_matches(name, known, 1, ALIKE)
+    return f"there is no such field; is {alike[0]} meant?" if alike else "there is no such field"
 
 
 def pruned(node: Node | None, value: Json) -> Any:

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from api.crds.fixed import QUANTITY
+from api.words import shown
 from webhooks.schema import paths
 from webhooks.schema.correlation import Correlated
 from webhooks.schema.formats import is_date_time, matches
@@ -124,11 +126,11 @@ def _any_of_faults(node: Node, value: Json, path: str) -> Iterator[Fault]:
 def _text_faults(node: Node, value: str, path: str) -> Iterator[Fault]:
     shortest, longest = node.lengths
     if longest is not None and len(value) > longest:
-        yield Fault(path, TOO_LONG, f"may have {longest} characters, not {len(value)}")
+        yield Fault(path, TOO_LONG, _most(longest, "character", len(value)))
     elif shortest is not None and len(value) < shortest:
-        yield Fault(path, INVALID, f"must have {shortest} characters or more, not {len(value)}")
+        yield Fault(path, INVALID, _least(shortest, "character", len(value)))
     elif node.pattern is not None and not matches(node.pattern, value):
-        yield Fault(path, INVALID, f"{value!r} does not match {node.pattern_text}")
+        yield Fault(path, INVALID, _mismatch(value, node.pattern_text))
     if node.format == "date-time" and not is_date_time(value):
         yield Fault(path, TYPE_INVALID, f"{value!r} is no time as in 2026-01-02T03:04:05Z")
 
@@ -138,9 +140,27 @@ def _number_faults(node: Node, value: float, path: str) -> Iterator[Fault]:
         yield Fault(None, INVALID, f"{path} must be an integer of {node.format or 'int64'}, not {value}")
     least, most = node.bounds
     if most is not None and value > most:
-        yield Fault(path, INVALID, f"must not be above {most}, not {value}")
+        yield Fault(path, INVALID, f"must be {most} or less, not {value}")
     if least is not None and value < least:
-        yield Fault(path, INVALID, f"must not be below {least}, not {value}")
+        yield Fault(path, INVALID, f"must be {least} or more, not {value}")
+
+
+def _mismatch(value: str, pattern: str) -> str:
+    if pattern == QUANTITY["pattern"]:
+        return f"{shown(value)} is no quantity, such as 40, 500m or 40Gi"
+    return f"{shown(value)} does not match {pattern}"
+
+
+def _least(bound: int, what: str, found: int) -> str:
+    return f"must have {_counted(bound, what)} or more, not {found}"
+
+
+def _most(bound: int, what: str, found: int) -> str:
+    return f"may have {_counted(bound, what)} at most, not {found}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _in_range(value: float, end: int) -> bool:
@@ -154,9 +174,9 @@ def _list_faults(node: Node, items: list[Json], path: str, correlated: Correlate
             yield from _faults(node.items, item, paths.index(path, index), related)
     fewest, most = node.sizes
     if fewest is not None and len(items) < fewest:
-        yield Fault(path, INVALID, f"must have {fewest} items or more, not {len(items)}")
+        yield Fault(path, INVALID, _least(fewest, "item", len(items)))
     if most is not None and len(items) > most:
-        yield Fault(path, TOO_MANY, f"may have {most} items, not {len(items)}")
+        yield Fault(path, TOO_MANY, _most(most, "item", len(items)))
 
 
 def _object_faults(
@@ -164,9 +184,9 @@ def _object_faults(
 ) -> Iterator[Fault]:
     fewest, most = node.counts
     if fewest is not None and len(fields) < fewest:
-        yield Fault(path, INVALID, f"must have {fewest} keys or more, not {len(fields)}")
+        yield Fault(path, INVALID, _least(fewest, "key", len(fields)))
     if most is not None and len(fields) > most:
-        yield Fault(path, TOO_MANY, f"may have {most} keys, not {len(fields)}")
+        yield Fault(path, TOO_MANY, _most(most, "key", len(fields)))
     for name, value in fields.items():
         part = node.child(name)
         if part is not None:

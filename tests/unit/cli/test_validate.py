@@ -111,6 +111,32 @@ def test_other_kinds_are_passed_over_and_named() -> None:
     assert "1 v1 ConfigMap" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"cohort": "a"}, "there is no such field; is cohortName meant?"),
+        (
+            {"preemption": {"withinClusterQueu": "Never"}},
+            "there is no such field; is withinClusterQueue meant?",
+        ),
+        ({"colour": "red"}, "there is no such field"),
+        ({"c" * 10**6: "red"}, "there is no such field"),
+        ({"fairSharing": {"weight": "40GB"}}, "'40GB' is no quantity, such as 40, 500m or 40Gi"),
+        ({"cohortName": "A b"}, "'A b' does not match ^[a-z0-9]"),
+        ({"cohortName": "a" * 254}, "may have 253 characters at most, not 254"),
+    ],
+)
+def test_a_message_says_what_to_do(spec: Json, message: str) -> None:
+    (verdict,) = judged(named("ClusterQueue", "a", spec=spec))
+    assert verdict["causes"][0]["message"].startswith(message)
+
+
+def test_counts_are_grammatical() -> None:
+    constraints = {"topology": [{"key": "rack"}, {"key": "zone"}]}
+    (verdict,) = judged(gang(schedulingConstraints=constraints))
+    assert verdict["causes"][0]["message"] == "may have 1 item at most, not 2"
+
+
 def test_kinds_that_only_kueue_has_are_passed_over() -> None:
     result = ask(named("Topology", "t"), named("ProvisioningRequestConfig", "c"))
     assert result.exit_code == 0
