@@ -13,7 +13,7 @@ from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
 from api.plans import PreemptionPlan
-from api.workloads import Workload
+from api.workloads import ADMITTED, BLOCKED_ON_PREEMPTION_GATES, FINISHED, Workload
 
 __all__ = ["KINDS", "Column", "Kind", "definition"]
 
@@ -137,9 +137,9 @@ KINDS: Final[Sequence[Kind]] = (
         Column("Queue", "string", ".spec.queueName"),
         Column("Priority", "integer", ".spec.priority"),
         Column("Reserved in", "string", ".status.admission.clusterQueue"),
-        Column("Admitted", "string", _status("Admitted")),
-        Column("Finished", "string", _status("Finished")),
-        Column("Gated", "string", _status("BlockedOnPreemptionGates"), wide=True),
+        Column("Admitted", "string", _status(ADMITTED)),
+        Column("Finished", "string", _status(FINISHED)),
+        Column("Gated", "string", _status(BLOCKED_ON_PREEMPTION_GATES), wide=True),
         namespaced=True,
     ),
     _kueues(WorkloadPriorityClass, [], Column("Value", "integer", ".value")),

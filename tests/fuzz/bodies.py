@@ -13,7 +13,7 @@ from tests.fuzz.reviewing import PATHS, seeds
 
 T = TypeVar("T")
 
-__all__ = ["bodies", "odd_values", "requests_of_reviews"]
+__all__ = ["bodies"]
 
 
 def _among(values: Sequence[T]) -> st.SearchStrategy[T]:
@@ -31,7 +31,7 @@ ODD_NUMBERS: Final = (
     0, -1, 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**400, 0.5,
     -0.0, 1e308, 5e-324, 1e-7,
 )  # fmt: skip
-odd_values: Final = st.recursive(
+_odd_values: Final = st.recursive(
     st.none()
     | st.booleans()
     | _among(ODD_TEXTS)
@@ -60,7 +60,7 @@ TOKENS: Final = (
 
 
 @st.composite
-def requests_of_reviews(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+def _requests_of_reviews(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """(path, review), the review with other values in up to four places, or with other fields."""
     path, sound = draw(_among(seeds()))
     review: dict[str, Any] = copy.deepcopy(sound)
@@ -78,17 +78,17 @@ def _spoil(draw: st.DrawFn, review: dict[str, Any]) -> None:
     while True:
         if isinstance(place, dict):
             if not place or draw(st.integers(0, 19)) == 0:
-                place[draw(st.text(max_size=8))] = draw(odd_values)
+                place[draw(st.text(max_size=8))] = draw(_odd_values)
                 return
             key: Any = draw(st.sampled_from(sorted(place)))
         elif place:
             key = draw(st.integers(0, len(place) - 1))
         else:
-            place.append(draw(odd_values))
+            place.append(draw(_odd_values))
             return
         if not isinstance(place[key], dict | list) or draw(st.integers(0, 7)) == 0:
             if draw(st.booleans()):
-                place[key] = draw(odd_values)
+                place[key] = draw(_odd_values)
             elif isinstance(place, list):
                 place[:] = place * 2 if len(place) < 50 else place[:key]
             else:
@@ -116,8 +116,8 @@ def _encoded(asked: tuple[str, Any]) -> tuple[str, bytes]:
 
 
 bodies: Final[st.SearchStrategy[tuple[str, bytes]]] = st.one_of(
-    requests_of_reviews().map(_encoded),
-    requests_of_reviews().map(_encoded),
+    _requests_of_reviews().map(_encoded),
+    _requests_of_reviews().map(_encoded),
     _cut(),
     st.tuples(st.sampled_from(PATHS), _among(RAW) | st.binary(max_size=200)),
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webhooks.schema.nodes import Json, Node
 
-__all__ = ["Correlated", "identical", "map_key", "old_entries"]
+__all__ = ["Correlated", "map_key", "old_entries"]
 
 
 class Correlated:
@@ -65,9 +65,9 @@ class Correlated:
             if len(new) != len(old):
                 return False
             if self.node.list_type != "map":
-                return identical(new, old)
+                return _identical(new, old)
             return all(_equal(self.index(index)) for index in range(len(new)))
-        return identical(new, old)
+        return _identical(new, old)
 
 
 def _equal(child: Correlated | None) -> bool:
@@ -95,14 +95,14 @@ def map_key(node: Node, entry: Json) -> Json:
     return tuple((type(value), value) for value in values)
 
 
-def identical(left: Json, right: Json) -> bool:
+def _identical(left: Json, right: Json) -> bool:
     """Equality as of JSON in Go, where 1, 1.0 and true are three things."""
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(identical(left[name], right[name]) for name in left)
+        return left.keys() == right.keys() and all(_identical(left[name], right[name]) for name in left)
     if isinstance(left, list) and isinstance(right, list):
         return _identical_items(left, right)
     return type(left) is type(right) and bool(left == right)
 
 
 def _identical_items(left: Sequence[Json], right: Sequence[Json]) -> bool:
-    return len(left) == len(right) and all(map(identical, left, right))
+    return len(left) == len(right) and all(map(_identical, left, right))

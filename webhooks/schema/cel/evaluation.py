@@ -111,23 +111,17 @@ def _truth(step: Step) -> Callable[[Scope], bool]:
 
 
 def _select(operand: Step, name: str) -> Step:
-    def select(scope: Scope) -> Value:
-        value = operand(scope)
-        if not isinstance(value, ObjectValue):
-            raise CelError(f"no such overload: {name} of what is no object")
-        return value.get(name)
-
-    return select
+    return lambda scope: _object(operand(scope), name).get(name)
 
 
 def _has(operand: Step, name: str) -> Step:
-    def has(scope: Scope) -> Value:
-        value = operand(scope)
-        if not isinstance(value, ObjectValue):
-            raise CelError(f"no such overload: {name} of what is no object")
-        return value.has(name)
+    return lambda scope: _object(operand(scope), name).has(name)
 
-    return has
+
+def _object(value: Value, name: str) -> ObjectValue:
+    if not isinstance(value, ObjectValue):
+        raise CelError(f"no such overload: {name} of what is no object")
+    return value
 
 
 def _list(items: list[Step]) -> Step:
