@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from api.quantity import QuantityError, cpu_milli, value
+from api.quantity import cpu_milli, value
 from api.words import listed, shown
 from api.workloads import QUOTA_RESERVED
 from webhooks.rules.equality import same
@@ -69,7 +69,6 @@ def _admission_causes(status: Object, pod_sets: Mapping[str, int], old: Object |
         lacked = old is not None and has_quota(old) and child(old, "status").get("admission") is None
         if not lacked:
             yield Cause("status.admission", REQUIRED, f"goes with condition {QUOTA_RESERVED}")
-        return
     for index, assignment in enumerate(items(child(status, "admission"), "podSetAssignments")):
         path = f"status.admission.podSetAssignments[{index}]"
         if (name := text(assignment, "name")) not in pod_sets:
@@ -83,10 +82,7 @@ def _admission_causes(status: Object, pod_sets: Mapping[str, int], old: Object |
 
 def _units(resource: str, usage: Any) -> int:
     """What quota is counted in: thousandths of cpu, whole units of everything else, rounded up."""
-    try:
-        return cpu_milli(usage) if resource == "cpu" else value(usage)
-    except (QuantityError, TypeError):
-        return 0
+    return cpu_milli(usage) if resource == "cpu" else value(usage)
 
 
 def _reclaimable_causes(
@@ -117,7 +113,7 @@ def _reclaimed_causes(status: Object, before: Object, shrunk: frozenset[str]) ->
     for reclaimable in items(status, "reclaimablePods"):
         name, count = text(reclaimable, "name"), integer(reclaimable, "count") or 0
         names.add(name)
-        if count < held.get(name, 0):
+        if name in held and count < held[name]:
             message = f"{count} is less than {held[name]}, which it was"
             yield Cause(f"status.reclaimablePods[{name}].count", INVALID, message)
     for name in sorted(held.keys() - names):

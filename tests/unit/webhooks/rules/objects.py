@@ -70,7 +70,7 @@ def workload(
     return made | ({"status": status} if status is not None else {})
 
 
-def pod_set(name: str, count: int, requests: Object | None = None, **fields: Any) -> Object:
+def pod_set(name: str, count: float, requests: Object | None = None, **fields: Any) -> Object:
     """A pod set of one container."""
     container = {"name": "c", "resources": {"requests": requests or {"cpu": "1", "memory": "1Gi"}}}
     return {"name": name, "count": count, "template": {"spec": {"containers": [container]}}, **fields}

@@ -89,6 +89,8 @@ WRONG_SPEC: dict[str, tuple[Object, Pairs]] = {
         of(pod_set("main", 1, {"cpu": "1e.5"})),
         [(f"{CONTAINER}.requests[cpu]", "Invalid")],
     ),
+    "a count that is no integer": (of(pod_set("main", 1.5)), [("spec.podSets[0].count", "Invalid")]),
+    "a count that is no number": (of(pod_set("main", True)), [("spec.podSets[0].count", "TypeInvalid")]),
 }
 
 
@@ -104,6 +106,8 @@ def test_a_right_spec_is_allowed() -> None:
     assert created(workload()).allowed
     assert created(sliced(podSetSliceSize=1, **SLICE_TOPOLOGY)).allowed
     assert created(of(pod_set("a", 2, minCount=1), pod_set("b", 2))).allowed
+    assert created(of(pod_set("a", 3.0))).allowed
+    assert created(templated(containers=[{"livenessProbe": {"httpGet": {"port": "http"}}}])).allowed
     assert created(templated(ephemeralContainers=[{"name": "e", **NEGATIVE}])).allowed
     assert created(templated({"annotations": {"a": "x" * 262143}})).allowed
     not_elastic = {"kueue.x-k8s.io/elastic-job": "false"}
@@ -136,7 +140,7 @@ def assigned(**fields: Any) -> Object:
         (assigned(resourceUsage={"memory": "3500m"}), []),
         (assigned(resourceUsage={"memory": "4500m"}), [(f"{ASSIGNMENT}.resourceUsage[memory]", "Invalid")]),
         (assigned(resourceUsage={"cpu": "-8"}), []),
-        (assigned(resourceUsage={"cpu": None}), []),
+        (assigned(resourceUsage={"cpu": "4008m", "memory": None}), []),
         (assigned(count=0, resourceUsage={"cpu": "3"}), []),
         ({"admission": assigned(name="gone")["admission"]}, []),
         ({"conditions": [condition("x y")]}, [("status.conditions[0].type", "Invalid")]),
@@ -167,6 +171,15 @@ def assigned(**fields: Any) -> Object:
             {"conditions": [condition("X", message="\u00e9" * 16385)]},
             [("status.conditions[0].message", "TooLong")],
         ),
+        (
+            {"conditions": [condition("X", reason="\u00e9" * 513)]},
+            [("status.conditions[0].reason", "Invalid"), ("status.conditions[0].reason", "TooLong")],
+        ),
+        # JSON has characters that UTF-8 does not have.
+        (
+            {"conditions": [condition("X", reason="\ud800", message="\ud800")]},
+            [("status.conditions[0].reason", "Invalid")],
+        ),
         ({"reclaimablePods": [{"name": "workers", "count": 4}]}, []),
         (
             {"reclaimablePods": [{"name": "gone", "count": 0}]},
@@ -177,7 +190,7 @@ def assigned(**fields: Any) -> Object:
             [("status.reclaimablePods[workers].count", "Invalid")],
         ),
         (
-            {"requeueState": {"requeueAt": "2026-01-02t03:04:05Z"}},
+            {"requeueState": {"requeueAt": "2026-01-02t03:04:05Z"}, "conditions": [condition("X")]},
             [("status.requeueState.requeueAt", "Invalid")],
         ),
         ({"clusterName": "far"}, [("status.clusterName", "Invalid")]),
@@ -204,6 +217,7 @@ UPDATES = "status.admissionChecks[0].podSetUpdates"
         ({"name": "driver", "annotations": {"/a": ""}}, [("[0].annotations", "Invalid")]),
         ({"name": "driver", "annotations": {"Example.com/A": ""}}, []),
         ({"name": "driver", "annotations": {"a": "\u00e9" * 131072}}, [("[0].annotations", "TooLong")]),
+        ({"name": "driver", "annotations": {"a": "\ud800"}}, []),
         ({"name": "driver", "tolerations": [{}, {"key": "-"}]}, [("[0].tolerations[1].key", "Invalid")]),
     ],
 )
@@ -234,6 +248,7 @@ def test_a_ready_check_is_known_by_its_name_and_told_of_at_its_old_place() -> No
 
 def test_a_reservation_without_admission_that_is_stored_may_stay() -> None:
     broken = reserved(admission=None)
+    assert pairs(created(workload(status=broken))) == [("status.admission", "Required")]
     assert status_causes(broken, broken) == []
     assert status_causes(broken, reserved()) == [("status.admission", "Required")]
 
@@ -261,6 +276,25 @@ def test_pods_that_gave_their_quota_back_do_not_take_it_again() -> None:
     assert status_causes(reclaimed(None), before) == [(path, "Required")]
     given_back = {"conditions": [condition("QuotaReserved", "False")]}
     assert status_causes(given_back, before) == []
+    assert status_causes(reclaimed(2), {"reclaimablePods": before["reclaimablePods"]}) == []
+    # A first count is not less than any; that it is negative is the schema's to say.
+    assert status_causes(reclaimed(-1), reserved()) == []
+
+
+def test_a_count_that_is_not_there_is_zero() -> None:
+    uncounted: Object = reserved(reclaimablePods=[{"name": "workers"}])
+    assert status_causes(uncounted, reclaimed(0)) == []
+    assert status_causes(reclaimed(0), uncounted) == []
+    assert status_causes(uncounted, reclaimed(1)) == [("status.reclaimablePods[workers].count", "Invalid")]
+    nobody: Object = {"podSets": [pod_set("driver", 1), {"name": "workers"}]}
+    assert status_causes({"reclaimablePods": uncounted["reclaimablePods"]}, **nobody) == []
+    assert status_causes({"reclaimablePods": [{"name": "workers", "count": 1}]}, **nobody) == [
+        ("status.reclaimablePods[workers].count", "Invalid")
+    ]
+
+
+def test_more_pods_than_there_are_is_refused_though_it_is_stored() -> None:
+    assert status_causes(reclaimed(5), reclaimed(5)) == [("status.reclaimablePods[workers].count", "Invalid")]
 
 
 def test_counts_of_an_elastic_job_may_be_those_from_before_it_shrank() -> None:
@@ -311,6 +345,13 @@ def test_pod_sets_may_only_shrink_while_quota_is_held() -> None:
         ("spec.podSets.1", "Invalid")
     ]
     assert causes(driver, workers, pod_set("more", 1)) == [("spec.podSets", "Invalid")]
+    uncounted = {name: part for name, part in driver.items() if name != "count"}
+    assert causes(uncounted, workers) == []
+    bare, none = (of(first, workers, status=reserved()) for first in (uncounted, pod_set("driver", 0)))
+    assert updated(bare, copy.deepcopy(bare)).allowed
+    assert updated(bare, none).allowed
+    assert updated(none, bare).allowed
+    assert pairs(updated(bare, held)) == [("spec.podSets.0", "Invalid")]
     waiting = workload(status={"conditions": [condition("QuotaReserved", "False")]})
     assert updated(waiting, of(pod_set("driver", 9), status=waiting["status"])).allowed
 
@@ -339,6 +380,7 @@ def test_a_cluster_is_one_of_those_that_were_nominated() -> None:
         ("example.com/" + "x" * 52, ["TooLong"]),
         # Go counts bytes.
         ("example.com/" + "\u00e9" * 26, ["Invalid", "TooLong"]),
+        ("example.com/\ud800", ["Invalid"]),
     ],
 )
 def test_gates_of_admission(gates: str, types: list[str]) -> None:
@@ -353,6 +395,7 @@ def test_gates_of_admission(gates: str, types: list[str]) -> None:
         ("example.com/a", "", []),
         ("example.com/a", "example.com/b", ["Forbidden"]),
         ("", "example.com/a", ["Forbidden"]),
+        ("", " ", ["Forbidden"]),
         # The names are looked at twice.
         ("example.com/a", "example.com/a,", ["Forbidden", "Invalid", "Invalid"]),
     ],
@@ -366,6 +409,12 @@ def test_a_message_names_what_the_rule_judged_by() -> None:
     status = assigned(resourceUsage={"cpu": "4002m"})
     verdict = updated(workload(), workload(status=status), subresource="status")
     assert [cause.message for cause in verdict.causes] == ["'4002m' is not the same for each of 4 pods"]
+    (cause,) = created(workload(annotations={GATED_BY: "a.b/c,"})).causes
+    assert cause.message == "a gate's name is empty"
+    late = updated(workload(), workload(annotations={GATED_BY: "a.b/c"}))
+    assert [cause.message for cause in late.causes] == ["cannot be added to a Workload that is there already"]
+    soon = updated(workload(), workload(status={"requeueState": {"requeueAt": "soon"}}), subresource="status")
+    assert [cause.message for cause in soon.causes] == ["'soon' is no time, such as 2006-01-02T15:04:05Z"]
 
 
 def test_nothing_that_is_given_is_changed() -> None:
