@@ -72,7 +72,7 @@ def decoding_causes(kind: str, value: Object) -> Iterator[Cause]:
     """A cause for each value below spec and status that is not of its field's type, or no quantity or time."""
     for part in ("spec", "status"):
         node, content = root_node(kind).fields.get(part), value.get(part)
-        if node is not None and content is not None and not node.shape.fits(content):
+        if node is not None and not node.shape.fits(content):
             yield from value_causes(node, content, part)
 
 

@@ -63,7 +63,7 @@ def _field(name: str, value: Any) -> Any:
             plain = _plain(value)
         return None if not plain and name in VALUES else plain
     if value == "" and name in MEANINGFUL:
-        return ("text", value)
+        return value
     if value in ("", []) or (value is False and name in FLAGS) or (value == 0 and name in COUNTS):
         return None
     return _amount(value) if name in AMOUNT else _plain(value)

@@ -217,6 +217,13 @@ def test_a_message_says_what_is_wrong_with_which_value() -> None:
     ]
 
 
+@pytest.mark.parametrize("limit", ["borrowingLimit", "lendingLimit"])
+def test_a_message_says_that_a_limit_needs_a_cohort(limit: str) -> None:
+    alone = groups(group(("cpu",), "spot", **{limit: 1}), cohortName="")
+    (cause,) = created(cluster_queue(**alone)).causes
+    assert "cohort" in cause.message
+
+
 def test_flavors_of_a_check_are_looked_at_again_when_they_or_the_queues_change() -> None:
     def queue(flavors: list[str], *names: str) -> Object:
         checks = {"admissionChecks": [{"name": "c", "onFlavors": flavors}]}
@@ -247,6 +254,6 @@ def test_what_is_stored_and_cannot_be_read_can_be_repaired() -> None:
 
 
 def test_a_value_of_the_wrong_type_that_is_stored_is_named() -> None:
-    broken = cluster_queue(stopPolicy=5, resourceGroups=[5])
-    causes = [("spec.resourceGroups[0]", "TypeInvalid"), ("spec.stopPolicy", "TypeInvalid")]
+    broken = cluster_queue(stopPolicy=5, cohortName=None, unknown=[{}], resourceGroups=[None, 5])
+    causes = [("spec.resourceGroups[1]", "TypeInvalid"), ("spec.stopPolicy", "TypeInvalid")]
     assert pairs(updated(broken, {**broken, "metadata": {}})) == causes

@@ -80,3 +80,13 @@ def test_what_is_wrong_is_refused_stored_or_not(case: str) -> None:
     assert pairs(created(wrong)) == causes
     assert pairs(updated(wrong, {**wrong, "metadata": {"name": "x", "labels": {"a": "b"}}})) == causes
     assert created(wrong, settings=Settings(beside_kueue=True)).allowed
+
+
+def test_the_status_of_a_cohort_is_not_checked() -> None:
+    wrong, _ = WRONG["weight"]
+    assert updated(wrong, {**wrong, "status": {}}, subresource="status").allowed
+
+
+def test_a_message_says_that_a_limit_needs_a_parent() -> None:
+    wrong, _ = WRONG["limits without a parent"]
+    assert all("parent" in cause.message for cause in created(wrong).causes)

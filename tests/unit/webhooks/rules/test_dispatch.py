@@ -71,3 +71,5 @@ def test_any_shape_gets_a_verdict(kind: str, shape: Object) -> None:
         updated(new, new, subresource="status", facts=facts)
     request = Request(kind=kind, operation="UPDATE", subresource="status", new=new, old=new)
     assert default(request) is new
+    made = Request(kind=kind, operation="CREATE", new={**new, "spec": None}, facts=CLASSES)
+    assert default(made) is made.new

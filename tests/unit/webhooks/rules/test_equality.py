@@ -21,6 +21,7 @@ SAME: list[tuple[Any, Any]] = [
     ({"iscsi": {"chapAuthSession": False}, "path": ""}, {"iscsi": {}}),
     ({"weight": 0}, {}),
     ({"value": ""}, {}),
+    ({"storageClassName": None}, {}),
     ([], []),
     (1, 1.0),
 ]
@@ -37,6 +38,8 @@ DIFFERENT: list[tuple[Any, Any]] = [
     ({"runtimeClassName": ""}, {}),
     ({"topologyRequest": {"required": ""}}, {"topologyRequest": {}}),
     ({"terminationGracePeriodSeconds": 0}, {}),
+    ({"hostNetwork": True}, {}),
+    ({"weight": 1}, {"weight": 2}),
     ({"automountServiceAccountToken": False}, {}),
     ({"port": 80}, {"port": "80"}),
     ([1, 2], [2, 1]),

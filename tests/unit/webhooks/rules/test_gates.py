@@ -85,14 +85,18 @@ def test_a_changed_position_with_the_old_time_is_stamped() -> None:
     assert stamped_time(CLOSED, moved) == NOW
     assert moved["status"]["preemptionGates"][0]["lastTransitionTime"] == TIME
     assert stamped_time(CLOSED, gated(gate_state(GATE, "Open", "2026-01-02T04:04:05+01:00"))) == NOW
+    assert stamped_time(gated(gate_state(GATE, "Closed", "soon")), gated(gate_state(GATE, "Open", ""))) == NOW
 
 
 def test_nothing_else_is_stamped() -> None:
     assert stamped_time(CLOSED, OPEN) == LATER
     assert stamped_time(CLOSED, CLOSED) == TIME
     assert stamped_time(gated(), gated(gate_state(GATE, "Open"))) == TIME
+    # A gate without a position is closed.
+    assert stamped_time(CLOSED, gated({"name": GATE, "lastTransitionTime": TIME})) == TIME
     # A clock behind the one that wrote the old time must not make the time earlier.
     assert stamped_time(CLOSED, gated(gate_state(GATE, "Open")), now="2025-01-01T00:00:00Z") == TIME
+    assert stamped_time(CLOSED, gated(gate_state(GATE, "Open")), now="") == TIME
     request = Request(
         kind="Workload", operation="UPDATE", new=gated(gate_state(GATE, "Open")), old=CLOSED, now=NOW
     )
@@ -116,6 +120,9 @@ def test_a_gate_that_nobody_may_open_stays_closed() -> None:
     verdict = written(CLOSED, OPEN, user=MANAGER, settings=nobody)
     assert pairs(verdict) == FORBIDDEN
     assert verdict.causes[0].message == f"{MANAGER!r} may not open gate {GATE!r}; it is for nobody to open"
+    others = Settings(gate_openers={GATE: ("a", "b")})
+    (cause,) = written(CLOSED, OPEN, user=MANAGER, settings=others).causes
+    assert cause.message == f"{MANAGER!r} may not open gate {GATE!r}; it is for a, b to open"
 
 
 def test_an_open_gate_may_be_closed_and_written_again_by_anybody() -> None:
@@ -143,6 +150,8 @@ def test_without_a_user_it_is_said_that_nobody_checked() -> None:
     assert verdict.allowed
     assert verdict.warnings == (f"{STATE}.position: whether the user may open gate {GATE!r} was not checked",)
     assert written(CLOSED, OPEN, settings=KEPT, user=MANAGER).warnings == ()
+    assert written(CLOSED, CLOSED, settings=KEPT).warnings == ()
+    assert written(CLOSED, OPEN).warnings == ()
 
 
 def test_a_state_of_a_gate_that_spec_does_not_have_gets_a_warning() -> None:
@@ -155,8 +164,9 @@ def test_a_state_of_a_gate_that_spec_does_not_have_gets_a_warning() -> None:
 def test_a_gate_that_comes_after_quota_gets_a_warning() -> None:
     held = workload(status=reserved())
     gate = workload(status=reserved(), preemptionGates=[{"name": GATE}])
-    (warning,) = updated(held, gate).warnings
-    assert warning.startswith(f"spec.preemptionGates: gate {GATE!r} comes after quota was reserved")
+    assert updated(held, gate).warnings == (
+        f"spec.preemptionGates: gate {GATE!r} comes after quota was reserved; it counts after an eviction",
+    )
     assert updated(gate, gate).warnings == ()
     waiting = {"conditions": [condition("QuotaReserved", "False")]}
     assert updated(workload(status=waiting), {**gate, "status": waiting}).warnings == ()

@@ -9,7 +9,7 @@ import pytest
 from api.groups import PodGroup
 from api.validation import convert
 from tests.unit.webhooks.rules.objects import CLASSES, created, pairs, pod_group, priority_class, updated
-from webhooks.facts import NO_FACTS, Facts, KnownFacts, NotSynced
+from webhooks.facts import NO_FACTS, UNKNOWN, Facts, KnownFacts, NotSynced
 from webhooks.rules import Object, Operation, Request, default
 from webhooks.settings import Settings
 from webhooks.verdict import Verdict
@@ -27,6 +27,7 @@ def filled(new: Object, facts: Facts = CLASSES, old: Object | None = None) -> Ob
 
 
 def test_priority_and_policy_come_from_the_class() -> None:
+    assert filled(pod_group(priorityClassName="gone")) == {"priorityClassName": "gone"}
     high = {"priorityClassName": "high", "priority": 1000, "preemptionPolicy": "Never"}
     assert filled(pod_group(priorityClassName="high")) == high
     assert filled(pod_group(priorityClassName="high", priority=None)) == high
@@ -41,6 +42,8 @@ def test_without_a_class_the_global_default_is_taken_and_named() -> None:
     usual = {"priorityClassName": "usual", "priority": 7, "preemptionPolicy": "PreemptLowerPriority"}
     assert filled(pod_group(), WITH_DEFAULT) == usual
     assert filled(pod_group()) == {"priority": 0}
+    # The empty policy is not absent: it is left for the schema to refuse.
+    assert filled(pod_group(preemptionPolicy=""), WITH_DEFAULT) == {**usual, "preemptionPolicy": ""}
 
 
 def test_an_empty_class_is_none() -> None:
@@ -135,12 +138,14 @@ def test_what_is_wrong_is_refused_and_may_stay_once_it_is_stored(case: str) -> N
     assert pairs(created(wrong, facts=CLASSES)) == causes
     relabelled = {**wrong, "metadata": {**wrong["metadata"], "labels": {"a": "b"}}}
     assert updated(wrong, relabelled, facts=CLASSES).allowed
+    assert updated(pod_group(), wrong, facts=CLASSES, subresource="status").allowed
 
 
 RIGHT = [
     pod_group(),
     pod_group(priority=0),
     pod_group(priorityClassName="high", priority=1000),
+    pod_group(priorityClassName="high", priority=1000, preemptionPolicy="Never"),
     pod_group(priorityClassName="top", priority=10**9),
     pod_group(priorityClassName="top", priority=10**9, preemptionPolicy="Never"),
     pod_group("kube-system", priorityClassName="system-cluster-critical", priority=2_000_000_000),
@@ -178,6 +183,7 @@ def test_a_class_that_is_not_known_yet_gets_a_warning() -> None:
     )
     stored = pod_group(priorityClassName="high", priority=1000)
     assert updated(stored, stored, facts=NO_FACTS) == Verdict()
+    assert created(pod_group(priority=0), facts=NO_FACTS) == Verdict()
 
 
 def pod(priority: int | None, group: str = "gang", **metadata: Any) -> Object:
@@ -221,6 +227,11 @@ def test_other_pods_get_none(other: Object) -> None:
     assert (verdict.allowed, verdict.warnings) == (True, ())
 
 
+@pytest.mark.parametrize("other", [pod(None), pod(6, labels={}), pod(6, labels=None), pod(6, "")])
+def test_of_pods_without_a_group_nothing_needs_to_be_known(other: Object) -> None:
+    assert created(other, facts=NO_FACTS) == Verdict()
+
+
 def test_a_pod_of_a_group_that_is_not_known_yet_is_told_that_nobody_checked() -> None:
     (warning,) = created(pod(6)).warnings
     assert warning.startswith("PodGroup gang is not known")
@@ -235,6 +246,15 @@ def test_a_group_without_a_class_counts_as_zero_where_there_is_no_default() -> N
 
 def test_a_group_of_a_class_that_is_gone_says_nothing_of_its_pods() -> None:
     facts = KnownFacts(groups=[convert(pod_group(priorityClassName="gone"), PodGroup)])
+    assert created(pod(6), facts=facts).warnings == ()
+
+
+def test_a_group_of_a_class_that_is_not_known_yet_says_nothing_either() -> None:
+    class Classless(KnownFacts):
+        def priority_class(self, name: str) -> Any:
+            return UNKNOWN
+
+    facts = Classless(groups=[convert(pod_group(priorityClassName="high"), PodGroup)])
     assert created(pod(6), facts=facts).warnings == ()
 
 

@@ -54,8 +54,9 @@ def test_beside_kueue_the_annotation_is_still_checked() -> None:
 
 
 def test_the_annotation_is_ignored_where_the_field_is_set() -> None:
-    (warning,) = created(queue({"minAdmitDuration": "1h"}, annotation="2h")).warnings
-    assert warning.startswith(f"{ANNOTATION} has no effect")
+    both = created(queue({"minAdmitDuration": "1h"}, annotation="2h"))
+    assert both.warnings == (f"{ANNOTATION} has no effect: {DURATION} is set",)
+    assert created(queue({"minAdmitDuration": "1h"})).warnings == ()
     assert created(queue({"minAdmitDuration": "1h"}, annotation="1h")).warnings == ()
     assert created(queue({}, annotation="1h")).warnings == ()
 
@@ -114,4 +115,6 @@ def test_without_a_policy_of_reclaiming_there_is_no_borrowing_either() -> None:
     # The schema knows no empty policy, but what was stored without one may be read and written.
     empty = queue(borrowWithinCohort={"policy": "LowerPriority"}, reclaimWithinCohort="")
     assert pairs(created(empty)) == [("spec.preemption", "Invalid")]
+    for borrowing in ({"policy": "Never"}, {}):
+        assert created(queue(borrowWithinCohort=borrowing, reclaimWithinCohort="")).allowed
     assert updated(empty, {**empty, "metadata": {"name": "team-a", "labels": {}}}).allowed

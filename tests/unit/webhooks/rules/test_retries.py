@@ -53,6 +53,7 @@ def test_a_delay_without_retry_gets_a_warning_once(state: str) -> None:
     assert written(checked("Retry", requeueAfterSeconds=60), delayed).warnings == (expected,)
     assert written(delayed, delayed).warnings == ()
     assert written(delayed, delayed).allowed
+    assert written(checked("Retry"), checked(state)).warnings == ()
 
 
 def test_a_late_delay_is_accepted() -> None:

@@ -59,3 +59,4 @@ def test_the_first_moment_is_no_time_to_go() -> None:
     assert is_zero("0001-01-01T01:00:00+01:00")
     assert not is_zero("1970-01-01T00:00:00Z")
     assert not is_zero("soon")
+    assert not is_zero(0)
