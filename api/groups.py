@@ -54,14 +54,14 @@ class DisruptionMode(Struct):
     single: Empty | None = None
     """Pod by pod."""
     all: Empty | None = None
-    """All pods of the group together, or none."""
+    """All pods of the group together, or none. Only with a gang."""
 
 
 class TopologyConstraint(Struct):
     """All members run in one domain."""
 
     key: Annotated[str, Meta(min_length=1, max_length=317)]
-    """The node label whose value names the domain."""
+    """The node label whose value names the domain, such as topology.kubernetes.io/zone."""
 
 
 class PodGroupSchedulingConstraints(Struct):
@@ -80,10 +80,11 @@ class PodGroupSpec(Struct):
     priority_class_name: str | None = None
     """The PriorityClass that gives the group its priority. By default the global default class, if there is one."""
     priority: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | None = None
-    """The value of the PriorityClass, filled in when the group is created. Replaces the priority of the group's pods,
-    whether they preempt or are preempted."""
+    """The value of the PriorityClass, filled in when the group is created; any other is refused. Replaces the priority
+    of the group's pods, whether they preempt or are preempted."""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
-    """Never: nobody goes for this group. By default the PriorityClass's policy."""
+    """Never: nothing is preempted for this group. By default the PriorityClass's policy; PreemptLowerPriority is
+    refused where that is Never."""
 
 
 class PodGroupStatus(Struct):

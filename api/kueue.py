@@ -98,17 +98,19 @@ class BorrowWithinCohort(Defaulting):
     """Whether a workload may preempt in the cohort in order to borrow (KEP-1337). Not used with fair sharing."""
 
     policy: OrDefault[Literal["Never", "LowerPriority"]] = "Never"
-    """LowerPriority: workloads of lower priority in other ClusterQueues may be preempted so that this one borrows."""
+    """LowerPriority: workloads of lower priority in other ClusterQueues may be preempted so that this one borrows.
+    Needs reclaimWithinCohort LowerPriority or Any."""
     max_priority_threshold: Int32 | None = None
-    """Only workloads of this priority or below may be preempted. By default all that the policy allows."""
+    """Only workloads of this priority or below may be preempted. By default all that the policy allows. Has no effect
+    with policy Never."""
 
 
 class WithinClusterQueueConfig(Struct):
     """More on preemption within the ClusterQueue (KEP-8522)."""
 
     min_admit_duration: str | None = None
-    """How long a workload holds its quota before one of equal priority may take it, as in 1h30m. Takes effect with
-    withinClusterQueue LowerOrNewerEqualPriority. By default nothing is preempted because of time."""
+    """How long a workload holds its quota before one of equal priority may take it: a minute or more, as in 30m or
+    1h30m. By default nothing is preempted because of time."""
 
 
 class ClusterQueuePreemption(Defaulting):
@@ -123,7 +125,7 @@ class ClusterQueuePreemption(Defaulting):
     """Which workloads may be preempted in this ClusterQueue: none (Never), those of lower priority (LowerPriority), or
     also newer ones of equal priority (LowerOrNewerEqualPriority)."""
     within_cluster_queue_config: WithinClusterQueueConfig | None = None
-    """More on withinClusterQueue."""
+    """More on withinClusterQueue. Only with LowerOrNewerEqualPriority."""
 
 
 class AdmissionCheckStrategyRule(Struct):

@@ -62,7 +62,9 @@ class Placement(PlanStruct):
     """A pod of the preemptor, in its namespace, and the node it is to run on."""
 
     pod: str
+    """The pod's name."""
     node: str
+    """The node's name."""
 
 
 class VictimPod(PlanStruct):
@@ -72,6 +74,7 @@ class VictimPod(PlanStruct):
     name: str
     uid: str
     node: str
+    """The node that it runs on."""
 
 
 class Victim(PlanStruct):
@@ -87,6 +90,7 @@ class Victim(PlanStruct):
     violates_pod_disruption_budget: bool
     """Without this unit fewer budgets would be violated."""
     pods: list[VictimPod]
+    """The pods that go."""
 
 
 class Score(PlanStruct):
@@ -112,7 +116,9 @@ class DomainResult(PlanStruct):
     value: str | None
     """The topology label's value; null for the whole cluster."""
     outcome: Outcome
+    """What placing the preemptor here would come to."""
     reason: str
+    """Why it did not win, or why it did."""
     score: Score | None
     """Null where the preemptor cannot be placed."""
 
@@ -121,8 +127,11 @@ class OtherDomains(PlanStruct):
     """Losing domains that are not listed one by one."""
 
     outcome: Outcome
+    """What all of them would come to."""
     reason: str
+    """Why none of them won."""
     count: int
+    """How many there are."""
 
 
 class PreemptionPlanSpec(PlanStruct):
@@ -140,6 +149,7 @@ class PreemptionPlanSpec(PlanStruct):
     placements: list[Placement] = field(default_factory=list)
     """Empty unless the outcome is Fits or Preempts."""
     victims: list[Victim] = field(default_factory=list)
+    """What is evicted. Empty unless the outcome is Preempts."""
     pod_disruption_budget_violations: int = 0
     """Over all budgets, evictions beyond what they allow."""
     domains: list[DomainResult] = field(default_factory=list)

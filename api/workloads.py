@@ -18,16 +18,11 @@ __all__ = [
     "ADMISSION_CHECK",
     "ADMITTED",
     "BLOCKED_ON_PREEMPTION_GATES",
-    "DEACTIVATION_TARGET",
     "EVICTED",
     "FINISHED",
     "IN_CLUSTER_QUEUE",
     "IN_CLUSTER_QUEUE_TIME_BASED",
-    "IN_COHORT_FAIR_SHARING",
-    "IN_COHORT_RECLAIM_WHILE_BORROWING",
-    "IN_COHORT_RECLAMATION",
     "JOB_UID_LABEL",
-    "PODS_READY",
     "PODS_READY_TIMEOUT",
     "PREEMPTED",
     "PreemptionReason",
@@ -58,8 +53,6 @@ PREEMPTED: Final = "Preempted"
 """A condition, and the reason of Evicted that goes with it."""
 REQUEUED: Final = "Requeued"
 FINISHED: Final = "Finished"
-PODS_READY: Final = "PodsReady"
-DEACTIVATION_TARGET: Final = "DeactivationTarget"
 BLOCKED_ON_PREEMPTION_GATES: Final = "BlockedOnPreemptionGates"
 
 PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
@@ -68,9 +61,6 @@ ADMISSION_CHECK: Final = "AdmissionCheck"
 IN_CLUSTER_QUEUE: Final = "InClusterQueue"
 IN_CLUSTER_QUEUE_TIME_BASED: Final = "InClusterQueueTimeBased"
 """Of KEP-8522; the others are Kueue's."""
-IN_COHORT_RECLAMATION: Final = "InCohortReclamation"
-IN_COHORT_RECLAIM_WHILE_BORROWING: Final = "InCohortReclaimWhileBorrowing"
-IN_COHORT_FAIR_SHARING: Final = "InCohortFairSharing"
 PreemptionReason = Literal[
     "InClusterQueue",
     "InClusterQueueTimeBased",
@@ -100,7 +90,7 @@ class PreemptionGate(Struct):
     """Nothing is preempted for the Workload while the gate is closed (KEP-8303)."""
 
     name: GateName
-    """Unique in the Workload."""
+    """A qualified name, such as example.com/gate. Unique in the Workload."""
 
 
 class WorkloadSpec(Defaulting):
@@ -121,7 +111,7 @@ class WorkloadSpec(Defaulting):
     maximum_execution_time_seconds: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
     """How long it may be admitted before it is deactivated, in seconds. By default there is no limit."""
     preemption_gates: Annotated[list[PreemptionGate], Meta(max_length=8)] | None = None
-    """Nothing is preempted for the Workload unless all of these are Open in the status."""
+    """Nothing is preempted for the Workload unless all of these are Open in the status. At most 8."""
 
 
 class Admission(Defaulting):
@@ -163,9 +153,9 @@ class AdmissionCheckState(Struct):
     message: Annotated[str, Meta(max_length=32768)]
     """Details for people."""
     requeue_after_seconds: Count | None = None
-    """With Retry: how long to wait, in seconds."""
+    """With state Retry: how long to wait, in seconds. Has no effect in other states."""
     retry_count: Count | None = None
-    """How often it was Retry."""
+    """How often it was Retry. Does not decrease, except to 0."""
     pod_set_updates: Annotated[list[PodSetUpdate], Meta(max_length=MAX_POD_SETS)] | None = None
     """What the check adds to pod sets."""
 
@@ -203,7 +193,7 @@ class PreemptionGateState(Struct):
     position: Literal["Closed", "Open"]
     """Closed: nothing is preempted for the Workload."""
     last_transition_time: Time
-    """When the position changed."""
+    """When the position changed. Cannot become earlier."""
 
 
 class WorkloadStatus(Struct):

@@ -16,7 +16,7 @@ from api.checks import AdmissionCheckSpec, ClusterSource
 from api.crds import workload_rules
 from api.crds.rule import Rule, exactly_one, unchanged
 from api.crds.workload_rules import TOLERATIONS
-from api.groups import DisruptionMode, PodGroupSchedulingPolicy, PodGroupSpec
+from api.groups import DisruptionMode, PodGroupSchedulingPolicy, PodGroupSpec, TopologyConstraint
 from api.kueue import (
     ClusterQueuePreemption,
     ClusterQueueSpec,
@@ -72,6 +72,13 @@ MIN_ADMIT_DURATION: Final = Rule(
     "must be a duration of at least one minute, such as 30m or 1h30m",
 )
 
+TOPOLOGY_KEY: Final = Rule(
+    "self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    "([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$')",
+    "must be the key of a label, such as topology.kubernetes.io/zone",
+)
+"""No node has another one: the group could run nowhere."""
+
 RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
     PodGroupSpec: [
         *map(
@@ -113,7 +120,7 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
         Rule(
             "self.reclaimWithinCohort != 'Never' || !has(self.borrowWithinCohort)"
             " || self.borrowWithinCohort.policy == 'Never'",
-            "borrowWithinCohort.policy has to be Never while reclaimWithinCohort is Never",
+            "borrowWithinCohort.policy other than Never needs reclaimWithinCohort LowerPriority or Any",
         ),
         KEP_8522,
     ],
@@ -143,6 +150,7 @@ FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[Rule]]]] = {
         ],
         "tolerations": TOLERATIONS,
     },
+    TopologyConstraint: {"key": [TOPOLOGY_KEY]},
     LocalQueueSpec: {"clusterQueue": [IMMUTABLE]},
     AdmissionCheckSpec: {"controllerName": [IMMUTABLE]},
     **workload_rules.FIELD_RULES,

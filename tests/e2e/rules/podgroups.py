@@ -74,6 +74,13 @@ POD_GROUPS: Final = (
         good={"spec/schedulingPolicy/gang/minCount": 1},
     ),
     Rule.of(
+        "KEP-5710 a topology is the key of a label",
+        BARE,
+        {"spec/schedulingConstraints": {"topology": [{"key": "a rack"}]}},
+        "spec.schedulingConstraints.topology[0].key Invalid",
+        on_update="spec Invalid, spec.schedulingConstraints.topology[0].key Invalid",
+    ),
+    Rule.of(
         "KEP-5710 one mode",
         BARE,
         {"spec/disruptionMode": {"all": {}, "single": {}}},
