@@ -1,4 +1,4 @@
-"""The admission server: reviews per second beside a handler that allows everything, and what an apply waits for us.
+"""The admission server: reviews per second beside a handler that allows everything, and what it adds to an apply.
 
 Listener and load are a process each, on TLS connections that are kept; every figure is the median of rounds in which
 the two listeners take turns, since neighbours on the machine make either slower for a while.

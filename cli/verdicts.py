@@ -23,7 +23,7 @@ JUDGED: Final[Mapping[str, str]] = {
     **{name: kind.api_version for name, kind in KNOWN.items()},
     "Pod": "v1",
 }
-"""apiVersion by kind: what can be said anything of."""
+"""The kinds that can be judged, with their apiVersion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Context:
     facts: Facts = NO_FACTS
     settings: Settings = field(default_factory=Settings)
     user: str = ""
-    """Empty: whose request it is is not known."""
+    """Whose request it is; empty if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Write:
 def verdict(write: Write, context: Context) -> Verdict:
     """Allowed or not, as through an API server that has our schemas and our webhook.
 
-    Whatever needs other objects that nobody named gets a warning instead.
+    What depends on objects that are not among the facts is a warning.
     """
     if write.kind not in KNOWN:
         return rules.validate(_request(write, context, write.new, write.old))

@@ -22,7 +22,7 @@ KEEPALIVE_SECONDS: Final = 120.0
 """Above the 90 s after which Go's transport drops an idle connection: the client closes first, no request is lost."""
 HANDSHAKE_SECONDS: Final = 5.0
 GOODBYE_SECONDS: Final = 2.0
-"""For the other side's part in the end of TLS."""
+"""For the other side to end TLS."""
 BACKLOG: Final = 1024
 
 

@@ -28,7 +28,7 @@ CLOCK_SKEW: Final = 7200.0
 RENEWAL: Final = 2 / 3
 """The part of a life after which there is a successor."""
 CURVES: Final = ("secp256r1", "secp384r1", "secp521r1")
-"""Those of Go."""
+"""Those that Go can verify."""
 PEM: Final = serialization.Encoding.PEM
 
 
@@ -55,7 +55,7 @@ class Authority:
         return self.certificate.not_valid_before_utc.timestamp() + CLOCK_SKEW
 
     def may_sign(self, now: float) -> bool:
-        """Whether there is a key, and API servers think so: one that was made by a clock ahead is not valid yet."""
+        """Whether it has a key and is valid already: one that was made while the clock was ahead is not."""
         return self.key is not None and self.made - CLOCK_SKEW <= now
 
     @property
@@ -126,7 +126,7 @@ def make_authority(now: float, seconds: float) -> Authority:
 
 
 def is_due(made: float, expires: float, now: float) -> bool:
-    """Whether two thirds of a life are over, or it has not begun: it was made by a clock ahead."""
+    """Whether two thirds of a life are over; or it has not begun, since the clock was ahead when it was made."""
     return now < made - CLOCK_SKEW or now >= made + (expires - made) * RENEWAL
 
 
@@ -138,7 +138,7 @@ class Authorities:
 
     @classmethod
     def of(cls, authorities: Iterable[Authority]) -> Authorities:
-        """These, once each; of two that are the same the one with a key."""
+        """These, each once; of two that are the same, the one with a key."""
         known: dict[bytes, Authority] = {}
         for each in authorities:
             if each.fingerprint not in known or known[each.fingerprint].key is None:
@@ -150,7 +150,7 @@ class Authorities:
     def parse(cls, certificates: bytes, keys: bytes) -> Authorities:
         """From PEM; a key belongs to the certificate that has its public half. Raises ValueError.
 
-        Without certificates that are no authority's, or that Go could not verify.
+        Certificates that are not a CA's, or that Go cannot verify, are left out.
         """
         by_public = {_public_pem(key): key for key in _keys(keys)}
         found = [each for each in x509.load_pem_x509_certificates(certificates) if _is_usable(each)]

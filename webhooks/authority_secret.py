@@ -47,7 +47,7 @@ class AuthoritySecret:
         self._path = f"{self._collection}/{name}"
 
     async def read(self) -> Stored | None:
-        """None if there is no Secret. One whose content is of no use has no authorities."""
+        """What the Secret has, None if there is none. One that cannot be parsed has no authorities."""
         try:
             body = await self._client.request("GET", self._path)
         except ApiError as error:
@@ -58,7 +58,7 @@ class AuthoritySecret:
         return Stored(self._authorities(secret.data or {}), secret.metadata.resource_version)
 
     async def write(self, authorities: Authorities, resource_version: str | None) -> bool:
-        """Put these in place of what was read (None: of nothing); false if that is not what is there any more."""
+        """Replace what was read (None: there was no Secret) by these; false if it has changed since."""
         data = {
             CERTIFICATES: base64.b64encode(authorities.bundle).decode(),
             KEYS: base64.b64encode(authorities.keys).decode(),
@@ -88,7 +88,7 @@ class AuthoritySecret:
         except (ValueError, TypeError, binascii.Error) as error:
             CERTIFICATE_FAULTS.inc()
             log.error(  # noqa: TRY400 - the traceback says nothing that the message does not
-                "the Secret of the authorities cannot be read and is written anew",
+                "the Secret of the authorities cannot be parsed and is written again",
                 namespace=self._namespace,
                 name=self._name,
                 error=str(error),

@@ -55,7 +55,7 @@ class Bundles:
         return [_bundle(webhook) for each in found if each is not None for webhook in each.webhooks]
 
     async def publish(self, bundle: bytes) -> list[bytes]:
-        """See to it that every webhook has this one; returns what each had before."""
+        """Give this one to every webhook that has another; returns what each had before."""
         return [had for path in self._paths for had in await self._publish(path, bundle)]
 
     async def _publish(self, path: str, bundle: bytes) -> list[bytes]:

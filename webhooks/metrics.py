@@ -16,7 +16,7 @@ __all__ = [
 
 REVIEW_SECONDS = Histogram(
     "reprieve_webhook_review_seconds",
-    "Time to answer a review, from the whole body on.",
+    "Seconds from the arrival of a review's body to its answer, with the wait for the class of a PodGroup.",
     ["purpose", "kind"],
     buckets=(0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0),
 )
@@ -30,20 +30,20 @@ REFUSED = Counter(
 )
 CERTIFICATE_EXPIRES = Gauge(
     "reprieve_webhook_certificate_expiration_timestamp_seconds",
-    "When the certificate that is shown (serving), and the newest authority, expire.",
+    "Seconds since the epoch at which the certificate that is shown (serving), and the newest authority, expire.",
     ["which"],
 )
 CERTIFICATE_RENEWALS = Counter(
     "reprieve_webhook_certificate_renewals_total",
-    "Certificates and authorities made or read anew.",
+    "Certificates and authorities that were made, or read again.",
     ["which"],
 )
 CERTIFICATE_FAULTS = Counter(
     "reprieve_webhook_certificate_faults_total",
-    "Attempts to look after certificates that failed; what is shown stays until it expires.",
+    "Failed attempts to renew, read or publish certificates; the one that is shown stays until it expires.",
 )
 INVALID_OBJECTS = Gauge(
     "reprieve_webhook_invalid_objects",
-    "Stored objects that would be refused if they came now, as of the last time that all were checked.",
+    "Stored objects that would be refused if they were created now, as of the last check of all objects.",
     ["kind"],
 )

@@ -39,7 +39,7 @@ def validate(request: Request) -> Verdict:
 
 
 def _kueue_causes(request: Request) -> Iterator[Cause]:
-    """Those of Kueue."""
+    """Kueue's rules."""
     spec = child(request.new, "spec")
     owner = Owner("cohort", has_parent=bool(text(spec, "cohortName")), lends_own=True)
     yield from resource_group_causes(spec, owner)
@@ -123,7 +123,7 @@ def _checks(spec: Object) -> dict[str, set[str]]:
 
 
 def _own_causes(queue: Object) -> Iterator[Cause]:
-    """What Kueue lets pass: a policy that nobody wrote is Never too; KEP-8522."""
+    """Our own rules: a reclaimWithinCohort that is left out counts as Never, too (KEP-1337); KEP-8522."""
     preemption = child(queue, "spec", "preemption")
     yield from _borrowing_causes(preemption, "")
     policy = text(preemption, "withinClusterQueue")

@@ -38,7 +38,7 @@ def default(request: Request) -> Object:
 
 
 def _kueue_causes(request: Request) -> Iterator[Cause]:
-    """Those of Kueue."""
+    """Kueue's rules."""
     workload, old = request.new, request.old
     elastic = _is_elastic(workload)
     yield from pod_set_causes(child(workload, "spec"), elastic=elastic)

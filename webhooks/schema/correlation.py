@@ -1,4 +1,4 @@
-"""Which old value a new one takes the place of: for what is tolerated since nothing changed."""
+"""Which old value a new one replaces: faults are tolerated in what did not change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Correlated:
         return self._children[name]
 
     def index(self, index: int) -> Correlated | None:
-        """The entry of the new list; None unless the old one has its like."""
+        """The entry of the new list; None unless the old one has one with the same keys."""
         if index not in self._children:
             self._children[index] = self._entry(index)
         return self._children[index]

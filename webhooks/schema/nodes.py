@@ -19,7 +19,7 @@ Json = Any
 
 TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "boolean"})
 IGNORED: Final = frozenset({"description", "x-kubernetes-map-type"})
-"""Of no consequence here: an atomic map differs from a granular one only for those who apply changes."""
+"""Without effect here: an atomic map differs from a granular one only in server-side apply."""
 READ: Final = frozenset(
     {"type", "format", "nullable", "properties", "additionalProperties", "items", "required", "enum"}
     | {"pattern", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
@@ -42,7 +42,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """The schema of one value; it is itself alone, as a key of caches too."""
+    """The schema of one value. Nodes compare by identity, so that they can be keys of caches."""
 
     types: tuple[str, ...] = ()
     """JSON types, two for int-or-string; none if only `any_of` says what is meant."""
@@ -83,7 +83,7 @@ def node_of(kind: str) -> Node:
 
 
 def read_node(schema: Mapping[str, Json]) -> Node:
-    """The schema. Raises ValueError for a keyword that nothing here would heed: no rule is passed over in silence."""
+    """The schema. Raises ValueError for a keyword that nothing here reads: no rule is skipped silently."""
     if unread := set(schema) - READ - IGNORED:
         raise ValueError(f"schema keywords that are not known: {', '.join(sorted(unread))}")
     types = _types(schema)

@@ -26,7 +26,7 @@ class _Standing:
     parent: Correlated | None = None
 
     def unchanged(self) -> bool:
-        """Whether a fault is an old one."""
+        """Whether nothing changed, so that a fault was there before."""
         known = self.own or self.parent
         return known is not None and known.equal()
 

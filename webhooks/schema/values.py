@@ -25,11 +25,11 @@ RANGES: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
 MAX_EXACT: Final = 2**53 - 1
 """Floats beyond it, or below its negative, are not taken for integers."""
 CLOSE: Final = 1e-9
-"""How far from an integer, relatively, a float may be to be one."""
+"""The relative distance from an integer within which a float counts as one."""
 
 
 class Fault(NamedTuple):
-    """A cause before its path is known in full; without one, API servers put it at the whole."""
+    """A cause before its whole path is known; API servers report one without a path for the whole value."""
 
     path: str | None
     type: str

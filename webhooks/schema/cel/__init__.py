@@ -1,7 +1,7 @@
 """The Common Expression Language, as far as the rules of our schemas use it.
 
-An expression is read once and becomes Python functions. What a rule uses and this does not know is an error when the
-schema is read, never a rule that is passed over.
+An expression is parsed once and becomes Python functions. A rule that uses anything else is an error when the schema is
+read; none is skipped.
 """
 
 from __future__ import annotations
