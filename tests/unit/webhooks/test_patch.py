@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import hypothesis.strategies as st
@@ -12,7 +13,7 @@ from hypothesis import given
 from webhooks.patch import json_patch
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(0, 3) | st.text("ab/~", max_size=3),
+    st.none() | st.booleans() | st.integers(0, 3) | st.just(0.5) | st.text("ab/~", max_size=3),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text("ab/~0", max_size=3), inner, max_size=3)
     ),
@@ -49,7 +50,8 @@ def test_it_makes_the_old_into_the_new(old: Any, new: Any) -> None:
 
 @given(value=JSON)
 def test_what_is_equal_needs_nothing(value: Any) -> None:
-    assert list(json_patch(value, copy.deepcopy(value))) == []
+    # Read anew: a copy would hold the very same texts and numbers.
+    assert list(json_patch(value, json.loads(json.dumps(value)))) == []
 
 
 @pytest.mark.parametrize(
