@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from api.crds.kinds import KINDS, Kind
 from webhooks.schema.correlation import Correlated
-from webhooks.schema.decoding import DECODE_ERROR, UNKNOWN_FIELD, completed, decoding_causes, pruned
+from webhooks.schema.decoding import DECODE_ERROR, MANAGED, UNKNOWN_FIELD, completed, decoding_causes, pruned
 from webhooks.schema.lists import duplicates
 from webhooks.schema.metadata import (
+    METADATA,
     carried_over,
     created_causes,
     decoded,
@@ -100,7 +101,10 @@ def judge(request: Prepared) -> list[Cause]:
 def _stored(node: Node, old: Object) -> Object:
     """What is stored, as an API server reads it: unknown fields and metadata of the wrong type are not there."""
     whole: Object = completed(node, pruned(node, {**old, "metadata": {}}))
-    return whole | {"metadata": readable(decoded(old.get("metadata")))}
+    metadata = readable(decoded(old.get("metadata")))
+    # What managedFields hold is not looked at, and no schema has it.
+    kept = {name: metadata[name] for name in (MANAGED,) if name in metadata}
+    return whole | {"metadata": pruned(METADATA, metadata) | kept}
 
 
 def _with_status(whole: Object, other: Object) -> Object:

@@ -13,7 +13,7 @@ from webhooks.schema.nodes import Json, Node
 from webhooks.schema.values import value_causes
 from webhooks.verdict import INVALID, Cause
 
-__all__ = ["DECODE_ERROR", "UNKNOWN_FIELD", "completed", "decoding_causes", "pruned"]
+__all__ = ["DECODE_ERROR", "MANAGED", "UNKNOWN_FIELD", "completed", "decoding_causes", "pruned"]
 
 UNKNOWN_FIELD: Final = "UnknownField"
 DECODE_ERROR: Final = "DecodeError"

@@ -329,3 +329,17 @@ def test_another_object_takes_the_place_of_none(metadata: Json, field: str, subr
     del old["metadata"]["uid"]
     new["metadata"] = {"name": "w", "namespace": "d", "uid": "any"}
     assert faults(new, old, subresource) == []
+
+
+def test_a_status_is_written_beside_what_an_api_server_keeps_of_metadata() -> None:
+    old = workload()
+    old["metadata"] |= {
+        "foo": 1,
+        "ownerReferences": [OWNER | {"foo": 1}],
+        "managedFields": [{"manager": "kubectl"}],
+    }
+    whole = stored(workload({}), old, "status")
+    assert whole["metadata"] == workload()["metadata"] | {
+        "ownerReferences": [OWNER],
+        "managedFields": [{"manager": "kubectl"}],
+    }
