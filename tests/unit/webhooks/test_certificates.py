@@ -341,7 +341,8 @@ async def test_keep_looks_again_after_a_failure() -> None:
             raise ApiError(0, "TimeoutError", "no answer in time")
 
     task = asyncio.create_task(keep(Failing(), 0.001))
-    for _ in range(3):
-        await looks.acquire()
+    async with asyncio.timeout(20):
+        for _ in range(3):
+            await looks.acquire()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
