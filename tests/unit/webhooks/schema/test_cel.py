@@ -6,7 +6,7 @@ import pytest
 
 from webhooks.schema.cel import CelError, compile_rule
 from webhooks.schema.cel.parser import CelSyntaxError, parse
-from webhooks.schema.cel.values import ABSENT, OptionalValue, Value, typed, variable
+from webhooks.schema.cel.values import ABSENT, OptionalValue, Value, equal, typed, variable
 from webhooks.schema.nodes import Node, read_node
 
 STRING = {"type": "string"}
@@ -144,6 +144,7 @@ def test_what_has_no_value_is_an_error(rule: str, this: dict[str, Any], problem:
         ({"entries": [{"name": "a", "n": 1}]}, {"entries": [{"name": "a", "n": 2}]}, False),
         ({"entries": [{"name": "a"}]}, {"entries": [{"name": "b"}]}, False),
         ({"quantity": 1}, {"quantity": "1"}, False),
+        ({"ratio": 1}, {"ratio": 1.0}, True),
         ({"time": "2026-01-01T00:00:00Z"}, {"time": "2026-01-01T01:00:00+01:00"}, True),
         ({"time": "2026-01-01T00:00:00Z"}, {"time": "2026-01-01T00:00:00"}, True),
         ({"time": "1970-01-01T00:00:00Z"}, {"time": ""}, True),
@@ -160,6 +161,9 @@ def test_an_old_value_may_be_absent() -> None:
     assert rule.holds({"self": this, "oldSelf": ABSENT})
     assert rule.holds({"self": this, "oldSelf": OptionalValue(typed({"n": 1}, NODE))})
     assert not rule.holds({"self": this, "oldSelf": OptionalValue(typed({"n": 3}, NODE))})
+    for one, other, same in ((ABSENT, OptionalValue(1), False), (OptionalValue(1), OptionalValue(1), True)):
+        assert equal(one, other) is equal(other, one) is same
+    assert not equal(OptionalValue(1), OptionalValue(2))
     with pytest.raises(CelError, match="no old value"):
         compile_rule("oldSelf.value() == self").holds({"self": this, "oldSelf": ABSENT})
 
@@ -188,6 +192,7 @@ def test_a_rule_knows_whether_it_is_about_a_change() -> None:
         "self.n ==",
         "(self.n",
         "self n",
+        "self.n '<' 1",
         "self.n = 1",
         "self.n == 1.5",
         "self.n + 1",

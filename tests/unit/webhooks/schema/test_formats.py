@@ -43,6 +43,8 @@ def test_patterns_that_python_may_read_differently(pattern: str) -> None:
         ("2026-01-02T03:04:05,5Z", True),
         ("2026-01-02T03:04:05ZT", True),
         ("0000-02-29T00:00:00Z", True),
+        ("2026-01-02T23:59:59Z", True),
+        ("2026-01-02T03:60:05Z", False),
         ("2026-02-29T03:04:05Z", False),
         ("2026-01-02T24:00:00Z", False),
         ("2026-01-02T03:04:60Z", False),

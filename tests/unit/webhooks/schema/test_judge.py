@@ -161,7 +161,18 @@ def test_of_another_kind_or_version() -> None:
         ({"name": "a", "labels": {"b": "c d"}}, [("metadata.labels", "Invalid")]),
         ({"name": "a", "labels": {"b": None}}, []),
         ({"name": "a", "annotations": {"b c": ""}}, [("metadata.annotations", "Invalid")]),
+        ({"name": "a", "generateName": "B"}, [("metadata.generateName", "Invalid")]),
         ({"name": "a", "finalizers": ["x y"]}, [("metadata.finalizers", "Invalid")]),
+        # A null in a list is what Go has for nothing: an empty text, an empty object.
+        ({"name": "a", "finalizers": [None]}, [("metadata.finalizers", "Invalid")] * 2),
+        (
+            {"name": "a", "ownerReferences": [None]},
+            [
+                (f"metadata.ownerReferences[0].{field}", "Required")
+                for field in ("apiVersion", "kind", "name", "uid")
+            ],
+        ),
+        ({"name": "a", "ownerReferences": [OWNER, OWNER | {"uid": "v", "controller": False}]}, []),
         ({"name": "a", "finalizers": ["orphan", "foregroundDeletion"]}, [("metadata.finalizers", "Invalid")]),
         ({"name": "a", "labels": {"b": 1}}, [("metadata.labels.b", "DecodeError")]),
         ({"name": "a", "finalizers": "x"}, [("metadata.finalizers", "DecodeError")]),
@@ -205,6 +216,16 @@ def test_metadata_is_checked_on_update_too() -> None:
     assert faults(wrong, wrong) == expected
 
 
+def test_stored_metadata_that_is_none_is_nobodys_name() -> None:
+    assert faults(cohort(), cohort() | {"metadata": "x"}) == [("metadata.name", "Invalid")]
+
+
+def test_a_name_is_generated_where_there_is_none() -> None:
+    assert stored(cohort() | {"metadata": {"generateName": "b-"}})["metadata"]["name"].startswith("b-")
+    named = stored(cohort() | {"metadata": {"name": "a", "generateName": "b-"}})
+    assert named["metadata"]["name"] == "a"
+
+
 def test_names_do_not_change() -> None:
     other = cohort() | {"metadata": {"name": "other"}}
     assert faults(other, cohort()) == [("metadata.name", "Invalid")]
@@ -227,6 +248,9 @@ def test_what_is_being_deleted_gets_no_finalizers() -> None:
     more["metadata"]["finalizers"] = ["e/f"]
     assert faults(fewer, old) == []
     assert stored(fewer, old)["metadata"]["deletionTimestamp"] == "2026-01-01T00:00:00Z"
+    assert faults(more, old) == [("metadata.finalizers", "Forbidden")]
+    assert faults(cohort(), old) == []
+    del old["metadata"]["finalizers"]
     assert faults(more, old) == [("metadata.finalizers", "Forbidden")]
 
 
@@ -306,8 +330,11 @@ def test_the_status_is_judged_at_its_own_endpoint() -> None:
 
 
 def test_integers_beyond_64_bits_are_what_go_makes_of_them() -> None:
-    fields = dict(faults(workload(priority=2**64)))
-    assert fields == {"spec.priority": "TypeInvalid", "<nil>": "Invalid"}
+    for number in (2**63, -(2**63) - 1, 2**64, 10**400, -(10**400)):
+        fields = dict(faults(workload(priority=number)))
+        assert fields == {"spec.priority": "TypeInvalid", "<nil>": "Invalid"}
+    for number in (2**63 - 1, -(2**63)):
+        assert dict(faults(workload(priority=number))) == {"<nil>": "Invalid"}
 
 
 @pytest.mark.parametrize("subresource", ["", "status"])

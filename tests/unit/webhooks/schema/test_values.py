@@ -49,6 +49,7 @@ def causes(schema: Json, value: Any, *old: Any) -> set[tuple[str, str]]:
         ({"type": "string", "format": "date-time"}, ["x"]),
         (STRING | {"maxLength": 1}, "\N{GRINNING FACE}"),
         (STRING | {"enum": ["x"]}, "x"),
+        ({"anyOf": [{"type": "integer"}, STRING]}, 1),
         ({"type": "array"}, [1]),
         ({"type": "object"}, {}),
         (INT32 | {"minimum": 0}, 0),
@@ -87,6 +88,10 @@ def test_what_is_right(schema: Json, value: Any) -> None:
         (INT32, 1 + 1e-10, {("<nil>", "Invalid")}),
         (INT32 | {"minimum": 0}, -1, {("a", "Invalid")}),
         (INT32 | {"maximum": 5}, 6, {("a", "Invalid")}),
+        ({"type": "integer", "minimum": 5}, True, {("a", "TypeInvalid")}),
+        ({"type": "number", "format": "double"}, "x", {("a", "TypeInvalid")}),
+        ({"x-kubernetes-int-or-string": True}, [], {("a", "TypeInvalid")}),
+        ({"anyOf": [{"type": "integer"}, STRING]}, [], {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (QUANTITY, 1.5, {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (QUANTITY, {}, {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (QUANTITY, "x", {("a", "Invalid")}),
@@ -120,6 +125,7 @@ MAP: Json = {
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["name"],
 }
+TWO: Json = MAP | {"maxItems": 2}
 ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atomic"}
 
 
@@ -130,12 +136,24 @@ ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atom
         (SHORT, "longer", "long", {("a", "TooLong")}),
         (ENTRY, {"b": "long", "name": "new"}, {"b": "long", "name": "old"}, set()),
         (ENTRY, {"b": "long"}, {}, {("a.b", "TooLong")}),
+        (ENTRY, {"b": "long"}, None, {("a.b", "TooLong")}),
+        (ENTRY, {"b": "long"}, "b", {("a.b", "TooLong")}),
+        (SHORT, "ab", ["a", "b"], {("a", "TooLong")}),
         # Entries of a map list are compared by key, wherever they stand.
         (MAP, [{"name": "x"}, {"name": "y", "b": "long"}], [{"name": "y", "b": "long"}], set()),
         (MAP, [{"name": "x", "b": "long"}], [{"name": "y", "b": "long"}], {("a[0].b", "TooLong")}),
         (MAP, [{"b": "long"}], [{"b": "long"}], {("a[0].b", "TooLong")}),
+        (MAP, [{"name": "x", "b": "long"}], {"name": "x", "b": "long"}, {("a[0].b", "TooLong")}),
+        (TWO, [{"name": "x"}, {"name": "y"}, {"name": "z"}], [{"name": n} for n in "zyx"], set()),
+        (
+            TWO,
+            [{"name": "x"}, {"name": "y"}, {"name": "z"}],
+            [{"name": n} for n in "xyzw"],
+            {("a", "TooMany")},
+        ),
         # Of other lists either everything is as it was, or all of it is new.
         (ATOMIC, [{"b": "long"}], [{"b": "long"}], set()),
+        (ATOMIC, [{"b": "longer"}], [{"b": "long"}], {("a[0].b", "TooLong")}),
         (ATOMIC, [{"b": "long"}, {}], [{"b": "long"}], {("a[0].b", "TooLong")}),
         # 1, 1.0 and true are three things.
         (SHORT, 1, 1, set()),
@@ -157,6 +175,27 @@ def test_the_kind_is_never_an_old_fault() -> None:
         cause.field
         for cause in value_causes(node, value, Correlated(value, {"kind": "long", "spec": {}}, node))
     ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        (STRING | {"maxLength": 1}, "ab", "may have 1 character at most, not 2"),
+        (STRING | {"minLength": 2}, "a", "must have 2 characters or more, not 1"),
+        ({"type": "array", "maxItems": 0}, [1], "may have 0 items at most, not 1"),
+        ({"type": "object", "minProperties": 1}, {}, "must have 1 key or more, not 0"),
+        (INT32 | {"minimum": 2, "maximum": 3}, 1, "must be 2 or more, not 1"),
+        (INT32 | {"minimum": 2, "maximum": 3}, 4, "must be 3 or less, not 4"),
+        (INT32, 2**31, "a must be an integer of int32, not 2147483648"),
+        ({"type": "integer"}, 2**63, "a must be an integer of int64, not 9223372036854775808"),
+        (STRING | {"pattern": "^a$"}, "b", "'b' does not match ^a$"),
+        (STRING, 1, "must be of type string, not integer"),
+        (STRING | {"enum": ["x", "y"]}, "z", "'z' is not one of x, y"),
+    ],
+)
+def test_a_message_says_what_there_is_and_what_there_may_be(schema: Json, value: Any, message: str) -> None:
+    node = read_node({"type": "object", "properties": {"a": schema}})
+    assert [cause.message for cause in value_causes(node, {"a": value}, None)] == [message]
 
 
 SET: Json = {"type": "array", "items": STRING, "x-kubernetes-list-type": "set"}
