@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import yaml
 
 from hack.controlplane.binaries import BinariesError
 from hack.controlplane.components import Options
@@ -26,14 +27,26 @@ def main() -> None:
 )
 @click.option("--nodes", default=0, show_default=True, help="Simulated nodes of 4 CPU, node-0 and so on.")
 @click.option("--without-reprieve", is_flag=True, help="Only the stock scheduler, without extender.")
-def up(directory: Path, nodes: int, without_reprieve: bool) -> None:
+@click.option("--webhooks", is_flag=True, help="The admission server as well.")
+@click.option(
+    "--settings",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="YAML for the Configuration of the webhooks, such as {webhooks: {gateOpeners: ...}}.",
+)
+def up(directory: Path, nodes: int, without_reprieve: bool, webhooks: bool, settings: Path | None) -> None:
     """Start a control plane; print its kubeconfig's path when everything is ready."""
     if (directory / "processes.json").exists():
         raise click.ClickException(
             f"{directory} has a control plane already (hack/cluster down --dir {directory})"
         )
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    plane = ControlPlane(directory, Options(reprieve=not without_reprieve, detached=True))
+    options = Options(
+        reprieve=not without_reprieve,
+        webhooks=webhooks,
+        webhooks_settings=yaml.safe_load(settings.read_text()) if settings else None,
+        detached=True,
+    )
+    plane = ControlPlane(directory, options)
     try:
         plane.up()
         add_nodes(plane, nodes)
