@@ -14,6 +14,8 @@ from webhooks.verdict import Verdict
 TIME = "2026-01-02T03:04:05Z"
 LATER = "2026-01-02T03:04:06Z"
 NOW = "2026-06-07T08:09:10Z"
+ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
+"""The annotation of a job that grows and shrinks while it runs."""
 
 Pairs = list[tuple[str, str]]
 
