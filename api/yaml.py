@@ -63,6 +63,8 @@ def documents(text: str) -> Iterator[Json]:
     except yaml.MarkedYAMLError as error:
         what = " ".join(part for part in (error.context, error.problem) if part)
         raise YamlError(_at(error.problem_mark or error.context_mark, what)) from None
+    except yaml.reader.ReaderError as error:
+        raise YamlError(f"character {error.position + 1}: {error.reason}") from None
     except (yaml.YAMLError, UnicodeEncodeError) as error:
         raise YamlError(str(error)) from None
 

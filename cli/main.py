@@ -22,7 +22,7 @@ COMMANDS: Final = {
         "cli.validate",
         "Say whether objects would be accepted, from files, without a cluster.",
     ),
-    "serve": ("cli.serve", "Run the scheduler extender of a cluster."),
+    "serve": ("cli.serve", "Run the scheduler extender, the webhooks, or both, for a cluster."),
 }
 """Module and one line of help by name; the module calls its command as itself."""
 

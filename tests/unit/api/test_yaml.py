@@ -105,7 +105,7 @@ def test_aliases_and_merge_keys() -> None:
         ("a: {<<: 5}", "only mappings can be merged"),
         ("a:\n\t- b", "line 2, column 1"),
         ('"\\ud800"', "invalid Unicode"),
-        ("\x00", "control characters"),
+        ("a: \x00", "character 4: control characters are not allowed"),
     ],
 )
 def test_faults_name_the_place(text: str, message: str) -> None:
