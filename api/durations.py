@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from api.words import shown
+
 __all__ = ["DurationError", "parse_duration"]
 
 NANOSECONDS: Final = {
@@ -31,8 +33,7 @@ class DurationError(ValueError):
     """Text that is no duration, or one that Go cannot hold."""
 
     def __init__(self, text: str, problem: str) -> None:
-        super().__init__(f"{text!r} {problem}")
-        self.text, self.problem = text, problem
+        super().__init__(f"{shown(text)} {problem}")
 
 
 def parse_duration(text: str) -> int:

@@ -163,14 +163,14 @@ def _parse(text: str) -> Quantity:
     """ParseQuantity."""
     match = SPLIT.fullmatch(text) if text else None
     if match is None:
-        raise QuantityError(f"not a quantity: {_excerpt(text)}")
+        raise QuantityError(f"not a quantity: {shown(text)}")
     sign, zeros, whole, fraction, suffix = match.groups(default="")
     binary, exponent = _suffix(suffix, text)
     small = _small(sign, whole or "0", fraction, binary, exponent)
     if small is not None:
         return small
     if not zeros and not whole and not fraction:
-        raise QuantityError(f"not a quantity, it has no digits: {_excerpt(text)}")
+        raise QuantityError(f"not a quantity, it has no digits: {shown(text)}")
     if binary:
         return _big_binary(sign, whole, fraction, exponent)
     return _big_decimal(sign, whole + fraction, _int32(len(fraction) + _int32(-exponent)))
@@ -190,7 +190,7 @@ def _suffix(suffix: str, text: str) -> tuple[bool, int]:
     match = EXPONENT.fullmatch(suffix)
     parsed = int(match[1] + (match[2] or "0")) if match and len(match[2]) <= INT64_DIGITS else MAX_INT64 + 1
     if not MIN_INT64 <= parsed <= MAX_INT64:
-        raise QuantityError(f"not a quantity, unknown suffix: {_excerpt(text)}")
+        raise QuantityError(f"not a quantity, unknown suffix: {shown(text)}")
     return False, _int32(parsed)
 
 
@@ -242,12 +242,6 @@ def _big_binary(sign: str, whole: str, fraction: str, exponent: int) -> Quantity
 def _any(digits: str) -> bool:
     """Whether they are more than zeros."""
     return bool(digits.strip("0"))
-
-
-def _excerpt(text: str) -> str:
-    return (
-        repr(text) if len(text) <= CACHED_LENGTH else f"{text[:CACHED_LENGTH]!r}... ({len(text)} characters)"
-    )
 
 
 def _int32(number: int) -> int:
