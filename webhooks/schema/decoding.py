@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, Final
 
+from api.words import shown
 from webhooks.schema import paths
 from webhooks.schema.metadata import METADATA, decoded
 from webhooks.schema.nodes import Json, Node
@@ -31,7 +32,7 @@ MAX_INT64: Final = 2**63 - 1
 def decoding_causes(node: Node, api_version: str, kind: str, value: dict[str, Json]) -> list[Cause]:
     """Why the object cannot be read at all."""
     causes = [
-        Cause(name, INVALID, f"must be {expected}, not {value.get(name)!r}")
+        Cause(name, INVALID, f"must be {expected}, not {shown(value.get(name))}")
         for name, expected in (("apiVersion", api_version), ("kind", kind))
         if value.get(name) != expected
     ]

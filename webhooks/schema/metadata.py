@@ -8,6 +8,7 @@ from typing import Final
 
 from api.names import MAX_NAME
 from api.syntax import label_key_faults, subdomain_faults
+from api.words import shown
 from webhooks.rules.metadata import annotation_causes, invalid, label_causes
 from webhooks.schema.nodes import Json, Node, read_node
 from webhooks.schema.values import value_causes
@@ -126,10 +127,12 @@ def identity_causes(metadata: dict[str, Json], old: dict[str, Json], namespaced:
     for field, absent in {"name": "", **({"namespace": DEFAULT_NAMESPACE} if namespaced else {})}.items():
         sent, stored = metadata.get(field) or absent, old.get(field) or absent
         if sent != stored:
-            yield Cause(f"metadata.{field}", INVALID, f"is {sent!r}, not {stored!r}")
+            yield Cause(f"metadata.{field}", INVALID, f"is {shown(sent)}, not {shown(stored)}")
     if metadata.get("uid") and old.get("uid") and metadata["uid"] != old["uid"]:
         yield Cause(
-            "metadata.uid", INVALID, f"is {metadata['uid']!r}: it was another object, now {old['uid']!r}"
+            "metadata.uid",
+            INVALID,
+            f"is {shown(metadata['uid'])}: it was another object, now {shown(old['uid'])}",
         )
 
 
@@ -147,7 +150,7 @@ def updated_causes(metadata: dict[str, Json], old: dict[str, Json]) -> Iterator[
 
 def _namespace_faults(namespace: str) -> Iterator[str]:
     if len(namespace) > MAX_NAME or LABEL.fullmatch(namespace) is None:
-        yield f"{namespace!r} is no label of RFC 1123: at most {MAX_NAME} lower case letters, digits and '-'"
+        yield f"{shown(namespace)} is no label of RFC 1123: at most {MAX_NAME} lower case letters, digits and '-'"
 
 
 def _common_causes(metadata: dict[str, Json]) -> Iterator[Cause]:
@@ -169,12 +172,16 @@ def _owner_causes(owners: list[dict[str, Json]]) -> Iterator[Cause]:
                 yield Cause(f"{path}.{field}", REQUIRED, "must be set")
         version = owner.get("apiVersion") or "v0"
         if version.count("/") > 1 or version.endswith("/"):
-            yield Cause(f"{path}.apiVersion", INVALID, f"{version!r} is no <group>/<version>, nor a version")
+            yield Cause(
+                f"{path}.apiVersion", INVALID, f"{shown(version)} is no <group>/<version>, nor a version"
+            )
         if (version, owner.get("kind")) == ("v1", "Event"):
             yield Cause(path, INVALID, "an Event owns nothing")
     controllers = [owner for owner in owners if owner.get("controller")]
     for owner in controllers[1:]:
-        yield Cause("metadata.ownerReferences", INVALID, f"{owner.get('name')!r} is not the only controller")
+        yield Cause(
+            "metadata.ownerReferences", INVALID, f"{shown(owner.get('name'))} is not the only controller"
+        )
 
 
 def _distinct(owners: list[dict[str, Json]]) -> list[dict[str, Json]]:

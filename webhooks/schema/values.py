@@ -63,7 +63,7 @@ def _all_faults(node: Node, value: Json, path: str, correlated: Correlated | Non
             yield from _list_faults(node, value, path, correlated)
     if node.enum and not any(type(value) is type(choice) and value == choice for choice in node.enum):
         choices = ", ".join(map(str, node.enum))
-        yield Fault(path, NOT_SUPPORTED, f"{value!r} is not one of {choices}")
+        yield Fault(path, NOT_SUPPORTED, f"{shown(value)} is not one of {choices}")
     if isinstance(value, dict):
         yield from _object_faults(node, value, path, correlated)
 
@@ -132,7 +132,7 @@ def _text_faults(node: Node, value: str, path: str) -> Iterator[Fault]:
     elif node.pattern is not None and not matches(node.pattern, value):
         yield Fault(path, INVALID, _mismatch(value, node.pattern_text))
     if node.format == "date-time" and not is_date_time(value):
-        yield Fault(path, TYPE_INVALID, f"{value!r} is no time as in 2026-01-02T03:04:05Z")
+        yield Fault(path, TYPE_INVALID, f"{shown(value)} is no time as in 2026-01-02T03:04:05Z")
 
 
 def _number_faults(node: Node, value: float, path: str) -> Iterator[Fault]:
