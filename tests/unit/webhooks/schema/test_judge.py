@@ -156,6 +156,8 @@ def test_of_another_kind_or_version() -> None:
         ({}, [("metadata.name", "Required")]),
         ({"name": "A"}, [("metadata.name", "Invalid")]),
         ({"generateName": "a-"}, []),
+        # Of a prefix the last dash is not looked at; of the name that comes of it, it is.
+        ({"generateName": "a.-"}, [("metadata.name", "Invalid")]),
         ({"generateName": "A-"}, [("metadata.generateName", "Invalid"), ("metadata.name", "Invalid")]),
         ({"name": "a", "namespace": "Ignored_"}, []),
         ({"name": "a", "labels": {"b": "c d"}}, [("metadata.labels", "Invalid")]),
@@ -174,6 +176,8 @@ def test_of_another_kind_or_version() -> None:
         ),
         ({"name": "a", "ownerReferences": [OWNER, OWNER | {"uid": "v", "controller": False}]}, []),
         ({"name": "a", "finalizers": ["orphan", "foregroundDeletion"]}, [("metadata.finalizers", "Invalid")]),
+        ({"name": "a", "finalizers": ["orphan"]}, []),
+        ({"name": "a", "finalizers": ["foregroundDeletion"]}, []),
         ({"name": "a", "labels": {"b": 1}}, [("metadata.labels.b", "DecodeError")]),
         ({"name": "a", "finalizers": "x"}, [("metadata.finalizers", "DecodeError")]),
         (
@@ -235,9 +239,10 @@ def test_names_do_not_change() -> None:
 
 
 def test_a_namespace_is_a_label() -> None:
-    assert faults(workload() | {"metadata": {"name": "w", "namespace": "a.b"}}) == [
-        ("metadata.namespace", "Invalid")
-    ]
+    for namespace in ("a.b", "a" * 64, "-a"):
+        named = workload() | {"metadata": {"name": "w", "namespace": namespace}}
+        assert faults(named) == [("metadata.namespace", "Invalid")]
+    assert faults(workload() | {"metadata": {"name": "w", "namespace": "a" * 63}}) == []
 
 
 def test_what_is_being_deleted_gets_no_finalizers() -> None:

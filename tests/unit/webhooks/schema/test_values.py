@@ -125,6 +125,7 @@ MAP: Json = {
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["name"],
 }
+KINDED: Json = {"type": "object", "properties": {"name": STRING, "kind": SHORT}}
 TWO: Json = MAP | {"maxItems": 2}
 ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atomic"}
 
@@ -137,6 +138,7 @@ ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atom
         (ENTRY, {"b": "long", "name": "new"}, {"b": "long", "name": "old"}, set()),
         (ENTRY, {"b": "long"}, {}, {("a.b", "TooLong")}),
         (ENTRY, {"b": "long"}, None, {("a.b", "TooLong")}),
+        (KINDED, {"kind": "long", "name": "new"}, {"kind": "long", "name": "old"}, set()),
         (ENTRY, {"b": "long"}, "b", {("a.b", "TooLong")}),
         (SHORT, "ab", ["a", "b"], {("a", "TooLong")}),
         # Entries of a map list are compared by key, wherever they stand.
