@@ -24,7 +24,7 @@ class Correlated:
         self._equal: bool | None = None
 
     def key(self, name: str) -> Correlated | None:
-        """The field; None unless both have it."""
+        """The field of the new object; None unless both have it."""
         if name not in self._children:
             self._children[name] = self._field(name)
         return self._children[name]
@@ -42,7 +42,7 @@ class Correlated:
         return self._equal
 
     def _field(self, name: str) -> Correlated | None:
-        if not isinstance(self.new, dict) or not isinstance(self.old, dict):
+        if not isinstance(self.old, dict):
             return None
         node = self.node.child(name)
         if node is None or name not in self.new or name not in self.old:
@@ -50,7 +50,7 @@ class Correlated:
         return Correlated(self.new[name], self.old[name], node)
 
     def _entry(self, index: int) -> Correlated | None:
-        if not isinstance(self.new, list) or not isinstance(self.old, list) or self.node.items is None:
+        if self.node.items is None:
             return None
         if self._old_entries is None:
             self._old_entries = old_entries(self.node, self.old)

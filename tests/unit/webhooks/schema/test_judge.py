@@ -14,6 +14,7 @@ from webhooks.verdict import Cause
 Json = dict[str, Any]
 
 OWNER: Json = {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": True}
+BARE: Json = {"kind": "K", "name": "n", "uid": "u"}
 UNCHECKED = ("<nil>", "Invalid")
 """Rules wait until types are right and nothing is missing."""
 KUEUE = "kueue.x-k8s.io/v1beta2"
@@ -127,6 +128,7 @@ def test_what_is_dropped_is_not_judged_but_has_no_unknown_fields_either() -> Non
         ),
         ({"spec": {"fairSharing": [[{"a": 1}]]}}, "spec.fairSharing[0][0].a"),
         ({"metadata": {"name": "a", "foo": 1}}, "metadata.foo"),
+        ({"metadata": {"name": "a", "foo": None}}, "metadata.foo"),
         (
             {"metadata": {"name": "a", "ownerReferences": [{"foo": 1}]}},
             "metadata.ownerReferences[0].foo",
@@ -192,6 +194,11 @@ def test_of_another_kind_or_version() -> None:
             [("metadata.ownerReferences", "Invalid")],
         ),
         ({"name": "a", "ownerReferences": [OWNER, OWNER, OWNER | {"blockOwnerDeletion": None}]}, []),
+        ({"name": "a", "ownerReferences": [OWNER | {"apiVersion": "apps/v1"}]}, []),
+        (
+            {"name": "a", "ownerReferences": [BARE, BARE | {"apiVersion": ""}]},
+            [("metadata.ownerReferences[0].apiVersion", "Required")],
+        ),
         (
             {"name": "a", "ownerReferences": [OWNER | {"kind": "Event"}]},
             [("metadata.ownerReferences[0]", "Invalid")],
@@ -255,8 +262,10 @@ def test_what_is_being_deleted_gets_no_finalizers() -> None:
     assert stored(fewer, old)["metadata"]["deletionTimestamp"] == "2026-01-01T00:00:00Z"
     assert faults(more, old) == [("metadata.finalizers", "Forbidden")]
     assert faults(cohort(), old) == []
-    del old["metadata"]["finalizers"]
-    assert faults(more, old) == [("metadata.finalizers", "Forbidden")]
+    for none in ({}, {"finalizers": 5}):
+        del old["metadata"]["finalizers"]
+        old["metadata"] |= {"finalizers": []} | none
+        assert faults(more, old) == [("metadata.finalizers", "Forbidden")]
 
 
 def test_rules_wait_for_types() -> None:

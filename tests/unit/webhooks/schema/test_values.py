@@ -92,6 +92,7 @@ def test_what_is_right(schema: Json, value: Any) -> None:
         ({"type": "number", "format": "double"}, "x", {("a", "TypeInvalid")}),
         ({"x-kubernetes-int-or-string": True}, [], {("a", "TypeInvalid")}),
         ({"anyOf": [{"type": "integer"}, STRING]}, [], {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
+        ({"anyOf": [INT32, STRING | {"maxLength": 1}]}, "ab", {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (QUANTITY, 1.5, {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (QUANTITY, {}, {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (QUANTITY, "x", {("a", "Invalid")}),
@@ -126,6 +127,7 @@ MAP: Json = {
     "x-kubernetes-list-map-keys": ["name"],
 }
 KINDED: Json = {"type": "object", "properties": {"name": STRING, "kind": SHORT}}
+NONE: Json = {"type": "array", "maxItems": 0}
 TWO: Json = MAP | {"maxItems": 2}
 ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atomic"}
 
@@ -141,11 +143,15 @@ ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atom
         (KINDED, {"kind": "long", "name": "new"}, {"kind": "long", "name": "old"}, set()),
         (ENTRY, {"b": "long"}, "b", {("a.b", "TooLong")}),
         (SHORT, "ab", ["a", "b"], {("a", "TooLong")}),
+        (NONE, [1], [1], set()),
+        (NONE, [1], [1.0], {("a", "TooMany")}),
+        (NONE, [1], 5, {("a", "TooMany")}),
         # Entries of a map list are compared by key, wherever they stand.
         (MAP, [{"name": "x"}, {"name": "y", "b": "long"}], [{"name": "y", "b": "long"}], set()),
         (MAP, [{"name": "x", "b": "long"}], [{"name": "y", "b": "long"}], {("a[0].b", "TooLong")}),
         (MAP, [{"b": "long"}], [{"b": "long"}], {("a[0].b", "TooLong")}),
         (MAP, [{"name": "x", "b": "long"}], {"name": "x", "b": "long"}, {("a[0].b", "TooLong")}),
+        (MAP, [{"name": [], "b": ""}], [{"name": [], "b": ""}], {("a[0].name", "TypeInvalid")}),
         (TWO, [{"name": "x"}, {"name": "y"}, {"name": "z"}], [{"name": n} for n in "zyx"], set()),
         (
             TWO,
@@ -156,6 +162,8 @@ ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atom
         # Of other lists either everything is as it was, or all of it is new.
         (ATOMIC, [{"b": "long"}], [{"b": "long"}], set()),
         (ATOMIC, [{"b": "longer"}], [{"b": "long"}], {("a[0].b", "TooLong")}),
+        (ATOMIC, [{"b": "long"}], [{"b": "long", "name": "x"}], {("a[0].b", "TooLong")}),
+        (ATOMIC, [{"b": "long"}], [{}], {("a[0].b", "TooLong")}),
         (ATOMIC, [{"b": "long"}, {}], [{"b": "long"}], {("a[0].b", "TooLong")}),
         # 1, 1.0 and true are three things.
         (SHORT, 1, 1, set()),
@@ -186,6 +194,7 @@ def test_the_kind_is_never_an_old_fault() -> None:
         (STRING | {"minLength": 2}, "a", "must have 2 characters or more, not 1"),
         ({"type": "array", "maxItems": 0}, [1], "may have 0 items at most, not 1"),
         ({"type": "object", "minProperties": 1}, {}, "must have 1 key or more, not 0"),
+        ({"type": "object", "maxProperties": 0}, {"x": 1}, "may have 0 keys at most, not 1"),
         (INT32 | {"minimum": 2, "maximum": 3}, 1, "must be 2 or more, not 1"),
         (INT32 | {"minimum": 2, "maximum": 3}, 4, "must be 3 or less, not 4"),
         (INT32, 2**31, "a must be an integer of int32, not 2147483648"),

@@ -1,0 +1,36 @@
+"""What no reader of Kueue's objects can read; see also the property tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webhooks.rules.decoding import Node, value_causes
+from webhooks.verdict import INVALID, TYPE_INVALID, Cause
+
+TIME = {"type": "string", "format": "date-time"}
+QUANTITY = {"x-kubernetes-int-or-string": True, "pattern": "^[0-9]"}
+
+
+@pytest.mark.parametrize("value", ["x", 1, True, [1], {"a": 1}])
+def test_without_a_type_anything_can_be_read(value: Any) -> None:
+    node = Node({})
+    assert node.shape.fits(value)
+    assert list(value_causes(node, value, "a")) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "type_", "message"),
+    [
+        ({"type": "integer"}, 1.5, INVALID, "1.5 is no integer"),
+        ({"type": "integer"}, "1", TYPE_INVALID, "'1' is no integer"),
+        ({"type": "object"}, [], TYPE_INVALID, "[] is no object"),
+        (TIME, "soon", INVALID, "'soon' is no time, such as 2006-01-02T15:04:05Z"),
+        (QUANTITY, True, TYPE_INVALID, "True is no quantity"),
+    ],
+)
+def test_a_message_says_what_is_no_such_thing(
+    schema: dict[str, Any], value: Any, type_: str, message: str
+) -> None:
+    assert list(value_causes(Node(schema), value, "a")) == [Cause("a", type_, message)]
