@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from api.crds import schema_of
 from api.quantity import QuantityError, parse
+from api.times import instant
 from api.words import shown
 from native._shape import Shape
 from webhooks.rules.request import Object
-from webhooks.rules.times import instant
 from webhooks.verdict import INVALID, TYPE_INVALID, Cause
 
 __all__ = ["TYPES", "Node", "decoding_causes", "root_node", "value_causes"]

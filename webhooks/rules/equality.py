@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from api.quantity import Quantity
-from webhooks.rules.quotas import quantity
+from webhooks.rules.quantities import quantity
 
 __all__ = ["same"]
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from webhooks.rules.request import Object
 
 __all__ = ["child", "entries", "integer", "items", "text", "texts"]
-
-
-OBJECTS: Final = {dict}
 
 
 def child(parent: Object, *names: str) -> Object:
@@ -28,9 +25,9 @@ def items(parent: Object, name: str) -> list[Object]:
     if not isinstance(value, list):
         return []
     # Nearly always all are objects, and then nothing is copied.
-    return (
-        value if set(map(type, value)) <= OBJECTS else [item if type(item) is dict else {} for item in value]
-    )
+    if set(map(type, value)) <= {dict}:
+        return value
+    return [item if type(item) is dict else {} for item in value]
 
 
 def texts(parent: Object, name: str) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from api.times import instant
 from api.words import shown
 from webhooks.rules.fields import child, items, text
 from webhooks.rules.metadata import label_key_causes
 from webhooks.rules.request import Object, Request
-from webhooks.rules.times import instant
 from webhooks.rules.workload_status import has_quota
 from webhooks.verdict import FORBIDDEN, INVALID, Cause
 

@@ -7,10 +7,10 @@ from typing import Final
 
 from api.names import is_label_value, is_qualified_name
 from api.syntax import condition_reason_faults, label_key_faults, label_value_faults
+from api.times import is_zero
 from api.words import shown
 from webhooks.rules.fields import entries, integer, items, text, texts
 from webhooks.rules.request import Object
-from webhooks.rules.times import is_zero
 from webhooks.verdict import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TOO_LONG, Cause
 
 __all__ = [

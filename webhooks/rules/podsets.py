@@ -10,7 +10,7 @@ from api.words import shown
 from webhooks.rules.equality import same
 from webhooks.rules.fields import child, entries, integer, items
 from webhooks.rules.metadata import annotation_causes, label_causes
-from webhooks.rules.quotas import is_negative
+from webhooks.rules.quantities import is_negative
 from webhooks.rules.request import Object
 from webhooks.verdict import FORBIDDEN, INVALID, REQUIRED, Cause
 

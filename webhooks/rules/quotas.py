@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from api.quantity import Quantity, QuantityError, parse
+from api.quantity import Quantity
 from api.words import shown
 from webhooks.rules.fields import child, items, text, texts
 from webhooks.rules.metadata import label_key_causes
+from webhooks.rules.quantities import ZERO, is_negative, quantity
 from webhooks.rules.request import Object
 from webhooks.verdict import DUPLICATE, INVALID, Cause
 
-__all__ = ["Owner", "is_negative", "quantity", "resource_group_causes", "weight_causes"]
+__all__ = ["Owner", "resource_group_causes", "weight_causes"]
 
-SHORT: Final = 64
-"""Characters. Longer quantities are not kept: nobody writes them in earnest, and they would fill the memory."""
-ZERO: Final = Quantity(0, 0)
 LEAST_WEIGHT: Final = Quantity(1, -9)
 
 
@@ -31,39 +28,6 @@ class Owner:
     has_parent: bool
     lends_own: bool
     """What is lent is part of the nominal quota, not of what the members do not use."""
-
-
-def quantity(value: Any) -> Quantity | None:
-    """The quantity; None for null, and for what is none, which decoding refuses."""
-    kind = type(value)
-    if kind is str:
-        return _of_short(value) if len(value) <= SHORT else _of_text(value)
-    if kind is not int and kind is not float:
-        return None
-    try:
-        return parse(value)
-    except QuantityError:
-        return None
-
-
-def is_negative(value: Any) -> bool:
-    """Whether it is a quantity below zero."""
-    if type(value) is str and "-" not in value:
-        return False
-    amount = quantity(value)
-    return amount is not None and ZERO.exceeds(amount)
-
-
-@lru_cache(maxsize=1 << 14)
-def _of_short(text: str) -> Quantity | None:
-    return _of_text(text)
-
-
-def _of_text(text: str) -> Quantity | None:
-    try:
-        return parse(text)
-    except QuantityError:
-        return None
 
 
 def resource_group_causes(spec: Object, owner: Owner) -> Iterator[Cause]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
-from webhooks.rules.times import instant
+from api.times import instant
 
 __all__ = [
     "ABSENT",

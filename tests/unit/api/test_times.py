@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhooks.rules.times import instant, is_zero
+from api.times import instant, is_zero
 
 SECOND = 10**9
 
