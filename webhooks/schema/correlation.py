@@ -24,7 +24,7 @@ class Correlated:
         self._equal: bool | None = None
 
     def key(self, name: str) -> Correlated | None:
-        """The field of the new object; None unless both have it."""
+        """The field of the new object; None unless the old one has it."""
         if name not in self._children:
             self._children[name] = self._field(name)
         return self._children[name]
@@ -45,7 +45,7 @@ class Correlated:
         if not isinstance(self.old, dict):
             return None
         node = self.node.child(name)
-        if node is None or name not in self.new or name not in self.old:
+        if node is None or name not in self.old:
             return None
         return Correlated(self.new[name], self.old[name], node)
 

@@ -89,4 +89,11 @@ def test_the_status_of_a_cohort_is_not_checked() -> None:
 
 def test_a_message_says_that_a_limit_needs_a_parent() -> None:
     wrong, _ = WRONG["limits without a parent"]
-    assert all("parent" in cause.message for cause in created(wrong).causes)
+    messages = {cause.message for cause in created(wrong).causes}
+    assert messages == {"there is no parent to lend to or borrow from"}
+
+
+def test_a_message_tells_of_both_faults_of_a_taints_value() -> None:
+    wrong, _ = WRONG["a taint's value with two faults, told of at once"]
+    (cause,) = created(wrong).causes
+    assert cause.message.count("; ") == 1

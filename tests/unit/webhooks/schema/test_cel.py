@@ -107,6 +107,7 @@ def test_rules_that_hold(rule: str, this: dict[str, Any]) -> None:
         ("self.labels.x == null", {"labels": {"x": None}}, "null"),
         ("'b' in self.names", {"names": [None, "a"]}, "null"),
         ("self.names.all(n, n == 'a')", {"names": [1, "a"]}, "wrong type"),
+        ("self.entries == self.entries", {"entries": [{"name": {}}]}, "no scalar"),
         ("self.name < self.n", {"name": "a", "n": 1}, "no such overload"),
         ("self.on < self.on", {"on": True}, "no such overload"),
         ("size(self.n) == 1", {"n": 1}, "no such overload"),
@@ -154,6 +155,11 @@ def test_equality(this: dict[str, Any], old: dict[str, Any], same: bool) -> None
     assert holds("self == oldSelf", this, old) is same
 
 
+def test_true_is_no_number() -> None:
+    assert not equal(True, 1)
+    assert not equal(1, True)
+
+
 def test_an_old_value_may_be_absent() -> None:
     rule = compile_rule("!oldSelf.hasValue() || oldSelf.value().n <= self.n")
     this = typed({"n": 2}, NODE)
@@ -164,6 +170,7 @@ def test_an_old_value_may_be_absent() -> None:
     for one, other, same in ((ABSENT, OptionalValue(1), False), (OptionalValue(1), OptionalValue(1), True)):
         assert equal(one, other) is equal(other, one) is same
     assert not equal(OptionalValue(1), OptionalValue(2))
+    assert not equal(ABSENT, OptionalValue(None))
     with pytest.raises(CelError, match="no old value"):
         compile_rule("oldSelf.value() == self").holds({"self": this, "oldSelf": ABSENT})
 

@@ -24,6 +24,7 @@ NODE = read_node(
                 "items": {"type": "object", "properties": {"filled": TEXT | {"default": "x"}}},
             },
             "number": {"type": "integer"},
+            "map": {"type": "object", "additionalProperties": TEXT | {"default": "x"}},
         },
     }
 )
@@ -38,6 +39,7 @@ FILLED = {"filled": "x", "nullable-filled": "x"}
         ({"filled": None, "nullable-filled": None}, {"filled": "x", "nullable-filled": None}),
         ({"filled": "", "nullable-filled": "y"}, {"filled": "", "nullable-filled": "y"}),
         ({"unknown": None}, FILLED | {"unknown": None}),
+        ({"map": {"a": None, "b": "y"}}, FILLED | {"map": {"a": "x", "b": "y"}}),
         ({"list": [{}, None, {"filled": "y"}]}, FILLED | {"list": [{"filled": "x"}, None, {"filled": "y"}]}),
     ],
 )

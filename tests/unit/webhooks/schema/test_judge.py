@@ -164,6 +164,7 @@ def test_of_another_kind_or_version() -> None:
         ({"name": "a", "namespace": "Ignored_"}, []),
         ({"name": "a", "labels": {"b": "c d"}}, [("metadata.labels", "Invalid")]),
         ({"name": "a", "labels": {"b": None}}, []),
+        ({"name": "a", "creationTimestamp": None}, []),
         ({"name": "a", "annotations": {"b c": ""}}, [("metadata.annotations", "Invalid")]),
         ({"name": "a", "generateName": "B"}, [("metadata.generateName", "Invalid")]),
         ({"name": "a", "finalizers": ["x y"]}, [("metadata.finalizers", "Invalid")]),

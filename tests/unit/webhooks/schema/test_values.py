@@ -95,6 +95,7 @@ def test_what_is_right(schema: Json, value: Any) -> None:
         ({"anyOf": [INT32, STRING | {"maxLength": 1}]}, "ab", {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (QUANTITY, 1.5, {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
         (QUANTITY, {}, {("a", "TypeInvalid"), ("<nil>", "Invalid")}),
+        (QUANTITY, None, {("a", "TypeInvalid")}),
         (QUANTITY, "x", {("a", "Invalid")}),
         (STRING | {"enum": ["x"]}, "y", {("a", "NotSupported")}),
         (STRING | {"enum": ["x"]}, 1, {("a", "NotSupported"), ("a", "TypeInvalid")}),
@@ -142,6 +143,7 @@ ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atom
         (ENTRY, {"b": "long"}, None, {("a.b", "TooLong")}),
         (KINDED, {"kind": "long", "name": "new"}, {"kind": "long", "name": "old"}, set()),
         (ENTRY, {"b": "long"}, "b", {("a.b", "TooLong")}),
+        (ENTRY, "b", {"b": "x"}, {("a", "TypeInvalid")}),
         (SHORT, "ab", ["a", "b"], {("a", "TooLong")}),
         (NONE, [1], [1], set()),
         (NONE, [1], [1.0], {("a", "TooMany")}),
@@ -232,6 +234,12 @@ PAIRS: Json = MAP | {"x-kubernetes-list-map-keys": ["name", "b"]}
 def test_duplicates(schema: Json, value: Any, expected: list[str]) -> None:
     node = read_node({"type": "object", "properties": {"a": schema}})
     assert [cause.field for cause in duplicates(node, {"a": value})] == expected
+
+
+def test_an_entry_of_a_map_list_is_an_object() -> None:
+    node = read_node({"type": "object", "properties": {"a": MAP}})
+    (cause,) = duplicates(node, {"a": [5]})
+    assert (cause.field, cause.type) == ("a[0]", "FieldValueInvalid")
 
 
 @pytest.mark.parametrize(
