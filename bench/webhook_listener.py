@@ -21,9 +21,9 @@ from api.core import PriorityClass
 from api.meta import ObjectMeta
 from serving.garbage import collect_seldom
 from serving.listeners import serving
+from webhooks.certificates.live_context import LiveContext
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.facts import KnownFacts
-from webhooks.live_context import LiveContext
 from webhooks.review import Reviewer
 from webhooks.server import review_app
 from webhooks.settings import Settings

@@ -11,12 +11,12 @@ from cluster.mirror import GROUPS, PRIORITY_CLASSES, Mirror
 from cluster.readiness import not_synced
 from serving.listeners import serving
 from serving.ops import Check
-from webhooks.authority_secret import AuthoritySecret
-from webhooks.bundles import Bundles
-from webhooks.certificates import CertificateFiles, ClientAuthority, ManagedCertificates, keep
+from webhooks.certificates.authority_secret import AuthoritySecret
+from webhooks.certificates.bundles import Bundles
+from webhooks.certificates.live_context import LiveContext
+from webhooks.certificates.sources import CertificateFiles, ClientAuthority, ManagedCertificates, keep
 from webhooks.configuration import ManagedConfiguration, WebhooksConfiguration, settings_of
 from webhooks.late_classes import LateClasses
-from webhooks.live_context import LiveContext
 from webhooks.mirrored import MirroredFacts
 from webhooks.recheck import Rechecker
 from webhooks.review import Reviewer

@@ -17,8 +17,8 @@ import pytest
 from hack.controlplane.pki import Authority
 from serving.listeners import serving
 from tests.unit.webhooks.test_review import BAD, queue, review, reviewer
+from webhooks.certificates.live_context import LiveContext
 from webhooks.configuration import WebhooksConfiguration
-from webhooks.live_context import LiveContext
 from webhooks.registrations import REGISTRATIONS
 from webhooks.server import review_app
 

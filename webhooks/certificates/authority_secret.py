@@ -12,7 +12,7 @@ import structlog
 
 from api.meta import ObjectMeta
 from cluster.client import MERGE_PATCH, ApiClient, ApiError
-from webhooks.authorities import Authorities
+from webhooks.certificates.authorities import Authorities
 from webhooks.metrics import CERTIFICATE_FAULTS
 
 __all__ = ["AuthoritySecret", "Stored"]

@@ -10,10 +10,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from hack.controlplane.pki import Authority as FileAuthority
-from tests.unit.webhooks.handshakes import HOST, handshake, pair_of, shown
-from webhooks.certificates import CertificateFiles, ClientAuthority
+from tests.unit.webhooks.certificates.handshakes import HOST, handshake, pair_of, shown
+from webhooks.certificates.live_context import LiveContext
+from webhooks.certificates.sources import CertificateFiles, ClientAuthority
 from webhooks.configuration import FilesConfiguration
-from webhooks.live_context import LiveContext
 
 
 async def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:

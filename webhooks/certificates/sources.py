@@ -17,11 +17,11 @@ import structlog
 from cryptography import x509
 
 from cluster.client import ApiError
-from webhooks.authorities import Authorities, Authority, Leaf, is_due
-from webhooks.authority_secret import AuthoritySecret
-from webhooks.bundles import Bundles
+from webhooks.certificates.authorities import Authorities, Authority, Leaf, is_due
+from webhooks.certificates.authority_secret import AuthoritySecret
+from webhooks.certificates.bundles import Bundles
+from webhooks.certificates.live_context import LiveContext
 from webhooks.configuration import FilesConfiguration, ManagedConfiguration
-from webhooks.live_context import LiveContext
 from webhooks.metrics import CERTIFICATE_EXPIRES, CERTIFICATE_FAULTS, CERTIFICATE_RENEWALS
 
 __all__ = ["CertificateFiles", "ClientAuthority", "ManagedCertificates", "Source", "keep"]

@@ -7,13 +7,13 @@ from typing import cast
 from cryptography import x509
 
 from cluster.client import ApiClient
+from tests.unit.webhooks.certificates.handshakes import HOST, shown
 from tests.unit.webhooks.fakes import Api
-from tests.unit.webhooks.handshakes import HOST, shown
-from webhooks.authority_secret import AuthoritySecret
-from webhooks.bundles import Bundles
-from webhooks.certificates import ManagedCertificates
+from webhooks.certificates.authority_secret import AuthoritySecret
+from webhooks.certificates.bundles import Bundles
+from webhooks.certificates.live_context import LiveContext
+from webhooks.certificates.sources import ManagedCertificates
 from webhooks.configuration import ManagedConfiguration
-from webhooks.live_context import LiveContext
 
 __all__ = ["DAY", "Clock", "Replica", "certificates_of", "signed", "trusted"]
 
