@@ -91,12 +91,8 @@ def completed(node: Node, value: Json) -> Any:
     if isinstance(value, dict):
         fields = {name: part for name, part in value.items() if not _is_absent(node.child(name), part)}
         for name, part in node.properties.items():
-            if (
-                part.default is not None
-                and fields.get(name) is None
-                and not (name in fields and part.nullable)
-            ):
-                fields[name] = part.default
+            if part.default is not None:
+                fields.setdefault(name, part.default)
         return {name: _completed(node.child(name), part) for name, part in fields.items()}
     if isinstance(value, list):
         return [_completed(node.items, item) for item in value]

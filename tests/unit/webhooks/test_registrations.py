@@ -25,6 +25,13 @@ def test_every_kind_with_rules_is_asked_about() -> None:
     }
 
 
+def test_of_which_kinds_the_status_has_conditions() -> None:
+    ours = [each for each in REGISTRATIONS if each.required]
+    statuses = {each.kind: root_node(each.kind).fields.get("status") for each in ours}
+    with_conditions = {kind for kind, status in statuses.items() if status and "conditions" in status.fields}
+    assert {each.kind for each in REGISTRATIONS if each.has_conditions} == with_conditions
+
+
 @pytest.mark.parametrize("webhook", WEBHOOKS, ids=lambda webhook: webhook["name"])
 def test_each_webhook(webhook: Json) -> None:
     assert webhook["sideEffects"] == "None"

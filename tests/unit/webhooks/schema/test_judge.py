@@ -232,6 +232,11 @@ def test_stored_metadata_that_is_none_is_nobodys_name() -> None:
     assert faults(cohort(), cohort() | {"metadata": "x"}) == [("metadata.name", "Invalid")]
 
 
+def test_what_is_of_a_namespace_is_of_the_default_one_unless_it_says() -> None:
+    assert stored(workload() | {"metadata": {"name": "w"}})["metadata"]["namespace"] == "default"
+    assert stored(workload())["metadata"]["namespace"] == "d"
+
+
 def test_a_name_is_generated_where_there_is_none() -> None:
     assert stored(cohort() | {"metadata": {"generateName": "b-"}})["metadata"]["name"].startswith("b-")
     named = stored(cohort() | {"metadata": {"name": "a", "generateName": "b-"}})

@@ -36,6 +36,7 @@ MAP: Json = {
 }
 ATOMIC: Json = {"type": "array", "items": ENTRY}
 GROWS = ruled(INTEGER, "self >= oldSelf")
+NEW_IS_POSITIVE = ruled(INTEGER, "oldSelf.hasValue() || self > 0", optionalOldSelf=True)
 GROWS_OR_NEW = ruled(INTEGER, "!oldSelf.hasValue() || self >= oldSelf.value()", optionalOldSelf=True)
 
 
@@ -55,6 +56,8 @@ GROWS_OR_NEW = ruled(INTEGER, "!oldSelf.hasValue() || self >= oldSelf.value()", 
         ({"a": GROWS}, {"a": 1}, {"a": 1}, []),
         ({"a": GROWS_OR_NEW}, {"a": 0}, None, []),
         ({"a": GROWS_OR_NEW}, {"a": 0}, {}, []),
+        ({"a": NEW_IS_POSITIVE}, {"a": 0}, None, ["a"]),
+        ({"a": NEW_IS_POSITIVE}, {"a": 0}, {"a": 1}, []),
         ({"a": GROWS_OR_NEW}, {"a": 0}, {"a": 1}, ["a"]),
         # The kind of the object itself is never an old fault, a field of that name further below is.
         ({"kind": POSITIVE}, {"kind": 0}, {"kind": 0}, ["kind"]),

@@ -38,6 +38,7 @@ def causes(schema: Json, value: Any, *old: Any) -> set[tuple[str, str]]:
         (STRING | {"nullable": True}, None),
         (INT32, 2**31 - 1),
         (INT32, 3.0),
+        (INT32, 0.0),
         (INT32, -(2.0**31)),
         ({"type": "integer"}, 2**63 - 1),
         ({"type": "number", "format": "double"}, 1),
@@ -148,11 +149,14 @@ ATOMIC: Json = {"type": "array", "items": ENTRY, "x-kubernetes-list-type": "atom
         (NONE, [1], [1], set()),
         (NONE, [1], [1.0], {("a", "TooMany")}),
         (NONE, [1], 5, {("a", "TooMany")}),
+        (NONE, [{"n": 1}], [{"n": 1.0}], {("a", "TooMany")}),
+        (NONE, [[1]], [[1, 2]], {("a", "TooMany")}),
         # Entries of a map list are compared by key, wherever they stand.
         (MAP, [{"name": "x"}, {"name": "y", "b": "long"}], [{"name": "y", "b": "long"}], set()),
         (MAP, [{"name": "x", "b": "long"}], [{"name": "y", "b": "long"}], {("a[0].b", "TooLong")}),
         (MAP, [{"b": "long"}], [{"b": "long"}], {("a[0].b", "TooLong")}),
         (MAP, [{"name": "x", "b": "long"}], {"name": "x", "b": "long"}, {("a[0].b", "TooLong")}),
+        (MAP, [5], [5], {("a[0]", "TypeInvalid")}),
         (MAP, [{"name": [], "b": ""}], [{"name": [], "b": ""}], {("a[0].name", "TypeInvalid")}),
         (TWO, [{"name": "x"}, {"name": "y"}, {"name": "z"}], [{"name": n} for n in "zyx"], set()),
         (
