@@ -9,11 +9,20 @@ from webhooks.rules.quantities import quantity
 
 __all__ = ["same"]
 
-AMOUNTS: Final = frozenset({"capacity", "limits", "overhead", "requests", "resourceUsage"})
+AMOUNTS: Final = frozenset({"limits", "overhead", "requests", "resourceUsage"})
 """Maps whose values are quantities."""
 AMOUNT: Final = frozenset({"divisor", "sizeLimit"})
 MAPS: Final = frozenset(
-    {"annotations", "data", "flavors", "labels", "matchLabels", "nodeSelector", "options", "volumeAttributes"}
+    {
+        "annotations",
+        "flavors",
+        "labels",
+        "matchLabels",
+        "nodeSelector",
+        "options",
+        "userAnnotations",
+        "volumeAttributes",
+    }
 )
 """Maps whose keys are anybody's, and no fields."""
 VALUES: Final = frozenset({"metadata", "resources", "spec", "template"}) | AMOUNTS | MAPS
@@ -24,8 +33,7 @@ MEANINGFUL: Final = frozenset({
     "podSetGroupName", "podSetSliceRequiredTopology", "preemptionPolicy", "preferred", "procMount",
     "recursiveReadOnly", "required", "resourceClaimName", "resourceClaimTemplateName", "runAsUserName",
     "runtimeClassName", "seLinuxChangePolicy", "service", "stopSignal", "storageClassName",
-    "subGroupIndexLabel", "supplementalGroupsPolicy", "volumeAttributesClassName", "topologyName",
-    "volumeMode",
+    "subGroupIndexLabel", "supplementalGroupsPolicy", "volumeAttributesClassName", "volumeMode",
 })  # fmt: skip
 """Text that is a pointer in Go: empty, it is not the same as absent."""
 FLAGS: Final = frozenset({
