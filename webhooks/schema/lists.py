@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from webhooks.schema import paths
 from webhooks.schema.nodes import Json, Node
@@ -49,14 +49,9 @@ def _objects(items: list[Json]) -> Iterator[dict[str, Json]]:
 
 
 def _repeated(keys: Iterable[Json], path: str) -> Iterator[Cause]:
-    seen: dict[Hashable, int] = {}
+    seen: dict[str, int] = {}
     for index, key in enumerate(keys):
-        like = _hashable(key)
+        like = json.dumps(key, sort_keys=True)  # the same for the same values: 1, 1.0 and true are three
         seen[like] = seen.get(like, 0) + 1
         if seen[like] == 2:
             yield Cause(paths.index(path, index), DUPLICATE, f"{json.dumps(key)} is there already")
-
-
-def _hashable(key: Json) -> Hashable:
-    """What is the same for the same values; 1, 1.0 and true are three."""
-    return json.dumps(key, sort_keys=True) if isinstance(key, dict | list) else (type(key), key)

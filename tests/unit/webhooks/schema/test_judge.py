@@ -246,6 +246,8 @@ def test_a_name_is_generated_where_there_is_none() -> None:
 def test_names_do_not_change() -> None:
     other = cohort() | {"metadata": {"name": "other"}}
     assert faults(other, cohort()) == [("metadata.name", "Invalid")]
+    nowhere = cohort() | {"metadata": {"name": "all", "namespace": "ignored"}}
+    assert faults(nowhere, cohort()) == []
     moved = workload() | {"metadata": {"name": "w", "namespace": "e"}}
     assert faults(moved, workload()) == [("metadata.namespace", "Invalid")]
     assert faults(workload() | {"metadata": {"name": "w"}}, workload()) == [("metadata.namespace", "Invalid")]

@@ -54,6 +54,8 @@ GROWS_OR_NEW = ruled(INTEGER, "!oldSelf.hasValue() || self >= oldSelf.value()", 
         ({"a": GROWS}, {"a": 0}, {}, []),
         ({"a": GROWS}, {"a": 0}, {"a": 1}, ["a"]),
         ({"a": GROWS}, {"a": 1}, {"a": 1}, []),
+        # A rule about changes is asked of what did not change, too.
+        ({"a": ruled(INTEGER, "self > oldSelf")}, {"a": 1}, {"a": 1}, ["a"]),
         ({"a": GROWS_OR_NEW}, {"a": 0}, None, []),
         ({"a": GROWS_OR_NEW}, {"a": 0}, {}, []),
         ({"a": NEW_IS_POSITIVE}, {"a": 0}, None, ["a"]),
