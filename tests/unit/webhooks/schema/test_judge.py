@@ -139,6 +139,15 @@ def test_unknown_fields(change: Json, field: str) -> None:
     assert faults(cohort() | change) == [(field, "UnknownField")]
 
 
+def test_messages_say_what_may_be_meant() -> None:
+    (unknown,) = causes(cohort(parentNam="root"))
+    assert unknown.message == "there is no such field; is parentName meant?"
+    (far,) = causes(cohort(xyz="root"))
+    assert far.message == "there is no such field"
+    wrong = causes(cohort(fairSharing={"weight": "much"}))
+    assert wrong[0].message == "'much' is no quantity, such as 40, 500m or 40Gi"
+
+
 def test_what_managed_fields_hold_is_nobodys_business() -> None:
     new = cohort()
     new["metadata"]["managedFields"] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]

@@ -99,6 +99,7 @@ def test_what_is_right(schema: Json, value: Any) -> None:
         (QUANTITY, None, {("a", "TypeInvalid")}),
         (QUANTITY, "x", {("a", "Invalid")}),
         (STRING | {"enum": ["x"]}, "y", {("a", "NotSupported")}),
+        ({"type": "integer", "enum": [1]}, 1.0, {("a", "NotSupported")}),
         (STRING | {"enum": ["x"]}, 1, {("a", "NotSupported"), ("a", "TypeInvalid")}),
         (STRING | {"maxLength": 2, "pattern": "^a"}, "bbb", {("a", "TooLong")}),
         (STRING | {"minLength": 2, "pattern": "^a"}, "b", {("a", "Invalid")}),
