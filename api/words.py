@@ -10,10 +10,13 @@ __all__ = ["listed", "shown"]
 
 LONGEST: Final = 100
 MOST: Final = 10
+CONSTANTS: Final = {None: "null", False: "false", True: "true"}
 
 
 def shown(value: Any) -> str:
-    """The value as Python writes it, the beginning of a long one."""
+    """The value as Python writes it, the beginning of a long one; true, false and null as users do."""
+    if value is None or isinstance(value, bool):
+        return CONSTANTS[value]
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST]!r}... ({len(value)} characters)"
     try:

@@ -8,6 +8,7 @@ from api.words import listed, shown
 def test_a_value_is_written_so_that_it_can_be_recognised() -> None:
     assert shown("a\n") == "'a\\n'"
     assert shown(5) == "5"
+    assert [shown(True), shown(False), shown(None)] == ["true", "false", "null"]
     assert shown({"a": [None]}) == "{'a': [None]}"
 
 
