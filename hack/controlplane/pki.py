@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import base64
 import datetime
-import ipaddress
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import yaml
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from webhooks.certificates.signing import Life, common_name, key_pem, new_key, self_signed, signed
 
 __all__ = ["Authority", "Pair", "write_kubeconfig", "write_signing_key"]
 
@@ -44,17 +45,14 @@ class Authority:
         else:
             self._make(name)
 
-    def server(self, name: str, hosts: Iterable[str]) -> Pair:
+    def server(self, name: str, hosts: Collection[str]) -> Pair:
         """A serving certificate for host names and IP addresses."""
-        alternatives = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        return self._issue(name, subject, ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+        return self._issue(name, [common_name(name)], ExtendedKeyUsageOID.SERVER_AUTH, hosts)
 
     def client(self, name: str, user: str, groups: Iterable[str] = ()) -> Pair:
         """A client certificate; Kubernetes reads the user from CN and the groups from O."""
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-        subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, user)])
-        return self._issue(name, subject, ExtendedKeyUsageOID.CLIENT_AUTH, None)
+        return self._issue(name, [*attributes, common_name(user)], ExtendedKeyUsageOID.CLIENT_AUTH)
 
     def _load(self) -> None:
         self._certificate = x509.load_pem_x509_certificate(self.pair.certificate.read_bytes())
@@ -64,68 +62,33 @@ class Authority:
         self._key = key
 
     def _make(self, name: str) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        usage = x509.KeyUsage(
-            digital_signature=True,
-            key_cert_sign=True,
-            crl_sign=True,
-            content_commitment=False,
-            key_encipherment=False,
-            data_encipherment=False,
-            key_agreement=False,
-            encipher_only=False,
-            decipher_only=False,
-        )
-        self._certificate = (
-            self._builder(subject, subject, self._key.public_key())
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(usage, critical=True)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
-            .sign(self._key, hashes.SHA256())
-        )
+        self._key = new_key()
+        self._certificate = self_signed(self._key, x509.Name([common_name(name)]), self._life())
         _write(self.pair, self._certificate, self._key)
 
     def _issue(
         self,
         name: str,
-        subject: x509.Name,
+        subject: Sequence[x509.NameAttribute[str]],
         usage: x509.ObjectIdentifier,
-        alternatives: x509.SubjectAlternativeName | None,
+        hosts: Collection[str] = (),
     ) -> Pair:
-        key = ec.generate_private_key(ec.SECP256R1())
-        builder = (
-            self._builder(subject, self._certificate.subject, key.public_key())
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
-            )
+        key = new_key()
+        certificate = signed(
+            self._certificate, self._key, key.public_key(), x509.Name(subject), usage, self._life(), hosts
         )
-        if alternatives is not None:
-            builder = builder.add_extension(alternatives, critical=False)
         pair = Pair(self._folder / f"{name}.crt", self._folder / f"{name}.key")
-        _write(pair, builder.sign(self._key, hashes.SHA256()), key)
+        _write(pair, certificate, key)
         return pair
 
-    def _builder(
-        self, subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey
-    ) -> x509.CertificateBuilder:
+    def _life(self) -> Life:
         now = datetime.datetime.now(datetime.UTC)
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(issuer)
-            .public_key(public)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - CLOCK_SKEW)
-            .not_valid_after(now + datetime.timedelta(days=self._days))
-        )
+        return now - CLOCK_SKEW, now + datetime.timedelta(days=self._days)
 
 
 def write_signing_key(path: Path) -> None:
     """The key that service account tokens are signed with."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = new_key()
     encoding = serialization.PrivateFormat.TraditionalOpenSSL  # the API server reads no PKCS #8 here
     _write_private(
         path, key.private_bytes(serialization.Encoding.PEM, encoding, serialization.NoEncryption())
@@ -160,22 +123,9 @@ def _base64(path: Path) -> str:
     return base64.b64encode(path.read_bytes()).decode()
 
 
-def _general_name(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-
-
 def _write(pair: Pair, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
     pair.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    _write_private(pair.key, _key_pem(key))
+    _write_private(pair.key, key_pem(key))
 
 
 def _write_private(path: Path, content: bytes) -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import ipaddress
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -18,7 +17,9 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from webhooks.certificates.signing import Life, common_name, key_pem, new_key, self_signed, signed
 
 __all__ = ["Authorities", "Authority", "Leaf", "is_due", "make_authority"]
 
@@ -63,26 +64,22 @@ class Authority:
         """Seconds since the epoch."""
         return self.certificate.not_valid_after_utc.timestamp()
 
-    def issue(self, hosts: Iterable[str], now: float, seconds: float) -> Leaf:
+    def issue(self, hosts: Collection[str], now: float, seconds: float) -> Leaf:
         """A serving certificate for host names and IP addresses; it does not outlive the authority."""
         if self.key is None:
             raise ValueError("an authority without a key signs nothing")
-        key = ec.generate_private_key(ec.SECP256R1())
-        expires = min(now + seconds, self.expires)
-        certificate = (
-            _builder(self.certificate.subject, key.public_key(), now, expires)
-            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, COMMON_NAME)]))
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-            .add_extension(
-                x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False
-            )
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False
-            )
-            .sign(self.key, hashes.SHA256())
+        key, expires = new_key(), min(now + seconds, self.expires)
+        subject = x509.Name([common_name(COMMON_NAME)])
+        certificate = signed(
+            self.certificate,
+            self.key,
+            key.public_key(),
+            subject,
+            ExtendedKeyUsageOID.SERVER_AUTH,
+            _life(now, expires),
+            hosts,
         )
-        pem = certificate.public_bytes(PEM) + _key_pem(key)
+        pem = certificate.public_bytes(PEM) + key_pem(key)
         return Leaf(pem, self.fingerprint, now, expires)
 
 
@@ -100,29 +97,10 @@ class Leaf:
 
 def make_authority(now: float, seconds: float) -> Authority:
     """A new authority, self-signed; each has a name of its own, so that none is taken for another."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = new_key()
     number = hashlib.sha256(_public_pem(key)).hexdigest()[:12]
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{COMMON_NAME} {number}")])
-    usage = x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=True,
-        crl_sign=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-    certificate = (
-        _builder(name, key.public_key(), now, now + seconds)
-        .subject_name(name)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    return Authority(certificate, key)
+    name = x509.Name([common_name(f"{COMMON_NAME} {number}")])
+    return Authority(self_signed(key, name, _life(now, now + seconds)), key)
 
 
 def is_due(made: float, expires: float, now: float) -> bool:
@@ -167,7 +145,7 @@ class Authorities:
     @property
     def keys(self) -> bytes:
         """PEM of the keys."""
-        return b"".join(_key_pem(each.key) for each in self.newest_first if each.key is not None)
+        return b"".join(key_pem(each.key) for each in self.newest_first if each.key is not None)
 
     def with_others(self, others: Authorities) -> Authorities:
         """These and others."""
@@ -185,32 +163,12 @@ class Authorities:
         return self.with_others(Authorities((make_authority(now, seconds),)))
 
 
-def _builder(
-    issuer: x509.Name, public: ec.EllipticCurvePublicKey, now: float, expires: float
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .issuer_name(issuer)
-        .public_key(public)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(_moment(now - CLOCK_SKEW))
-        .not_valid_after(_moment(expires))
-    )
+def _life(now: float, expires: float) -> Life:
+    return _moment(now - CLOCK_SKEW), _moment(expires)
 
 
 def _moment(seconds: float) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(int(seconds), datetime.UTC)
-
-
-def _general_name(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
 def _is_usable(certificate: x509.Certificate) -> bool:
