@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 
 import yaml
 
-__all__ = ["Dumper", "Json", "YamlError", "documents"]
+__all__ = ["Dumper", "Json", "PlainDumper", "YamlError", "documents"]
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -80,6 +80,14 @@ for _pattern, _ in INTEGERS:
 Dumper.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(rf"(?:{FLOAT.pattern})\Z"), list(NUMBER_START)
 )
+
+
+class PlainDumper(yaml.SafeDumper):
+    """For yaml.dump: everything is written out where it stands; kubectl's reader has no use for anchors."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """True: none of them is an alias."""
+        return True
 
 
 class _Builder:

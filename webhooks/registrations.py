@@ -14,6 +14,7 @@ from typing import Any, Final
 import yaml
 
 from api.groups import POD_GROUP_LABEL
+from api.yaml import PlainDumper
 
 __all__ = [
     "EXCLUDED_NAMESPACES",
@@ -189,18 +190,10 @@ def _webhook(purpose: str, registration: Registration, rule: Rule) -> Json:
     return webhook
 
 
-class _Dumper(yaml.SafeDumper):
-    """Without anchors."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """Every occurrence is written out."""
-        return True
-
-
 def render() -> str:
     """The configurations as YAML documents."""
     head = "# Made by python -m webhooks.registrations; do not edit.\n"
-    return head + yaml.dump_all(configurations(), Dumper=_Dumper, sort_keys=False, width=110)
+    return head + yaml.dump_all(configurations(), Dumper=PlainDumper, sort_keys=False, width=110)
 
 
 if __name__ == "__main__":

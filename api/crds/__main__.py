@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from api.crds import definitions
+from api.yaml import PlainDumper
 
 __all__ = ["main", "text_of"]
 
@@ -26,15 +27,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def text_of(definition: dict[str, Any]) -> str:
     """The definition as YAML, with a line on where it comes from."""
-    body = yaml.dump(definition, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
+    body = yaml.dump(definition, Dumper=PlainDumper, sort_keys=False, width=110, allow_unicode=True)
     return f"# Generated: python -m api.crds manifests/crds\n{body}"
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes everything out where it stands: kubectl's reader has no use for anchors."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
 
 
 if __name__ == "__main__":
