@@ -82,8 +82,7 @@ def judge(request: Prepared) -> list[Cause]:
     if old is None:
         causes = list(created_causes(_metadata(new)))
     else:
-        about = KNOWN[request.kind]
-        causes = list(updated_causes(_metadata(new), carried_over(_metadata(old), old, about.namespaced)))
+        causes = list(updated_causes(_metadata(new), _metadata(old)))
     if request.subresource != STATUS:
         causes += value_causes(node, new, correlated)
     elif STATUS in new:
