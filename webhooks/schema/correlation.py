@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from webhooks.schema.nodes import Json, Node
 
-__all__ = ["Correlated", "map_key", "old_entries"]
+__all__ = ["TYPE_META", "Correlated", "map_key", "old_entries"]
+
+TYPE_META: Final = frozenset({"apiVersion", "kind"})
+"""Of the object itself these are never an old fault."""
 
 
 class Correlated:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from api.words import shown
 from webhooks.schema import paths
+from webhooks.schema.correlation import TYPE_META
 from webhooks.schema.metadata import METADATA, decoded
 from webhooks.schema.nodes import Json, Node
 from webhooks.schema.values import value_causes
@@ -19,7 +20,7 @@ __all__ = ["DECODE_ERROR", "MANAGED", "UNKNOWN_FIELD", "completed", "decoding_ca
 UNKNOWN_FIELD: Final = "UnknownField"
 DECODE_ERROR: Final = "DecodeError"
 """Types of causes that API servers have no name for: they refuse the request as a bad one."""
-META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+META_FIELDS: Final = TYPE_META | {"metadata"}
 MANAGED: Final = "managedFields"
 """Kept by API servers; what comes from them with `kubectl get` may come back."""
 LONGEST_NAME: Final = 64

@@ -9,13 +9,11 @@ from functools import cache
 from webhooks.schema import paths
 from webhooks.schema.cel import CelError
 from webhooks.schema.cel.values import ABSENT, OptionalValue, Value, variable
-from webhooks.schema.correlation import Correlated, map_key, old_entries
+from webhooks.schema.correlation import TYPE_META, Correlated, map_key, old_entries
 from webhooks.schema.nodes import Json, Node, Rule
 from webhooks.verdict import INVALID, Cause
 
 __all__ = ["has_rules", "rule_causes"]
-
-TYPE_META = frozenset({"apiVersion", "kind"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,13 @@ from typing import Final, NamedTuple
 from api.crds.fixed import QUANTITY
 from api.words import shown
 from webhooks.schema import paths
-from webhooks.schema.correlation import Correlated
+from webhooks.schema.correlation import TYPE_META, Correlated
 from webhooks.schema.formats import is_date_time, matches
 from webhooks.schema.nodes import Json, Node
 from webhooks.verdict import INVALID, NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID, Cause
 
 __all__ = ["value_causes"]
 
-TYPE_META: Final = frozenset({"apiVersion", "kind"})
 RANGES: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
 """Format to the least integer that is too large."""
 MAX_EXACT: Final = 2**53 - 1
@@ -202,5 +201,4 @@ def _missing(required: Iterable[str], fields: dict[str, Json]) -> Iterator[str]:
 
 
 def _is_type_meta(path: str, name: str) -> bool:
-    """Of the object itself: these are never an old fault."""
     return not path and name in TYPE_META
