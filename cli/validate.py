@@ -131,7 +131,7 @@ def _rendered(judged: Sequence[Judged]) -> RenderableType:
     parts: list[RenderableType] = []
     for found, write, judgement in judged:
         said = "allowed" if judgement.allowed else "refused"
-        how = "create" if write.old is None else "update"
+        how = write.operation.lower()
         parts.append(
             Text(f"{found.key}: {said} ({how}; {found.place})", "" if judgement.allowed else "bold red")
         )
