@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import orjson
 
+from api.kueue import API_VERSION
 from webhooks.registrations import REGISTRATIONS
 
 __all__ = ["NAMESPACE", "REVIEWS", "cluster_queue", "workload"]
@@ -13,7 +14,6 @@ __all__ = ["NAMESPACE", "REVIEWS", "cluster_queue", "workload"]
 Json = dict[str, Any]
 
 NAMESPACE: Final = "default"
-API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 RESOURCES: Final = ("cpu", "memory", "nvidia.com/gpu", "rdma/hca")
 FLAVORS: Final = ("reserved", "on-demand", "spot", "a100", "h100", "l4")
 
