@@ -1,4 +1,4 @@
-"""Values in messages: whoever wrote them may have written megabytes."""
+"""Values in messages, where whoever wrote them may have written megabytes; and numbers of things."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from collections.abc import Collection
 from itertools import islice
 from typing import Any, Final
 
-__all__ = ["listed", "shown"]
+__all__ = ["counted", "listed", "shown"]
 
 LONGEST: Final = 100
 MOST: Final = 10
 CONSTANTS: Final = {None: "null", False: "false", True: "true"}
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def shown(value: Any) -> str:

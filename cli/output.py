@@ -17,7 +17,6 @@ from api.yaml import Dumper
 
 __all__ = [
     "BAD_INPUT",
-    "counted",
     "formatted",
     "line",
     "plain_table",
@@ -82,8 +81,3 @@ def some(names: Iterable[str]) -> str:
     every = list(names)
     shown = ", ".join(every[:MAX_NAMES])
     return shown if len(every) <= MAX_NAMES else f"{shown} and {len(every) - MAX_NAMES} more"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 pod`, `2 pods`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -9,8 +9,9 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from api.words import counted
 from api.workloads import Workload
-from cli.output import counted, line, plain_table, some, title, with_rest
+from cli.output import line, plain_table, some, title, with_rest
 from cli.quota_survivors import survivors
 from quota.amounts import shown
 from quota.assignment import Check, FlavorSearch, Mode, NoFitReason, Rule

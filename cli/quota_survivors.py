@@ -8,7 +8,8 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.output import counted, line, plain_table, with_rest
+from api.words import counted
+from cli.output import line, plain_table, with_rest
 from quota.decision import Decision
 from quota.explain import Candidate, NotCandidate, SearchAttempt, Step
 from quota.snapshot import Holder, Queue

@@ -10,7 +10,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from api.plans import Outcome, PreemptionPlanSpec, Score, Victim
-from cli.output import counted, line, plain_table, some, title, with_rest
+from api.words import counted
+from cli.output import line, plain_table, some, title, with_rest
 from cli.survivors import budget_text, budgets_of, survivors, waiting
 from cluster.snapshot import Snapshot
 

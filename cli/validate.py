@@ -11,10 +11,11 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from api.words import counted
 from cli.documents import STDIN, InputError, read_file
 from cli.lines import answer_file
 from cli.options import FILES, MORE_FILES
-from cli.output import BAD_INPUT, counted, formatted, line, show
+from cli.output import BAD_INPUT, formatted, line, show
 from cli.validate_objects import Found, Objects, writes
 from cli.validate_stream import judge_line
 from cli.verdicts import Write, verdict

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api import plans
+from api.words import counted
 from cluster.snapshot import Snapshot
 from extender.comparison import compare
 from extender.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
@@ -108,7 +109,7 @@ def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
 
 def _bound_already(preemptor: Preemptor) -> str:
     wanted = f"{preemptor.minimum} needed" if preemptor.policy == "gang" else "1 needed"
-    return f"bound already: {_count(len(preemptor.bound), 'member')}, {wanted}"
+    return f"bound already: {counted(len(preemptor.bound), 'member')}, {wanted}"
 
 
 def _fill(cluster: Cluster, domain: int, room: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -157,7 +158,7 @@ def _placed(cluster: Cluster, built: Built, found: Found) -> plans.PreemptionPla
     spec.placements = _placements(snapshot, in_order + later)
     spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), gone)
     if preempts:
-        victims, pods = _count(len(found.victims), "victim"), _count(len(gone), "pod")
+        victims, pods = counted(len(found.victims), "victim"), counted(len(gone), "pod")
         spec.reason = f"it fits with {victims} ({pods}) gone"
         spec.priority_cutoff = found.scores[found.winner][1]
         spec.victims = victims_of(snapshot, built, found.victims)
@@ -180,10 +181,6 @@ def _placements(snapshot: Snapshot, placed: list[tuple[int, int]]) -> list[plans
 
 def _nobody() -> plans.Score:
     return plans.Score(0, None, 0, 0, 0, None)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _spec(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from api.crds.fixed import QUANTITY
-from api.words import shown
+from api.words import counted, shown
 from webhooks.schema import paths
 from webhooks.schema.correlation import TYPE_META, Correlated
 from webhooks.schema.formats import is_date_time, matches
@@ -151,15 +151,11 @@ def _mismatch(value: str, pattern: str) -> str:
 
 
 def _least(bound: int, what: str, found: int) -> str:
-    return f"must have {_counted(bound, what)} or more, not {found}"
+    return f"must have {counted(bound, what)} or more, not {found}"
 
 
 def _most(bound: int, what: str, found: int) -> str:
-    return f"may have {_counted(bound, what)} at most, not {found}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"may have {counted(bound, what)} at most, not {found}"
 
 
 def _in_range(value: float, end: int) -> bool:
