@@ -13,18 +13,10 @@ import pytest
 from cli.lines import answer_each
 from cli.validate_stream import judge_line
 from cli.verdicts import Context
-from tests.conformance.webhook_cases import Case, Cause, cases
+from tests.conformance.webhook_cases import DEPARTURES, UNREADABLE, Case, Cause, cases
 
-DEPARTURES: Final = {
-    "workload-3251": "KEP-8303: the name of a gate is a qualified name",
-    "workload-4959": "KEP-8303: the name of a gate is a qualified name",
-    "clusterqueue-1412": "what is stored and cannot be read may be repaired; Kueue's decoder fails on the old object",
-}
-"""Cases in which we allow what Kueue refuses, or refuse what it allows, and why."""
 TWICE: Final = {"localqueue-2213"}
 """An API server says what is wrong with labels three times, we once."""
-UNREADABLE: Final = [("", "DecodeError")]
-"""Kueue's decoder refuses the object as a whole; we name the field."""
 
 
 class Line(msgspec.Struct):

@@ -6,18 +6,10 @@ from typing import Final
 
 import pytest
 
-from tests.conformance.webhook_cases import Case, cases
+from tests.conformance.webhook_cases import DEPARTURES, UNREADABLE, Case, cases
 from webhooks.rules import Request, default, validate
 from webhooks.schema import Prepared, prepare
 
-DEPARTURES: Final = {
-    "workload-3251": "KEP-8303: the name of a gate is a qualified name",
-    "workload-4959": "KEP-8303: the name of a gate is a qualified name",
-    "clusterqueue-1412": "what is stored and cannot be read may be repaired; Kueue's decoder fails on the old object",
-}
-"""Cases in which we allow what Kueue refuses, or refuse what it allows, and why."""
-UNREADABLE: Final = [("", "DecodeError")]
-"""Kueue's decoder refuses the object as a whole."""
 PASSED: Final = [case for case in cases() if case.expect.stage != "schema"]
 
 
