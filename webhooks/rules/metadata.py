@@ -42,6 +42,7 @@ def label_key_causes(key: str, path: str) -> Iterator[Cause]:
 def label_causes(labels: Mapping[str, str], path: str) -> Iterator[Cause]:
     """Of a map of labels; all at the map's own path."""
     for key, value in labels.items():
+        # Nearly all are right: to ask for their faults nevertheless would be a fifteenth of a Workload's review.
         if not is_qualified_name(key):
             yield from invalid(path, label_key_faults(key))
         if not is_label_value(value):

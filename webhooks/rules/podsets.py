@@ -16,7 +16,6 @@ from webhooks.verdict import FORBIDDEN, INVALID, REQUIRED, Cause
 
 __all__ = ["immutable_causes", "pod_set_causes"]
 
-AMOUNTS: Final = ("requests", "limits")
 SLICE_SIZE: Final = "podSetSliceSize"
 SLICE_TOPOLOGY: Final = "podSetSliceRequiredTopology"
 SLICE_CONSTRAINTS: Final = "podsetSliceRequiredTopologyConstraints"
@@ -65,7 +64,7 @@ def _template_causes(template: Object, path: str) -> Iterator[Cause]:
 def _resource_causes(owner: Object, path: str) -> Iterator[Cause]:
     """Of what a container, or a pod as a whole, asks for."""
     resources = child(owner, "resources")
-    for field in AMOUNTS if resources else ():
+    for field in ("requests", "limits"):
         for resource, value in child(resources, field).items():
             if resource == PODS:
                 yield Cause(
