@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["parse_rfc3339", "rfc3339_now"]
+__all__ = ["parse_rfc3339", "rfc3339_micro_now", "rfc3339_now"]
 
 
 def rfc3339_now() -> str:
     """The present as meta/v1 Time has it: UTC, whole seconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro_now() -> str:
+    """The present as meta/v1 MicroTime has it: UTC, microseconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_rfc3339(text: str) -> float:

@@ -10,13 +10,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
 import msgspec
 import structlog
 
 from cluster.client import MERGE_PATCH, ApiError
+from cluster.clock import rfc3339_micro_now
 from cluster.metrics import EVENTS_DROPPED
 from cluster.sender import Sender
 
@@ -180,7 +180,7 @@ class EventRecorder:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "eventTime": _micro_time(),
+            "eventTime": rfc3339_micro_now(),
             "reportingController": CONTROLLER,
             "reportingInstance": self._instance,
             "action": happening.action,
@@ -197,7 +197,7 @@ class EventRecorder:
         path = f"/apis/events.k8s.io/v1/namespaces/{_namespace(happening)}/events/{series.name}"
         try:
             await self._send(
-                "PATCH", path, {"series": {"count": series.count, "lastObservedTime": _micro_time()}}
+                "PATCH", path, {"series": {"count": series.count, "lastObservedTime": rfc3339_micro_now()}}
             )
         except ApiError as error:
             if error.status != 404:
@@ -220,7 +220,3 @@ class EventRecorder:
 def _namespace(happening: _Happening) -> str:
     """Events about cluster-scoped objects live in the namespace default."""
     return happening.regarding.namespace or "default"
-
-
-def _micro_time() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -11,7 +11,6 @@ import hashlib
 import random
 import socket
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +18,7 @@ import structlog
 
 from api.meta import Condition, ListMeta
 from cluster.client import ApiClient, ApiError
-from cluster.clock import rfc3339_now
+from cluster.clock import rfc3339_micro_now, rfc3339_now
 from webhooks import rules
 from webhooks.facts import Facts
 from webhooks.metrics import INVALID_OBJECTS
@@ -205,7 +204,7 @@ def fault_event(registration: Registration, metadata: Object, message: str) -> O
         "regarding": regarding,
         "reportingController": REPORTER,
         "reportingInstance": socket.gethostname()[:128],
-        "eventTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "eventTime": rfc3339_micro_now(),
     }
 
 
