@@ -7,7 +7,7 @@ wrong type that is stored already stays. Whoever reads such an object fails on a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final
 
 from api.crds import schema_of
@@ -15,6 +15,7 @@ from api.quantity import QuantityError, parse
 from api.times import instant
 from api.words import shown
 from native._shape import Shape
+from webhooks.rules.quantities import quantity
 from webhooks.rules.request import Object
 from webhooks.verdict import INVALID, TYPE_INVALID, Cause
 
@@ -33,13 +34,8 @@ TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-@lru_cache(maxsize=1 << 14)
 def _is_quantity(text: str) -> bool:
-    try:
-        parse(text)
-    except QuantityError:
-        return False
-    return True
+    return quantity(text) is not None
 
 
 def _is_time(text: str) -> bool:

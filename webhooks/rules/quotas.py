@@ -88,7 +88,7 @@ def weight_causes(spec: Object) -> Iterator[Cause]:
     weight = quantity(value)
     if weight is None:
         return
-    if is_negative(value):
+    if ZERO.exceeds(weight):
         yield Cause("spec.fairSharing", INVALID, f"weight {shown(value)} is negative")
     elif weight.exceeds(ZERO) and not weight.exceeds(LEAST_WEIGHT):
         yield Cause("spec.fairSharing", INVALID, f"weight {shown(value)} is neither 0 nor above 1n")
