@@ -25,6 +25,7 @@ from hack.controlplane.manifests import (
     render,
     write_configurations,
 )
+from hack.controlplane.objects import pod_group
 from hack.controlplane.ports import Ports
 from hack.controlplane.processes import Process, stop_recorded, wait_until, write_records
 
@@ -163,13 +164,8 @@ class ControlPlane:
 
     def _webhooks_are_asked(self) -> bool:
         """Whether the API server knows the webhooks, and trusts their certificate."""
-        group = {
-            "apiVersion": "reprieve.dev/v1alpha1",
-            "kind": "PodGroup",
-            "metadata": {"name": "asked", "namespace": "default"},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
-        }
-        path = f"{path_of('reprieve.dev/v1alpha1', 'PodGroup', 'default')}?dryRun=All"
+        group = pod_group("asked", min_count=1)
+        path = f"{path_of(group['apiVersion'], 'PodGroup', 'default')}?dryRun=All"
         try:
             made = self.client.request("POST", path, group)
         except ApiError as error:

@@ -12,6 +12,7 @@ from api.crds import schema_of
 from api.groups import POD_GROUP_LABEL
 from cli.verdicts import Context, Write, verdict
 from hack.controlplane.client import ApiError, Json, path_of
+from hack.controlplane.objects import priority_class
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
 from tests.conformance.webhook_cases import Case, Expected
@@ -37,16 +38,6 @@ RULES: Final = (
 NOISE: Final = ("<nil>", "FieldValueInvalid")
 """What API servers say of an object as a whole: mostly that they did not look at everything."""
 SECONDS: Final = 10.0
-
-
-def priority_class(name: str, value: int, **fields: Any) -> Json:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-        **fields,
-    }
 
 
 def written(plane: ControlPlane, group: Json) -> Json | None:
@@ -76,7 +67,7 @@ def existing(plane: ControlPlane, *bodies: Json) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def plane(webhook_plane: ControlPlane) -> Iterator[ControlPlane]:
     """With classes that the webhooks know."""
-    meek = priority_class(MEEK_CLASS, VALUE, preemptionPolicy="Never")
+    meek = priority_class(MEEK_CLASS, VALUE, policy="Never")
     with existing(webhook_plane, priority_class(CLASS, VALUE), meek):
         wait_until(
             lambda: all(written(webhook_plane, group) is not None for group in (GANG, MEEK)),
@@ -224,7 +215,7 @@ def test_priority_and_policy_are_filled_in(plane: ControlPlane) -> None:
 
 
 def test_the_global_default_is_filled_in_with_its_name(plane: ControlPlane) -> None:
-    usual = priority_class("rules-usual", 7, globalDefault=True, preemptionPolicy="Never")
+    usual = priority_class("rules-usual", 7, default=True, policy="Never")
 
     def filled() -> tuple[Any, ...]:
         spec = (written(plane, pod_group()) or BARE)["spec"]

@@ -15,10 +15,10 @@ from functools import partial
 import pytest
 import yaml
 
-from api.groups import POD_GROUP_LABEL
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.manifests import WEBHOOK_KINDS, apply_webhooks, render
+from hack.controlplane.objects import pod, pod_group, priority_class
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
 
@@ -83,7 +83,7 @@ def test_a_refusal_has_the_causes_of_the_api_servers_own(plane: ControlPlane) ->
 
 def test_defaults_are_filled_in(plane: ControlPlane) -> None:
     client = plane.client
-    client.create(klass("webhooks-high", 1000))
+    client.create(priority_class("webhooks-high", 1000))
     group = group_of("webhooks-high")
     path = f"{path_of('reprieve.dev/v1alpha1', 'PodGroup', 'default')}?dryRun=All"
     assert client.request("POST", path, group)["spec"]["priority"] == 1000
@@ -92,7 +92,7 @@ def test_defaults_are_filled_in(plane: ControlPlane) -> None:
 def test_a_class_and_its_group_are_applied_from_one_file(plane: ControlPlane) -> None:
     """Again and again the group comes as soon as its class is stored; and a class that is not there is refused."""
     names = [f"pair-{number}" for number in range(100)]
-    pairs = [(klass(name, number), group_of(name)) for number, name in enumerate(names)]
+    pairs = [(priority_class(name, number), group_of(name)) for number, name in enumerate(names)]
     bodies = [body for pair in pairs[:50] for body in pair]
     applied = kubectl(plane, "apply", "-f", "-", stdin=yaml.safe_dump_all(bodies))
     assert (applied.returncode, applied.stderr) == (0, "")
@@ -108,23 +108,9 @@ def test_a_class_and_its_group_are_applied_from_one_file(plane: ControlPlane) ->
     ]
 
 
-def klass(name: str, value: int) -> Json:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-    }
-
-
 def group_of(name: str) -> Json:
     """A PodGroup with the class of its name."""
-    return {
-        "apiVersion": GROUP[0],
-        "kind": GROUP[1],
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}, "priorityClassName": name},
-    }
+    return pod_group(name, min_count=1, priority_class=name)
 
 
 def test_pods_of_a_group_are_created_while_the_webhooks_are_away(planes: Callable[..., ControlPlane]) -> None:
@@ -132,18 +118,8 @@ def test_pods_of_a_group_are_created_while_the_webhooks_are_away(planes: Callabl
     plane = planes(api_only=True, webhooks=True)
     plane.client.create(queue("before"))
     plane.processes["reprieve-webhooks"].stop()
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": "member",
-            "namespace": "default",
-            "labels": {POD_GROUP_LABEL: "gang"},
-        },
-        "spec": {"containers": [{"name": "main", "image": "main"}]},
-    }
     plane.client.request("POST", f"{path_of('v1', 'ServiceAccount', 'default')}", account())
-    plane.client.create(pod)
+    plane.client.create(pod("member", group="gang"))
     with pytest.raises(ApiError, match="failed calling webhook"):
         plane.client.create(queue("after"))
 
