@@ -19,7 +19,7 @@ from yarl import URL
 
 from cluster.metrics import API_REQUESTS
 
-__all__ = ["JSON", "MERGE_PATCH", "STRATEGIC_MERGE_PATCH", "ApiClient", "ApiError"]
+__all__ = ["JSON", "MERGE_PATCH", "STRATEGIC_MERGE_PATCH", "ApiClient", "ApiError", "get_or_none"]
 
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -205,6 +205,18 @@ class ApiClient:
             self._reloaded = now
             with suppress(ApiError):
                 await self._reload()
+
+
+async def get_or_none(
+    client: ApiClient, path: str, *, query: Mapping[str, str] | None = None
+) -> bytes | None:
+    """What is at the path, None where nothing is (404). Raises ApiError."""
+    try:
+        return await client.request("GET", path, query=query)
+    except ApiError as error:
+        if error.status == 404:
+            return None
+        raise
 
 
 def _error(response: aiohttp.ClientResponse, body: bytes) -> ApiError:

@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from api.meta import Condition, ListMeta
-from cluster.client import ApiClient, ApiError
+from cluster.client import ApiClient, ApiError, get_or_none
 from cluster.clock import rfc3339_micro_now, rfc3339_now
 from webhooks import rules
 from webhooks.facts import Facts
@@ -101,12 +101,9 @@ class Rechecker:
         """Every object that API servers ask about; none where the kind is not served."""
         query = {"limit": str(PAGE)}
         while True:
-            try:
-                body = await self._client.request("GET", _collection(registration), query=query)
-            except ApiError as error:
-                if error.status == 404:
-                    return
-                raise
+            body = await get_or_none(self._client, _collection(registration), query=query)
+            if body is None:
+                return
             page = msgspec.json.decode(body, type=Page)
             for each in page.items:
                 if each["metadata"].get("namespace") not in EXCLUDED_NAMESPACES:

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from api.meta import ObjectMeta
-from cluster.client import MERGE_PATCH, ApiClient, ApiError
+from cluster.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
 from webhooks.certificates.authorities import Authorities
 from webhooks.metrics import CERTIFICATE_FAULTS
 
@@ -48,12 +48,9 @@ class AuthoritySecret:
 
     async def read(self) -> Stored | None:
         """What the Secret has, None if there is none. One that cannot be parsed has no authorities."""
-        try:
-            body = await self._client.request("GET", self._path)
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
+        body = await get_or_none(self._client, self._path)
+        if body is None:
+            return None
         secret = msgspec.json.decode(body, type=Secret)
         return Stored(self._authorities(secret.data or {}), secret.metadata.resource_version)
 

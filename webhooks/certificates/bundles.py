@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from api.meta import ObjectMeta
-from cluster.client import STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from cluster.client import STRATEGIC_MERGE_PATCH, ApiClient, ApiError, get_or_none
 
 __all__ = ["Bundles"]
 
@@ -85,13 +85,8 @@ class Bundles:
         await self._client.request("PATCH", path, body=body, content_type=STRATEGIC_MERGE_PATCH)
 
     async def _configuration(self, path: str) -> Configuration | None:
-        try:
-            body = await self._client.request("GET", path)
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
-        return msgspec.json.decode(body, type=Configuration)
+        body = await get_or_none(self._client, path)
+        return msgspec.json.decode(body, type=Configuration) if body is not None else None
 
 
 def _bundle(webhook: Webhook) -> bytes:
