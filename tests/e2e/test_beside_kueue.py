@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.client
 import ssl
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,9 +19,9 @@ from api.crds.rules import KEP_8522, MIN_ADMIT_DURATION, RULES
 from api.crds.workload_rules import GATE_NAME
 from api.workloads import AdmissionCheckState, PreemptionGateState
 from hack.controlplane.binaries import binaries
-from hack.controlplane.client import RESOURCES, Client, Json, path_of
+from hack.controlplane.client import Client, Json, path_of
 from hack.controlplane.components import HOST
-from hack.controlplane.manifests import BASE, folder_of, render
+from hack.controlplane.manifests import BASE, WEBHOOK_KINDS, apply_cluster_objects, folder_of, render
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
@@ -101,19 +100,8 @@ def plane(start_plane: Callable[[Options], ControlPlane], callers: Path) -> Cont
         overlay=OVERLAY,
     )
     plane = start_plane(options)
-    for body in kueues_definitions():
-        plane.client.apply(body)
-    for body in kueues_definitions():
-        kind = body["spec"]["names"]["kind"]
-        wait_until(partial(is_served, plane.client, kind), SECONDS, f"{kind} is not served".__str__)
+    apply_cluster_objects(plane.client, kueues_definitions())
     return plane
-
-
-def is_served(client: Client, kind: str) -> bool:
-    plural, _ = RESOURCES[KUEUE, kind]
-    found = client.get(*CRD, f"{plural}.kueue.x-k8s.io")
-    conditions = found.get("status", {}).get("conditions") or []
-    return any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
 
 
 def test_the_crds_have_the_shape_of_kueues() -> None:
@@ -129,10 +117,7 @@ def test_the_overlay_leaves_them_alone(plane: ControlPlane) -> None:
     before = [plane.client.get(*CRD, name) for name in names]
     known = bundle(plane.client)
     for body in render(binaries(["kubectl"])["kubectl"], folder_of(OVERLAY)):
-        if (
-            body["kind"] != "ValidatingWebhookConfiguration"
-            and body["kind"] != "MutatingWebhookConfiguration"
-        ):
+        if body["kind"] not in WEBHOOK_KINDS:
             plane.client.apply(body)
     assert [plane.client.get(*CRD, name)["metadata"] for name in names] == [
         each["metadata"] for each in before
