@@ -80,6 +80,11 @@ class ControlPlane:
         """Where reprieve has /livez, /readyz and /metrics."""
         return f"http://{HOST}:{self.layout.port['reprieve-ops']}"
 
+    @property
+    def webhooks_ops_url(self) -> str:
+        """The same of the webhooks."""
+        return f"http://{HOST}:{self.layout.port['reprieve-webhooks-ops']}"
+
     def up(self) -> Self:
         """Start everything; returns when it is ready. Raises ProcessFailedError or BinariesError, with all down."""
         try:
@@ -158,8 +163,7 @@ class ControlPlane:
         apply_webhooks(self.client, objects, self.layout)
         self._start("reprieve-webhooks")
         process = self.processes["reprieve-webhooks"]
-        url = f"http://{HOST}:{self.layout.port['reprieve-webhooks-ops']}/readyz"
-        process.wait_healthy(lambda: _answers(url), START_SECONDS)
+        process.wait_healthy(lambda: _answers(f"{self.webhooks_ops_url}/readyz"), START_SECONDS)
         process.wait_healthy(self._webhooks_are_asked, START_SECONDS)
 
     def _webhooks_are_asked(self) -> bool:

@@ -5,7 +5,6 @@ The CRDs are ours without what Kueue's do not have, so that nothing but the webh
 
 from __future__ import annotations
 
-import http.client
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +18,7 @@ from api.crds.rules import KEP_8522, MIN_ADMIT_DURATION, RULES
 from api.crds.workload_rules import GATE_NAME
 from api.workloads import AdmissionCheckState, PreemptionGateState
 from hack.controlplane.binaries import binaries
-from hack.controlplane.client import Client, Json, path_of
-from hack.controlplane.components import HOST
+from hack.controlplane.client import Json, path_of
 from hack.controlplane.manifests import BASE, WEBHOOK_KINDS, apply_cluster_objects, folder_of, render
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig
 from hack.controlplane.plane import ControlPlane, Options
@@ -29,7 +27,7 @@ from tests.e2e.rules.clusterqueue_webhook import KEPS, WEBHOOK
 from tests.e2e.rules.gates_retries import GATE, GATES, OPENER, RETRIES
 from tests.e2e.rules.table import Rule
 from tests.e2e.test_webhook_rules import pairs, send
-from tests.e2e.test_webhooks import bundle
+from tests.e2e.webhook_server import bundle, metrics, status_of
 from tests.unit.webhooks.rules.objects import cluster_queue, preemption, workload
 
 OVERLAY: Final = "kueue"
@@ -198,13 +196,7 @@ def attempt(plane: ControlPlane, pair: Pair | None) -> int:
     context = ssl.create_default_context(cadata=bundle(plane.client))
     if pair is not None:
         context.load_cert_chain(pair.certificate, pair.key)
-    port = plane.layout.port["reprieve-webhooks"]
-    connection = http.client.HTTPSConnection(HOST, port, timeout=10, context=context)
-    try:
-        connection.request("POST", "/validate/cohort", "{}", {"Content-Type": "application/json"})
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    return status_of(plane, context)
 
 
 def is_kept_out(plane: ControlPlane, pair: Pair | None) -> bool:
@@ -232,16 +224,16 @@ def test_client_authorities_change_without_a_restart(
     old, new = Authority(callers, "callers"), Authority(tmp_path, "others")
     pairs = [each.client(NAME, NAME) for each in (old, new)]
     before = accepted.read_bytes()
-    faults = metric(plane, "reprieve_webhook_certificate_faults_total")
+    known = faults(plane)
     try:
         accepted.write_bytes(new.pair.certificate.read_bytes())
         wait_until(lambda: is_kept_out(plane, pairs[0]), SECONDS, "the old one is still accepted".__str__)
         assert attempt(plane, pairs[1]) == 400
         for damage in (lambda: accepted.write_text("no certificate"), accepted.unlink):
             damage()
-            seen = metric(plane, "reprieve_webhook_certificate_faults_total")
+            seen = faults(plane)
             wait_until(
-                lambda: metric(plane, "reprieve_webhook_certificate_faults_total") > seen,  # noqa: B023 - now
+                lambda: faults(plane) > seen,  # noqa: B023 - now
                 SECONDS,
                 "nobody noticed".__str__,
             )
@@ -251,14 +243,9 @@ def test_client_authorities_change_without_a_restart(
         accepted.write_bytes(before)
     wait_until(lambda: not is_kept_out(plane, pairs[0]), SECONDS, "the old one is not accepted".__str__)
     assert is_kept_out(plane, pairs[1])
-    assert metric(plane, "reprieve_webhook_certificate_faults_total") > faults
+    assert faults(plane) > known
 
 
-def metric(plane: ControlPlane, name: str) -> float:
-    """One without labels."""
-    client = Client(f"http://{HOST}:{plane.layout.port['reprieve-webhooks-ops']}")
-    try:
-        text = client.text("GET", "/metrics")
-    finally:
-        client.close()
-    return next(float(line.split()[1]) for line in text.splitlines() if line.startswith(f"{name} "))
+def faults(plane: ControlPlane) -> float:
+    """How often a certificate could not be read, or published."""
+    return metrics(plane)["reprieve_webhook_certificate_faults_total"]

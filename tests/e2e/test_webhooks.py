@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import http.client
 import ssl
 import subprocess
 import threading
@@ -21,10 +19,10 @@ from hack.controlplane.manifests import WEBHOOK_KINDS, apply_webhooks, render
 from hack.controlplane.objects import pod, pod_group, priority_class
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
+from tests.e2e.webhook_server import ADMISSION, bundle, metrics, status_of
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 GROUP = ("reprieve.dev/v1alpha1", "PodGroup")
-ADMISSION = "admissionregistration.k8s.io/v1"
 SECRET = ("v1", "Secret", "reprieve-webhooks-ca", "reprieve-system")
 
 
@@ -233,20 +231,15 @@ class Load:
         """The API server keeps its connections; these are new ones, by the bundle of a second ago."""
         client = Client.of_kubeconfig(self._plane.kubeconfig)
         bundles = deque([bundle(client)] * 10, maxlen=10)
-        port = self._plane.layout.port["reprieve-webhooks"]
         while not self._over.wait(0.1):
             bundles.append(bundle(client))
             context = ssl.create_default_context(cadata=bundles[0])
-            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=context)
             try:
-                connection.request("POST", "/validate/cohort", "{}", {"Content-Type": "application/json"})
-                if connection.getresponse().status != 400:
+                if status_of(self._plane, context) != 400:
                     self.failures.append("what is no review was answered")
                 self.shaken += 1
             except OSError as error:
                 self.failures.append(str(error))
-            finally:
-                connection.close()
         client.close()
 
     @contextmanager
@@ -262,12 +255,6 @@ class Load:
                 thread.join()
 
 
-def bundle(client: Client) -> str:
-    """What the first webhook's caBundle is."""
-    found = client.get(ADMISSION, "ValidatingWebhookConfiguration", "reprieve")
-    return base64.b64decode(found["webhooks"][0]["clientConfig"]["caBundle"]).decode()
-
-
 def test_not_a_request_is_lost_while_certificates_and_authorities_change(
     planes: Callable[..., ControlPlane],
 ) -> None:
@@ -279,28 +266,19 @@ def test_not_a_request_is_lost_while_certificates_and_authorities_change(
     )
     client = plane.client
     load = Load(plane)
-    metric = "reprieve_webhook_certificate_renewals_total"
     with load.running():
-        wait_until(lambda: renewals(plane, metric)["serving"] >= 3, 60, lambda: "no new certificate")
+        wait_until(lambda: renewals(plane, "serving") >= 3, 60, lambda: "no new certificate")
         client.delete(*SECRET)
         wait_until(lambda: client.find(*SECRET) is not None, 20, lambda: "the Secret does not come back")
-        wait_until(lambda: renewals(plane, metric)["authority"] >= 2, 60, lambda: "no new authority")
+        wait_until(lambda: renewals(plane, "authority") >= 2, 60, lambda: "no new authority")
         client.delete(*SECRET)
-        made = renewals(plane, metric)["serving"]
-        wait_until(lambda: renewals(plane, metric)["serving"] >= made + 3, 60, lambda: "no new certificate")
+        made = renewals(plane, "serving")
+        wait_until(lambda: renewals(plane, "serving") >= made + 3, 60, lambda: "no new certificate")
     assert load.failures == []
     assert load.written > 100
     assert load.shaken > 100
 
 
-def renewals(plane: ControlPlane, metric: str) -> dict[str, float]:
-    """By what was renewed."""
-    port = plane.layout.port["reprieve-webhooks-ops"]
-    client = Client(f"http://127.0.0.1:{port}")
-    try:
-        text = client.text("GET", "/metrics")
-    finally:
-        client.close()
-    lines = [line for line in text.splitlines() if line.startswith(metric + "{")]
-    found = {line.partition('which="')[2].partition('"')[0]: float(line.rpartition(" ")[2]) for line in lines}
-    return {"serving": 0.0, "authority": 0.0} | found
+def renewals(plane: ControlPlane, which: str) -> float:
+    """Of certificates, or authorities."""
+    return metrics(plane).get(f'reprieve_webhook_certificate_renewals_total{{which="{which}"}}', 0.0)
