@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from tests.conformance.webhook_cases import cases
 from tests.property.test_webhook_rules import SOUND
+from tests.unit.webhooks.reviews import BY_KIND, review
 from tests.unit.webhooks.rules.objects import CLASSES, NOW
 from webhooks.registrations import REGISTRATIONS, Registration
 from webhooks.review import MUTATE, VALIDATE, Purpose, Reviewer
 from webhooks.settings import Settings
 
-__all__ = ["ENDPOINTS", "NOW", "PATHS", "SEEDS", "answer_of", "review", "reviewer", "seeds"]
+__all__ = ["ENDPOINTS", "NOW", "PATHS", "SEEDS", "answer_of", "reviewer", "seeds"]
 
 ENDPOINTS: Final[dict[str, tuple[Purpose, Registration]]] = {
     f"/{purpose}/{each.kind.lower()}": (purpose, each)
@@ -23,7 +24,6 @@ ENDPOINTS: Final[dict[str, tuple[Purpose, Registration]]] = {
     if rules
 }
 PATHS: Final = tuple(ENDPOINTS)
-REGISTERED: Final = {each.kind: each for each in REGISTRATIONS}
 SEEDS: Final = 200
 """So many recorded requests, evenly from all of them."""
 
@@ -32,31 +32,6 @@ def reviewer(max_depth: int = 100) -> Reviewer:
     """One with a few PriorityClasses, and a gate that only one user may open."""
     settings = Settings(gate_openers={"gate": ("jane",)}, system_namespaces=("ops",))
     return Reviewer(CLASSES, settings, max_depth=max_depth, now=lambda: NOW)
-
-
-def review(
-    kind: str, new: Any, old: Any = None, subresource: str = "", operation: str | None = None
-) -> dict[str, Any]:
-    """What an API server sends about an object."""
-    registration = REGISTERED[kind]
-    request = {
-        "uid": "0df28fbd-5f5f-11e8-bc74-36e6bb280816",
-        "kind": {"group": registration.group, "version": registration.version, "kind": kind},
-        "resource": {
-            "group": registration.group,
-            "version": registration.version,
-            "resource": registration.plural,
-        },
-        "name": "some",
-        "operation": operation or ("CREATE" if old is None else "UPDATE"),
-        "userInfo": {"username": "jane", "groups": ["system:authenticated"]},
-        "object": new,
-        "oldObject": old,
-        "dryRun": False,
-        "options": None,
-        **({"subResource": subresource} if subresource else {}),
-    }
-    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
 
 
 @cache
@@ -69,16 +44,17 @@ def _sound() -> Iterator[tuple[str, dict[str, Any]]]:
     for path, (_, registration) in ENDPOINTS.items():
         for each in SOUND:
             if each["kind"] == registration.kind:
-                yield path, review(registration.kind, each)
-                yield path, review(registration.kind, each, each, "status")
+                yield path, review(each, registration.kind)
+                yield path, review(each, registration.kind, each, subResource="status")
 
 
 def _recorded() -> Iterator[tuple[str, dict[str, Any]]]:
-    known = [case for case in cases() if case.kind in REGISTERED]
+    known = [case for case in cases() if case.kind in BY_KIND]
     for case in known[:: max(1, len(known) // SEEDS)]:
+        changes = {"subResource": case.subresource} if case.subresource else {}
         for path, (_, registration) in ENDPOINTS.items():
             if registration.kind == case.kind:
-                yield path, review(case.kind, case.object, case.old_object, case.subresource)
+                yield path, review(case.object, case.kind, case.old_object, **changes)
 
 
 def answer_of(text: bytes) -> dict[str, Any]:

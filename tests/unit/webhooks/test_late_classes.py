@@ -14,8 +14,8 @@ from api.core import PriorityClass
 from api.meta import ObjectMeta
 from cluster.mirror import Mirror
 from serving.listeners import serving
+from tests.unit.webhooks.reviews import review
 from tests.unit.webhooks.test_mirrored import listed, mirror
-from tests.unit.webhooks.test_review import review
 from tests.unit.webhooks.test_server import LOOPBACK, post
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.late_classes import MAX_WAITING, LateClasses

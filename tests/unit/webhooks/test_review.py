@@ -12,12 +12,12 @@ from hypothesis import given, settings
 
 from api.core import PriorityClass
 from api.meta import ObjectMeta
+from tests.unit.webhooks.reviews import BY_KIND, review
 from webhooks.facts import NO_FACTS, Facts, KnownFacts
 from webhooks.registrations import REGISTRATIONS, Registration
 from webhooks.review import MUTATE, VALIDATE, BadReviewError, Purpose, Reviewer
 from webhooks.settings import Settings
 
-BY_KIND = {each.kind: each for each in REGISTRATIONS}
 CLASSES = KnownFacts([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
 
 
@@ -37,23 +37,6 @@ def group(**spec: Any) -> dict[str, Any]:
         "metadata": {"name": "gang", "namespace": "default"},
         "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **spec},
     }
-
-
-def review(value: Any, kind: str, old: Any = None, /, **changes: Any) -> dict[str, Any]:
-    registration = BY_KIND[kind]
-    request = {
-        "uid": "u-1",
-        "kind": {"group": registration.group, "version": registration.version, "kind": kind},
-        "resource": {"group": registration.group, "version": registration.version, "resource": "any"},
-        "name": "queue",
-        "operation": "CREATE" if old is None else "UPDATE",
-        "userInfo": {"username": "jane", "groups": ["system:authenticated"]},
-        "object": value,
-        "oldObject": old,
-        "dryRun": False,
-        "options": {"kind": "CreateOptions"},
-    }
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request | changes}
 
 
 def answered(

@@ -16,7 +16,8 @@ import pytest
 
 from hack.controlplane.pki import Authority
 from serving.listeners import serving
-from tests.unit.webhooks.test_review import BAD, queue, review, reviewer
+from tests.unit.webhooks.reviews import review
+from tests.unit.webhooks.test_review import BAD, queue, reviewer
 from webhooks.certificates.live_context import LiveContext
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.registrations import REGISTRATIONS
