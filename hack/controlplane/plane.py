@@ -139,13 +139,12 @@ class ControlPlane:
         self._start("kube-apiserver")
         objects = render(paths["kubectl"], folder_of(self.options.overlay))
         self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
-        if self.options.api_only:
-            apply_cluster_objects(self.client, objects)
-            self._start_webhooks(objects)
-            return
-        self._start("kube-controller-manager", "kube-scheduler")
+        if not self.options.api_only:
+            self._start("kube-controller-manager", "kube-scheduler")
         apply_cluster_objects(self.client, objects)
         self._start_webhooks(objects)
+        if self.options.api_only:
+            return
         self._start("kwok")
         starts_reprieve = self.options.reprieve and self.options.start_reprieve
         if starts_reprieve:
