@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from api.words import shown
 
-__all__ = ["Quantity", "QuantityError", "cpu_milli", "parse", "value"]
+__all__ = ["MILLI", "Quantity", "QuantityError", "cpu_milli", "parse", "value"]
 
 NANO: Final = -9
 MILLI: Final = -3

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from api.quantity import cpu_milli, value
+from api.quantity import MILLI
 from api.words import listed, shown
 from api.workloads import QUOTA_RESERVED
 from webhooks.rules.equality import same
 from webhooks.rules.fields import child, entries, integer, items, text, texts
 from webhooks.rules.metadata import annotation_causes, condition_causes, label_causes, toleration_causes
+from webhooks.rules.quantities import quantity
 from webhooks.rules.request import Object
 from webhooks.verdict import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED, Cause
 
@@ -82,7 +83,8 @@ def _admission_causes(status: Object, pod_sets: Mapping[str, int], old: Object |
 
 def _units(resource: str, usage: Any) -> int:
     """What quota is counted in: thousandths of cpu, whole units of everything else, rounded up."""
-    return cpu_milli(usage) if resource == "cpu" else value(usage)
+    amount = quantity(usage)
+    return 0 if amount is None else amount.scaled(MILLI if resource == "cpu" else 0)
 
 
 def _reclaimable_causes(
