@@ -6,7 +6,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*.pyx native/*.pxd)
+COMPILED = native/*/*.c native/*/*.so native/*/*.html schema/*.c schema/*.so schema/*.html
+KERNELS := $(wildcard native/*/*.pyx native/*/*.pxd schema/*.pyx)
 
 .PHONY: help build demo test lint test-unit test-e2e bench fuzz crds lock binaries clean
 
@@ -20,9 +21,9 @@ $(VENV)/.installed: requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed pyproject.toml $(NATIVE)
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(KERNELS)
 	@echo "compiling the kernels"
-	@rm -f native/*.c native/*.so  # a changed .pxd changes the layout that the others were compiled for
+	@rm -f $(COMPILED)  # a changed .pxd changes the layout that the others were compiled for
 	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
 
@@ -37,7 +38,7 @@ binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-m
 lint: build ## Formatting, types, Cython and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint native
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint native schema
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
 
@@ -68,4 +69,4 @@ lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml requirements/dev.in -o requirements/dev.txt
 
 clean: ## Remove what was built here (the cache of control-plane binaries stays)
-	rm -rf $(VENV) build *.egg-info native/*.c native/*.so native/*.html
+	rm -rf $(VENV) build *.egg-info $(COMPILED)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["instant", "is_zero"]
+__all__ = ["instant", "is_zero", "parse_rfc3339", "rfc3339_micro_now", "rfc3339_now"]
 
 TIME: Final = re.compile(
     r"(?P<moment>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?"
@@ -51,3 +51,19 @@ def _instant(text: str) -> int | None:
 def is_zero(value: Any) -> bool:
     """Whether Go takes the JSON value as no time at all."""
     return value is None or (isinstance(value, str) and instant(value) == 0)
+
+
+def rfc3339_now() -> str:
+    """The present as meta/v1 Time has it: UTC, whole seconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro_now() -> str:
+    """The present as meta/v1 MicroTime has it: UTC, microseconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_rfc3339(text: str) -> float:
+    """Seconds since the epoch; a time without a zone is UTC. Raises ValueError for what is no time."""
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()

@@ -13,11 +13,11 @@ from rich.table import Table
 
 from api.core import Node, Pod
 from api.groups import PodGroup
-from cluster.snapshot import Snapshot
-from cluster.tables import Tables
-from extender.decision import decide_group
 from hack.controlplane import objects
 from hack.controlplane.client import Json
+from nodes.search.decision import decide_group
+from nodes.state.snapshot import Snapshot
+from nodes.state.tables import Tables
 
 __all__ = ["run"]
 

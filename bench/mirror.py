@@ -19,8 +19,8 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from cluster.client import ApiClient
-from cluster.mirror import Mirror
+from kube.client import ApiClient
+from runtime.mirror import Mirror
 
 __all__ = ["run"]
 

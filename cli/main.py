@@ -11,18 +11,18 @@ __all__ = ["main", "reprieve"]
 
 COMMANDS: Final = {
     "plan": (
-        "cli.plan",
+        "cli.plan.command",
         "Say who would be preempted for a PodGroup or a pod, from files, without a cluster.",
     ),
     "quota": (
-        "cli.quota",
+        "cli.quota.command",
         "Say whether a Workload gets its quota and who would be preempted for it, from files, without a cluster.",
     ),
     "validate": (
-        "cli.validate",
+        "cli.validate.command",
         "Say whether objects would be accepted, from files, without a cluster.",
     ),
-    "serve": ("cli.serve", "Run the scheduler extender, the webhooks, or both, for a cluster."),
+    "serve": ("cli.serve.command", "Run the scheduler extender, the webhooks, or both, for a cluster."),
 }
 """Module and one line of help by name; the module calls its command as itself."""
 

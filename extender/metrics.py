@@ -1,19 +1,10 @@
-"""What operators can watch; names after Prometheus' conventions, labels bounded (never a pod's name)."""
+"""What operators can watch of the verbs; names after Prometheus' conventions, labels bounded (never a pod's name)."""
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Histogram
 
-__all__ = [
-    "EVICTIONS",
-    "GANGS",
-    "PARKED",
-    "PLANNING_SECONDS",
-    "PLANS",
-    "VERB_REFUSED",
-    "VERB_SECONDS",
-    "WAKES",
-]
+__all__ = ["PARKED", "VERB_REFUSED", "VERB_SECONDS"]
 
 VERB_SECONDS = Histogram(
     "reprieve_extender_verb_seconds",
@@ -28,14 +19,3 @@ PARKED = Counter(
     "reprieve_extender_parked_pods_total",
     "Preempt calls answered with no node: the pod waits for a pod deleted, a node changed, or the periodic flush.",
 )
-PLANNING_SECONDS = Histogram(
-    "reprieve_planning_seconds",
-    "Time to decide for one gang.",
-    buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0),
-)
-PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"])
-GANGS = Gauge("reprieve_gangs", "Gangs by phase.", ["phase"])
-EVICTIONS = Counter(
-    "reprieve_evictions_total", "Pods deleted for a plan, by what the API server answered.", ["result"]
-)
-WAKES = Counter("reprieve_wakes_total", "Conditions written to pods that were held back.", ["reason"])

@@ -9,24 +9,25 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from api.core import Pod
-from cluster.client import ApiClient
-from cluster.failpoints import failpoint
-from cluster.mirror import Mirror
-from cluster.readiness import not_synced, too_old
-from cluster.writer import Writer
-from extender.backoff import Backoff
-from extender.configuration import ExtenderConfiguration, PlanningConfiguration
-from extender.events import Reporter
-from extender.evictor import Evictor
-from extender.gangs import Gangs
-from extender.planner import Hands, Planner, Planning
-from extender.plans import PlanStore
-from extender.release import Waker
-from extender.reservations import Ledger
-from extender.roster import Roster
+from controllers.gangs.backoff import Backoff
+from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.events import Reporter
+from controllers.gangs.evictor import Evictor
+from controllers.gangs.gangs import Gangs
+from controllers.gangs.planner import Hands, Planner, Planning
+from controllers.gangs.plans import PlanStore
+from controllers.gangs.release import Waker
+from controllers.gangs.reservations import Ledger
+from controllers.gangs.roster import Roster
+from controllers.gangs.writer import Writer
+from extender.configuration import ExtenderConfiguration
 from extender.server import extender_app, tls_context
 from extender.verbs import Verbs
 from extender.world import LiveWorld
+from kube.client import ApiClient
+from runtime.failpoints import failpoint
+from runtime.mirror import Mirror
+from runtime.readiness import not_synced, too_old
 from serving.listeners import serving
 from serving.ops import Check
 

@@ -8,10 +8,9 @@ from typing import Protocol
 
 from api.core import Pod
 from api.requests import pod_requests
-from extender.reservations import Ledger
+from controllers.gangs.marks import HOLD_MARK, RESERVED
+from controllers.gangs.reservations import Ledger
 from extender.wire import (
-    HOLD_MARK,
-    RESERVED,
     ExtenderArgs,
     ExtenderPreemptionArgs,
     MetaVictims,

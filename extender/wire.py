@@ -6,16 +6,12 @@ panic the scheduler: the types here cannot say it.
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 import orjson
 
 from api.core import Pod
 
 __all__ = [
-    "HOLD_MARK",
-    "RESERVED",
     "ExtenderArgs",
     "ExtenderPreemptionArgs",
     "MetaPod",
@@ -24,13 +20,6 @@ __all__ = [
     "filter_only",
     "preemption_result",
 ]
-
-
-HOLD_MARK: Final = "reprieve: "
-"""Begins every rejection of ours, and so stands in the PodScheduled message of a pod that we hold."""
-
-RESERVED: Final = HOLD_MARK + "room is reserved for a pod group"
-"""What filter says of a node whose reserved room the pod would take."""
 
 
 class Wire(msgspec.Struct, rename="pascal", gc=False):

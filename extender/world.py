@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 
 from api.core import Pod
-from extender.events import Reporter
-from extender.gangs import TURNED_DOWN_SECONDS, Gangs
+from controllers.gangs.events import Reporter
+from controllers.gangs.gangs import TURNED_DOWN_SECONDS, Gangs
+from controllers.gangs.marks import HOLD_MARK
+from controllers.gangs.plans import ActivePlan
+from controllers.gangs.release import Waker
+from controllers.gangs.roster import Roster, group_of
 from extender.metrics import PARKED
-from extender.plans import ActivePlan
-from extender.release import Waker
-from extender.roster import Roster, group_of
 from extender.verbs import Hold, Offer, PodView
-from extender.wire import HOLD_MARK
 
 __all__ = ["LiveWorld"]
 

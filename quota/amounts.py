@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from api.quantity import Quantity, QuantityError, parse
-from native.quotas import UNLIMITED
+from native.quota.quotas import UNLIMITED
 
 __all__ = ["TOO_MUCH", "QuotaError", "fair_weight", "quota_amount", "request_amount", "shown"]
 

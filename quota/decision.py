@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from api.workloads import PreemptionReason, Workload
-from native.quotas import Found
+from native.quota.quotas import Found
 from quota.amounts import QuotaError
 from quota.asks import Options, ask_for
 from quota.assignment import Assignment, Mode, NoFitReason, Tried

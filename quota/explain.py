@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Final, Literal
 
 from api.workloads import JOB_UID_LABEL, PreemptionReason, Workload
-from native import quotas
-from native.quotas import LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, Ask, Found
+from native.quota import quotas
+from native.quota.quotas import LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, Ask, Found
 from quota.assignment import Assignment, FlavorSearch
 from quota.snapshot import Holder, Queue, Snapshot
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from api.workloads import QUOTA_RESERVED, Workload
-from native._quota import Ledger
+from native.quota._quota import Ledger
 from quota.amounts import QuotaError
 from quota.ranks import Name, Ranks
 from quota.snapshot import Holder

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from api.kueue import ClusterQueueSpec, LocalQueue, ResourceFlavor
 from api.workloads import Workload
-from native._quota import Ledger
+from native.quota._quota import Ledger
 from quota.amounts import QuotaError
 from quota.tree import FlavorResource, Layout
 from quota.workloads import subject_of

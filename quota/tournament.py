@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from native._quota import Ledger
+from native.quota._quota import Ledger
 from quota.queues import Precedence
 
 __all__ = ["Contestant", "Tournament"]

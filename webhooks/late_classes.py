@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from cluster.mirror import Mirror
+from runtime.mirror import Mirror
 from webhooks.mirrored import MirroredFacts
 
 __all__ = ["LateClasses"]

@@ -8,7 +8,6 @@ __all__ = [
     "CERTIFICATE_EXPIRES",
     "CERTIFICATE_FAULTS",
     "CERTIFICATE_RENEWALS",
-    "INVALID_OBJECTS",
     "REFUSED",
     "REVIEWS",
     "REVIEW_SECONDS",
@@ -41,9 +40,4 @@ CERTIFICATE_RENEWALS = Counter(
 CERTIFICATE_FAULTS = Counter(
     "reprieve_webhook_certificate_faults_total",
     "Failed attempts to renew, read or publish certificates; the one that is shown stays until it expires.",
-)
-INVALID_OBJECTS = Gauge(
-    "reprieve_webhook_invalid_objects",
-    "Stored objects that would be refused if they were created now, as of the last check of all objects.",
-    ["kind"],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from api.core import PriorityClass
 from api.groups import PodGroup
 from api.priority import SYSTEM_CLASSES, global_default
-from cluster.mirror import Mirror
+from runtime.mirror import Mirror
 from webhooks.facts import UNKNOWN, Answer
 
 __all__ = ["MirroredFacts"]

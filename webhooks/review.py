@@ -11,8 +11,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from cluster.clock import rfc3339_now
-from native._shape import nested_deeper
+from api.times import rfc3339_now
+from schema._shape import nested_deeper
+from schema.verdict import Cause, Verdict
 from webhooks import rules
 from webhooks.facts import Facts, NotSynced
 from webhooks.metrics import REVIEWS
@@ -20,7 +21,6 @@ from webhooks.patch import json_patch
 from webhooks.registrations import Registration
 from webhooks.rules import Object, Request
 from webhooks.settings import Settings
-from webhooks.verdict import Cause, Verdict
 
 __all__ = ["MUTATE", "VALIDATE", "BadReviewError", "Purpose", "Reviewer"]
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from cluster.client import ApiClient
-from cluster.mirror import GROUPS, PRIORITY_CLASSES, Mirror
-from cluster.readiness import not_synced
+from kube.client import ApiClient
+from runtime.mirror import GROUPS, PRIORITY_CLASSES, Mirror
+from runtime.readiness import not_synced
 from serving.listeners import serving
 from serving.ops import Check
 from webhooks.certificates.authority_secret import AuthoritySecret
@@ -18,9 +18,9 @@ from webhooks.certificates.sources import CertificateFiles, ClientAuthority, Man
 from webhooks.configuration import ManagedConfiguration, WebhooksConfiguration, settings_of
 from webhooks.late_classes import LateClasses
 from webhooks.mirrored import MirroredFacts
-from webhooks.recheck import Rechecker
 from webhooks.review import Reviewer
 from webhooks.server import review_app
+from webhooks.stored import rechecker
 
 __all__ = ["MIRRORED", "WebhookService"]
 
@@ -46,7 +46,7 @@ class WebhookService:
         )
         facts, settings = MirroredFacts(mirror), settings_of(configuration)
         self._reviewer = Reviewer(facts, settings, max_depth=configuration.max_depth)
-        self._rechecker = Rechecker(client, facts, settings, lambda: mirror.synced)
+        self._rechecker = rechecker(client, facts, settings, lambda: mirror.synced)
 
     def checks(self) -> dict[str, Check]:
         """The readiness checks."""

@@ -1,6 +1,6 @@
 """A small client for tests and demos: blocking, one connection per thread, plain JSON objects.
 
-The product has its own (`cluster/`); a test that used it would not see its faults.
+The product has its own (`kube/`); a test that used it would not see its faults.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import msgspec
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
-from cluster.snapshot import Snapshot
-from cluster.tables import Tables
-from extender.decision import BUDGET, EFFORT, decide_group
+from nodes.search.decision import BUDGET, EFFORT, decide_group
+from nodes.state.snapshot import Snapshot
+from nodes.state.tables import Tables
 from tests.conformance.raw import Object
 
 

@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 import pytest
 
-from cli.lines import answer_each
-from cli.validate_stream import judge_line
-from cli.verdicts import Context
+from cli.common.lines import answer_each
+from cli.validate.stream import judge_line
+from cli.validate.verdicts import Context
 from tests.conformance.webhook_cases import DEPARTURES, UNREADABLE, Case, Cause, cases
 
 TWICE: Final = {"localqueue-2213"}

@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
+from schema import Prepared, prepare
 from tests.conformance.webhook_cases import DEPARTURES, UNREADABLE, Case, cases
 from webhooks.rules import Request, default, validate
-from webhooks.schema import Prepared, prepare
 
 PASSED: Final = [case for case in cases() if case.expect.stage != "schema"]
 

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from api.crds import schema_of
+from schema import KNOWN
 from tests.conformance.webhook_cases import Case, Expected
 from tests.unit.api.kueue_objects import KINDS, full
 from tests.unit.webhooks.rules.objects import (
@@ -20,7 +21,6 @@ from tests.unit.webhooks.rules.objects import (
     reserved,
     workload,
 )
-from webhooks.schema import KNOWN
 
 __all__ = ["edge"]
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from api.meta import Condition
-from cluster.client import ApiClient
-from cluster.mirror import Mirror
-from cluster.reflector import Timing
-from cluster.retry import Backoff
-from cluster.writer import Deletion, Reference, Writer
+from controllers.gangs.writer import Deletion, Reference, Writer
 from hack.controlplane.plane import ControlPlane
+from kube.client import ApiClient
+from kube.reflector import Timing
+from kube.retry import Backoff
+from runtime.mirror import Mirror
 from tests.e2e.conftest import PlaneFactory, SandboxFactory
 from tests.e2e.support import Sandbox
-from tests.unit.cluster.contents import contents
+from tests.unit.nodes.state.contents import contents
 
 SECONDS = 30.0
 PRIORITIES = (0, 10)

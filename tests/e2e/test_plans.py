@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from cluster.client import ApiClient
-from cluster.writer import Writer
-from extender.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.writer import Writer
 from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
+from kube.client import ApiClient
 from tests.e2e.support import REPRIEVE, Sandbox
 
 MEBIBYTE = 1024 * 1024

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hack.controlplane.plane import ControlPlane
+from schema import DECODE_ERROR, Prepared, judge, prepare
 from tests.conformance.webhook_cases import Case
 from tests.conformance.webhook_mutations import mutated, seeds
 from tests.e2e.webhook_requests import Sender
-from webhooks.schema import DECODE_ERROR, Prepared, judge, prepare
 
 SEEDS = seeds()
 REQUESTS = 400

@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 
-from cli.verdicts import Context, Write, verdict
+from cli.validate.verdicts import Context, Write, verdict
 from hack.controlplane.plane import ControlPlane
+from schema import DECODE_ERROR
+from schema.verdict import Verdict
 from tests.conformance.webhook_cases import Case
 from tests.conformance.webhook_edges import edge
 from tests.conformance.webhook_mutations import mutated, seeds
 from tests.e2e.webhook_requests import Answer, Sender
 from webhooks.facts import KnownFacts
 from webhooks.registrations import CHECKED_STATUS
-from webhooks.schema import DECODE_ERROR
-from webhooks.verdict import Verdict
 
 SEEDS = seeds()
 REQUESTS = 600

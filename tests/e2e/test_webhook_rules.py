@@ -10,11 +10,12 @@ import pytest
 
 from api.crds import schema_of
 from api.groups import POD_GROUP_LABEL
-from cli.verdicts import Context, Write, verdict
+from cli.validate.verdicts import Context, Write, verdict
 from hack.controlplane.client import ApiError, Json, path_of
 from hack.controlplane.objects import priority_class
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
+from schema import KNOWN
 from tests.conformance.webhook_cases import Case, Expected
 from tests.e2e.rules.clusterqueue_schema import SCHEMA
 from tests.e2e.rules.clusterqueue_webhook import KEPS, WEBHOOK
@@ -28,7 +29,6 @@ from tests.e2e.rules.workload_spec import SPEC, WHILE_RESERVED
 from tests.e2e.rules.workload_status import STATUS
 from tests.e2e.webhook_requests import STRICT, Answer, Sender
 from tests.unit.webhooks.rules.objects import TIME, cluster_queue, pod_group, preemption
-from webhooks.schema import KNOWN
 
 RULES: Final = (
     *(*SCHEMA, *WEBHOOK, *KEPS, *COHORTS, *FLAVORS, *OTHERS),

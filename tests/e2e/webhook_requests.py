@@ -14,8 +14,8 @@ from typing import Any, Final
 from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
+from schema import KNOWN
 from tests.conformance.webhook_cases import Case, Cause
-from webhooks.schema import KNOWN
 
 __all__ = ["Answer", "Sender"]
 

@@ -7,9 +7,9 @@ from random import Random
 import numpy as np
 from hypothesis import strategies as st
 
-from native.quotas import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNLIMITED, UNSET, Ask, Quotas
-from native.reference.quota import Ledger
+from native.quota.quotas import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNLIMITED, UNSET, Ask, Quotas
 from tests.property.quotas import Holder, Scene, admit
+from tests.twins.quota.quota import Ledger
 
 __all__ = ["crowds"]
 

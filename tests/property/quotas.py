@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from native._quota import Ledger as Compiled
-from native.quotas import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNLIMITED, UNSET, Ask, Quotas
-from native.reference.quota import Ledger as Plain
+from native.quota._quota import Ledger as Compiled
+from native.quota.quotas import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNLIMITED, UNSET, Ask, Quotas
+from tests.twins.quota.quota import Ledger as Plain
 
 __all__ = [
     "Compiled",

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from native.quotas import Quotas
+from native.quota.quotas import Quotas
 from quota.cycle import Entry, cycle
 from quota.decision import Options
 from quota.snapshot import Snapshot

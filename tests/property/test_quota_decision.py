@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.workloads import Workload
-from cli.quota_plain import plain
+from cli.quota.plain import plain
 from quota.decision import Decision, Options, decide
 from quota.snapshot import Snapshot
 from quota.state import QuotaState

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cluster.snapshot import TERMINATING
-from cluster.tables import Tables
-from tests.unit.cluster.builders import budget, group, node, pod, priority_class
-from tests.unit.cluster.contents import contents, live_rows
+from nodes.state.snapshot import TERMINATING
+from nodes.state.tables import Tables
+from tests.unit.nodes.state.builders import budget, group, node, pod, priority_class
+from tests.unit.nodes.state.contents import contents, live_rows
 
 NAMESPACES = st.sampled_from(["blue", "red"])
 NAMES = st.sampled_from(["a", "b", "c"])

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from native._victims import search
-from native.problem import Problem
-from native.reference import victims as twin
-from tests.unit.native.problems import plain_of, problems
+from native.nodes._victims import search
+from native.nodes.problem import Problem
+from tests.twins.nodes import victims as twin
+from tests.unit.native.nodes.problems import plain_of, problems
 
 
 @settings(max_examples=1500, deadline=None)

@@ -7,10 +7,10 @@ import copy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cli.verdicts import Context, Write, verdict
+from cli.validate.verdicts import Context, Write, verdict
+from schema import Prepared, judge, prepare
 from tests.conformance.webhook_cases import Case
 from tests.conformance.webhook_mutations import mutated, seeds
-from webhooks.schema import Prepared, judge, prepare
 
 SEEDS = seeds()
 requests = st.builds(mutated, st.sampled_from(SEEDS), st.randoms(use_true_random=False))

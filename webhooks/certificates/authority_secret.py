@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from api.meta import ObjectMeta
-from cluster.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
+from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
 from webhooks.certificates.authorities import Authorities
 from webhooks.metrics import CERTIFICATE_FAULTS
 

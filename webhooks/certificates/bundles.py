@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from api.meta import ObjectMeta
-from cluster.client import STRATEGIC_MERGE_PATCH, ApiClient, ApiError, get_or_none
+from kube.client import STRATEGIC_MERGE_PATCH, ApiClient, ApiError, get_or_none
 
 __all__ = ["Bundles"]
 

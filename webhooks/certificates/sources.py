@@ -16,7 +16,7 @@ import msgspec
 import structlog
 from cryptography import x509
 
-from cluster.client import ApiError
+from kube.client import ApiError
 from webhooks.certificates.authorities import Authorities, Authority, Leaf, is_due
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.bundles import Bundles

@@ -8,9 +8,9 @@ Kueue's do; rules of our own do not hold up an update for a fault that is stored
 
 from __future__ import annotations
 
+from schema.verdict import Verdict
 from webhooks.rules.kinds import KINDS
 from webhooks.rules.request import Object, Operation, Request
-from webhooks.verdict import Verdict
 
 __all__ = ["KINDS", "Object", "Operation", "Request", "default", "validate"]
 

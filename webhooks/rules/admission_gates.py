@@ -7,10 +7,10 @@ from typing import Final
 
 from api.syntax import domain_path_faults
 from api.words import listed, shown
+from schema.labels import invalid
+from schema.verdict import FORBIDDEN, INVALID, TOO_LONG, Cause
 from webhooks.rules.fields import child, entries
-from webhooks.rules.metadata import invalid
 from webhooks.rules.request import Object
-from webhooks.verdict import FORBIDDEN, INVALID, TOO_LONG, Cause
 
 __all__ = ["admission_gate_causes", "admission_gate_update_causes"]
 

@@ -8,13 +8,13 @@ from typing import Final
 from api.durations import DurationError, parse_duration
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION
 from api.words import listed, shown
+from schema.verdict import INVALID, NOT_SUPPORTED, Cause, Verdict
 from webhooks.rules.fields import child, entries, items, text, texts
 from webhooks.rules.kueue import kueue_causes
 from webhooks.rules.metadata import selector_causes
 from webhooks.rules.quotas import Owner, resource_group_causes, weight_causes
 from webhooks.rules.ratchet import new_causes
 from webhooks.rules.request import Object, Request
-from webhooks.verdict import INVALID, NOT_SUPPORTED, Cause, Verdict
 
 __all__ = ["validate"]
 

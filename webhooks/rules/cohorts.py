@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from schema.verdict import Cause, Verdict
 from webhooks.rules.fields import child, text
 from webhooks.rules.kueue import kueue_causes
 from webhooks.rules.quotas import Owner, resource_group_causes, weight_causes
 from webhooks.rules.request import Request
-from webhooks.verdict import Cause, Verdict
 
 __all__ = ["validate"]
 

@@ -14,10 +14,10 @@ from api.crds import schema_of
 from api.quantity import QuantityError, parse
 from api.times import instant
 from api.words import shown
-from native._shape import Shape
+from schema._shape import Shape
+from schema.verdict import INVALID, TYPE_INVALID, Cause
 from webhooks.rules.quantities import quantity
 from webhooks.rules.request import Object
-from webhooks.verdict import INVALID, TYPE_INVALID, Cause
 
 __all__ = ["TYPES", "Node", "decoding_causes", "root_node", "value_causes"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from api.syntax import label_value_faults
+from schema.labels import label_causes, label_key_causes
+from schema.verdict import DUPLICATE, INVALID, Cause, Verdict
 from webhooks.rules.fields import child, entries, items, text
 from webhooks.rules.kueue import kueue_causes
-from webhooks.rules.metadata import label_causes, label_key_causes, toleration_causes
+from webhooks.rules.metadata import toleration_causes
 from webhooks.rules.request import Object, Request
-from webhooks.verdict import DUPLICATE, INVALID, Cause, Verdict
 
 __all__ = ["validate"]
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from api.times import instant
 from api.words import shown
+from schema.labels import label_key_causes
+from schema.verdict import FORBIDDEN, INVALID, Cause
 from webhooks.rules.fields import child, items, text
-from webhooks.rules.metadata import label_key_causes
 from webhooks.rules.request import Object, Request
 from webhooks.rules.workload_status import has_quota
-from webhooks.verdict import FORBIDDEN, INVALID, Cause
 
 __all__ = ["gate_name_causes", "gate_transition_causes", "gate_warnings", "stamped"]
 

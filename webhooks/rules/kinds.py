@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from schema.verdict import Verdict
 from webhooks.rules import clusterqueues, cohorts, flavors, podgroups, pods, workloads
 from webhooks.rules.request import Object, Request
-from webhooks.verdict import Verdict
 
 __all__ = ["KINDS", "Rules"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
 
+from schema.verdict import Cause
 from webhooks.rules.decoding import decoding_causes
 from webhooks.rules.request import Request
-from webhooks.verdict import Cause
 
 __all__ = ["kueue_causes"]
 

@@ -1,61 +1,27 @@
-"""Labels, annotations, selectors and conditions, checked as apimachinery checks them."""
+"""Selectors, tolerations and conditions, checked as apimachinery checks them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from api.names import is_label_value, is_qualified_name
-from api.syntax import condition_reason_faults, label_key_faults, label_value_faults
+from api.syntax import condition_reason_faults, label_value_faults
 from api.times import is_zero
 from api.words import shown
+from schema.labels import invalid, label_causes, label_key_causes
+from schema.verdict import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TOO_LONG, Cause
 from webhooks.rules.fields import entries, integer, items, text, texts
 from webhooks.rules.request import Object
-from webhooks.verdict import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TOO_LONG, Cause
 
 __all__ = [
-    "annotation_causes",
     "condition_causes",
-    "invalid",
-    "label_causes",
-    "label_key_causes",
     "selector_causes",
     "toleration_causes",
 ]
 
-MAX_ANNOTATIONS: Final = 256 * 1024
 MAX_REASON: Final = 1024
 MAX_MESSAGE: Final = 32 * 1024
 STATUSES: Final = ("False", "True", "Unknown")
-
-
-def invalid(path: str, faults: Iterable[str]) -> Iterator[Cause]:
-    """A cause for each fault."""
-    return (Cause(path, INVALID, fault) for fault in faults)
-
-
-def label_key_causes(key: str, path: str) -> Iterator[Cause]:
-    """Of one label key or other qualified name."""
-    return invalid(path, label_key_faults(key))
-
-
-def label_causes(labels: Mapping[str, str], path: str) -> Iterator[Cause]:
-    """Of a map of labels; all at the map's own path."""
-    for key, value in labels.items():
-        # Nearly all are right: to ask for their faults nevertheless would be a fifteenth of a Workload's review.
-        if not is_qualified_name(key):
-            yield from invalid(path, label_key_faults(key))
-        if not is_label_value(value):
-            yield from invalid(path, label_value_faults(value))
-
-
-def annotation_causes(annotations: Mapping[str, str], path: str) -> Iterator[Cause]:
-    """Of a map of annotations; all at the map's own path."""
-    for key in annotations:
-        yield from invalid(path, label_key_faults(key.lower()))
-    size = sum(len(part.encode(errors="replace")) for pair in annotations.items() for part in pair)
-    if size > MAX_ANNOTATIONS:
-        yield Cause(path, TOO_LONG, f"all annotations together are {size} bytes, more than {MAX_ANNOTATIONS}")
 
 
 def toleration_causes(tolerations: Iterable[Object], path: str) -> Iterator[Cause]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from api.words import shown
+from schema.verdict import FORBIDDEN, INVALID, NOT_FOUND, REQUIRED, Cause, Verdict
 from webhooks.facts import UNKNOWN, Facts, NotSynced
 from webhooks.rules.fields import child, integer, text
 from webhooks.rules.ratchet import new_causes
 from webhooks.rules.request import Object, Request
-from webhooks.verdict import FORBIDDEN, INVALID, NOT_FOUND, REQUIRED, Cause, Verdict
 
 __all__ = ["default", "validate"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from api.groups import POD_GROUP_LABEL, PodGroup
+from schema.verdict import Verdict
 from webhooks.facts import UNKNOWN, Facts
 from webhooks.rules.fields import child, entries, integer, text
 from webhooks.rules.request import Request
-from webhooks.verdict import Verdict
 
 __all__ = ["validate"]
 

@@ -7,12 +7,12 @@ from typing import Final
 
 from api.requests import PODS
 from api.words import shown
+from schema.labels import annotation_causes, label_causes
+from schema.verdict import FORBIDDEN, INVALID, REQUIRED, Cause
 from webhooks.rules.equality import same
 from webhooks.rules.fields import child, entries, integer, items
-from webhooks.rules.metadata import annotation_causes, label_causes
 from webhooks.rules.quantities import is_negative
 from webhooks.rules.request import Object
-from webhooks.verdict import FORBIDDEN, INVALID, REQUIRED, Cause
 
 __all__ = ["immutable_causes", "pod_set_causes"]
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from api.quantity import Quantity
 from api.words import shown
+from schema.labels import label_key_causes
+from schema.verdict import DUPLICATE, INVALID, Cause
 from webhooks.rules.fields import child, items, text, texts
-from webhooks.rules.metadata import label_key_causes
 from webhooks.rules.quantities import ZERO, is_negative, quantity
 from webhooks.rules.request import Object
-from webhooks.verdict import DUPLICATE, INVALID, Cause
 
 __all__ = ["Owner", "resource_group_causes", "weight_causes"]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from schema.verdict import Cause
 from webhooks.rules.request import Object, Request
-from webhooks.verdict import Cause
 
 __all__ = ["new_causes"]
 

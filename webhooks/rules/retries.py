@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from schema.verdict import INVALID, Cause
 from webhooks.rules.fields import child, integer, items, text
 from webhooks.rules.request import Object
-from webhooks.verdict import INVALID, Cause
 
 __all__ = ["retry_causes", "retry_warnings"]
 

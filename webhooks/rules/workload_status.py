@@ -8,12 +8,13 @@ from typing import Any, Final
 from api.quantity import MILLI
 from api.words import listed, shown
 from api.workloads import QUOTA_RESERVED
+from schema.labels import annotation_causes, label_causes
+from schema.verdict import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED, Cause
 from webhooks.rules.equality import same
 from webhooks.rules.fields import child, entries, integer, items, text, texts
-from webhooks.rules.metadata import annotation_causes, condition_causes, label_causes, toleration_causes
+from webhooks.rules.metadata import condition_causes, toleration_causes
 from webhooks.rules.quantities import quantity
 from webhooks.rules.request import Object
-from webhooks.verdict import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED, Cause
 
 __all__ = ["has_quota", "status_causes", "transition_causes"]
 

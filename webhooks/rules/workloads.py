@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from schema.verdict import Cause, Verdict
 from webhooks.rules.admission_gates import admission_gate_causes, admission_gate_update_causes
 from webhooks.rules.fields import child, entries
 from webhooks.rules.gates import gate_name_causes, gate_transition_causes, gate_warnings, stamped
@@ -14,7 +15,6 @@ from webhooks.rules.ratchet import new_causes
 from webhooks.rules.request import Object, Request
 from webhooks.rules.retries import retry_causes, retry_warnings
 from webhooks.rules.workload_status import has_quota, status_causes, transition_causes
-from webhooks.verdict import Cause, Verdict
 
 __all__ = ["default", "validate"]
 

@@ -15,12 +15,12 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
-from cluster.failpoints import failpoint
+from controllers.gangs.reservations import Ledger
 from extender.configuration import ExtenderConfiguration, TLSConfiguration
-from extender.reservations import Ledger
 from extender.server import extender_app, tls_context
 from extender.verbs import Verbs
 from hack.controlplane.pki import Authority
+from runtime.failpoints import failpoint
 from serving.listeners import serving
 from serving.ops import ops_app
 from serving.sections import OpsConfiguration

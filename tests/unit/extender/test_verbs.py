@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import orjson
 
 from api.core import Pod
-from extender.reservations import Claim, Ledger, Reservation
+from controllers.gangs.marks import RESERVED
+from controllers.gangs.reservations import Claim, Ledger, Reservation
 from extender.verbs import NOT_PLANNED, Hold, Offer, PodView, Verbs
-from extender.wire import RESERVED, filter_decoder, preemption_decoder
+from extender.wire import filter_decoder, preemption_decoder
 
 GANG = ("team", "gang")
 

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from native._victims import search
-from native.problem import PREEMPTS
-from tests.unit.native.problems import assemble
+from native.nodes._victims import search
+from native.nodes.problem import PREEMPTS
+from tests.unit.native.nodes.problems import assemble
 
 NATIVE = Path(__file__).parents[3] / "native"
-KERNELS = sorted({path.stem for path in NATIVE.glob("*.pyx")} - {"_shape"})
-"""Not what walks through Python objects and nothing else."""
-LEAST_CHECKED = {"_quota": 0, "_holders": 15}
+KERNELS = sorted(str(path.relative_to(NATIVE).with_suffix("")) for path in NATIVE.glob("*/*.pyx"))
+LEAST_CHECKED = {"quota/_quota": 0, "quota/_holders": 15}
 """Lines without Python, in the kernels that are mostly about letting Python in."""
 LINE = re.compile(r'<pre class="cython line score-(\d+)".*?<span class="">(\d+)</span>: ?(.*?)</pre>')
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from native.quotas import UNLIMITED
+from native.quota.quotas import UNLIMITED
 from quota.amounts import QuotaError, fair_weight, quota_amount, request_amount, shown
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from cluster.client import ApiError
+from kube.client import ApiError
 
 SECRETS = "/api/v1/namespaces/ns/secrets"
 SECRET = f"{SECRETS}/ca"

@@ -12,7 +12,7 @@ import pytest
 
 from api.core import PriorityClass
 from api.meta import ObjectMeta
-from cluster.mirror import Mirror
+from runtime.mirror import Mirror
 from serving.listeners import serving
 from tests.unit.webhooks.reviews import review
 from tests.unit.webhooks.test_mirrored import listed, mirror

@@ -7,8 +7,8 @@ from typing import cast
 from api.core import PriorityClass
 from api.groups import PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.meta import ObjectMeta
-from cluster.client import ApiClient
-from cluster.mirror import Mirror
+from kube.client import ApiClient
+from runtime.mirror import Mirror
 from webhooks.facts import UNKNOWN
 from webhooks.mirrored import MirroredFacts
 from webhooks.service import MIRRORED

@@ -6,7 +6,7 @@ from typing import cast
 
 from cryptography import x509
 
-from cluster.client import ApiClient
+from kube.client import ApiClient
 from tests.unit.webhooks.certificates.handshakes import HOST, shown
 from tests.unit.webhooks.fakes import Api
 from webhooks.certificates.authority_secret import AuthoritySecret

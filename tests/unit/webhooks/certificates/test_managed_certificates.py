@@ -13,7 +13,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from cluster.client import ApiClient, ApiError
+from kube.client import ApiClient, ApiError
 from tests.unit.webhooks.certificates.handshakes import handshake, pair_of
 from tests.unit.webhooks.certificates.replicas import DAY, Clock, Replica, certificates_of, signed, trusted
 from tests.unit.webhooks.fakes import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks

@@ -7,9 +7,9 @@ from typing import Any
 
 from api.core import PriorityClass
 from api.meta import ObjectMeta
+from schema.verdict import Verdict
 from webhooks.facts import KnownFacts
 from webhooks.rules import Object, Request, validate
-from webhooks.verdict import Verdict
 
 TIME = "2026-01-02T03:04:05Z"
 LATER = "2026-01-02T03:04:06Z"

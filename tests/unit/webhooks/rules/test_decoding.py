@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from schema.verdict import INVALID, TYPE_INVALID, Cause
 from webhooks.rules.decoding import Node, value_causes
-from webhooks.verdict import INVALID, TYPE_INVALID, Cause
 
 TIME = {"type": "string", "format": "date-time"}
 QUANTITY = {"x-kubernetes-int-or-string": True, "pattern": "^[0-9]"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from schema.verdict import Verdict
 from tests.unit.webhooks.rules.objects import (
     CLASSES,
     cluster_queue,
@@ -16,7 +17,6 @@ from tests.unit.webhooks.rules.objects import (
 )
 from webhooks.facts import NO_FACTS
 from webhooks.rules import KINDS, Object, Request, default
-from webhooks.verdict import Verdict
 
 WRONG = {
     "ClusterQueue": cluster_queue(preemption=preemption(borrowWithinCohort={"policy": "LowerPriority"})),

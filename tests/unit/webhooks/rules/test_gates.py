@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from schema.verdict import Verdict
 from tests.unit.webhooks.rules.objects import (
     LATER,
     NOW,
@@ -21,7 +22,6 @@ from tests.unit.webhooks.rules.objects import (
 )
 from webhooks.rules import Object, Request, default
 from webhooks.settings import Settings
-from webhooks.verdict import Verdict
 
 GATE = "example.com/gate"
 MANAGER = "system:serviceaccount:kueue-system:kueue-controller-manager"

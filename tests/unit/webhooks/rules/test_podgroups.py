@@ -8,11 +8,11 @@ import pytest
 
 from api.groups import PodGroup
 from api.validation import convert
+from schema.verdict import Verdict
 from tests.unit.webhooks.rules.objects import CLASSES, created, pairs, pod_group, priority_class, updated
 from webhooks.facts import NO_FACTS, UNKNOWN, Facts, KnownFacts, NotSynced
 from webhooks.rules import Object, Operation, Request, default
 from webhooks.settings import Settings
-from webhooks.verdict import Verdict
 
 WITH_DEFAULT = KnownFacts([priority_class("usual", 7, global_default=True), priority_class("other", 8)])
 

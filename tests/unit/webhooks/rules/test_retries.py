@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from schema.verdict import Verdict
 from tests.unit.webhooks.rules.objects import TIME, Pairs, condition, pairs, updated, workload
 from webhooks.rules import Object
-from webhooks.verdict import Verdict
 
 PATH = "status.admissionChecks[0]"
 

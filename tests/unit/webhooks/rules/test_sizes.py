@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from schema.verdict import Verdict
 from tests.unit.webhooks.rules.objects import (
     cluster_queue,
     created,
@@ -14,7 +15,6 @@ from tests.unit.webhooks.rules.objects import (
 )
 from webhooks.rules import Object
 from webhooks.rules.kueue import MOST_CAUSES
-from webhooks.verdict import Verdict
 
 MEGABYTE = 1 << 20
 

@@ -1,0 +1,104 @@
+"""The Configuration file: strict, every default printable, errors with the path of the field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+import yaml
+from msgspec import field
+
+from api.groups import API_VERSION
+from api.validation import FieldError, convert, join
+from api.yaml import Dumper, Json, YamlError, documents
+from controllers.gangs.configuration import PlanningConfiguration, check_planning
+from extender.configuration import ExtenderConfiguration, check_extender
+from serving.sections import FilePath, OpsConfiguration, Section
+from webhooks.configuration import WebhooksConfiguration, check_webhooks
+
+__all__ = ["Configuration", "ConfigurationError", "dump", "load", "parse"]
+
+FEATURE_GATES: Final = {"WorkloadAwarePreemption": True}
+"""Known gates and their defaults; the names are the KEPs'."""
+
+
+class Configuration(Section):
+    """The whole file. A null `kubeconfig` is the Pod's own service account; a null service is not run."""
+
+    api_version: Literal["reprieve.dev/v1alpha1"] = API_VERSION
+    kind: Literal["Configuration"] = "Configuration"
+    kubeconfig: FilePath | None = None
+    extender: ExtenderConfiguration | None = field(default_factory=ExtenderConfiguration)
+    webhooks: WebhooksConfiguration | None = None
+    ops: OpsConfiguration = field(default_factory=OpsConfiguration)
+    planning: PlanningConfiguration = field(default_factory=PlanningConfiguration)
+    feature_gates: dict[str, bool] = field(default_factory=FEATURE_GATES.copy)
+
+
+class ConfigurationError(ValueError):
+    """The file cannot be read, or a field (named by its path) is not as it must be."""
+
+
+def load(path: Path) -> Configuration:
+    """The configuration in that file. Raises ConfigurationError naming file and field."""
+    try:
+        return parse(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: is not UTF-8") from None
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def parse(text: str) -> Configuration:
+    """The configuration in that text, gates completed. Raises ConfigurationError naming the field."""
+    try:
+        found = [document for document in documents(text) if document is not None]
+    except YamlError as error:
+        raise ConfigurationError(str(error)) from None
+    if len(found) != 1:
+        raise ConfigurationError(f"expected one document, found {len(found)}")
+    document = found[0]
+    try:
+        _check_type(document)
+        configuration: Configuration = convert(document, Configuration)
+        _check_gates(configuration.feature_gates)
+        _check_services(configuration)
+        check_planning(configuration.planning)
+    except FieldError as error:
+        raise ConfigurationError(str(error)) from None
+    return msgspec.structs.replace(configuration, feature_gates=FEATURE_GATES | configuration.feature_gates)
+
+
+def dump(configuration: Configuration) -> str:
+    """The configuration as YAML with every field, defaults included; `parse` reads it back."""
+    plain: dict[str, Any] = msgspec.to_builtins(configuration)
+    return yaml.dump(plain, Dumper=Dumper, sort_keys=False, default_flow_style=False)
+
+
+def _check_type(document: Json) -> None:
+    for name in ("apiVersion", "kind"):
+        if isinstance(document, dict) and name not in document:
+            raise FieldError(name, "is missing")
+
+
+def _check_services(configuration: Configuration) -> None:
+    if configuration.extender is None and configuration.webhooks is None:
+        raise FieldError("extender", "is null, and so is webhooks: there is nothing to serve")
+    if configuration.extender is not None:
+        check_extender(configuration.extender)
+    if configuration.webhooks is not None:
+        check_webhooks(configuration.webhooks)
+
+
+def _check_gates(gates: dict[str, bool]) -> None:
+    for name, enabled in gates.items():
+        if name not in FEATURE_GATES:
+            known = ", ".join(sorted(FEATURE_GATES))
+            raise FieldError(
+                join("featureGates", name), f"is no feature gate of this version (known: {known})"
+            )
+        if not enabled:
+            raise FieldError(join("featureGates", name), "is locked to true: this version does nothing else")

@@ -1,0 +1,99 @@
+"""`--jsonl`: one request a line in, one answer a line out, in order."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import click
+import msgspec
+
+from api.meta import Struct
+from api.validation import FieldError, explain
+from cli.common.documents import STDIN, InputError
+
+__all__ = ["answer_each", "answer_file", "read_line"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+log = logging.getLogger(__name__)
+
+Answer = Callable[[bytes], Mapping[str, Any]]
+"""What is answered to a line, but for its id. Raises InputError or FieldError."""
+
+
+class Identified(Struct):
+    """The part of a request that is echoed."""
+
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def answer_file(path: str, answer: Answer) -> bool:
+    """Answer every line of a file, `-` for standard input, on standard output. Whether none had an error."""
+    out = sys.stdout.buffer
+    if path == STDIN:
+        return answer_each(sys.stdin.buffer, out, answer)
+    try:
+        with Path(path).open("rb") as lines:
+            return answer_each(lines, out, answer)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        click.echo(f"Error: {path}: {error.strerror}", err=True)
+        return False
+
+
+def answer_each(lines: Iterable[bytes], out: BinaryIO, answer: Answer) -> bool:
+    """Answer every line, or say in its place what is wrong with it. Whether none had an error."""
+    complete = True
+    for line in lines:
+        identifier: Any = None
+        try:
+            identifier = _identifier(line)
+            answered = {"id": identifier, **answer(line)}
+        except RecursionError:
+            complete, answered = False, {"id": identifier, "error": "is nested too deeply"}
+        except (InputError, FieldError) as error:
+            complete, answered = False, {"id": identifier, "error": str(error)}
+        except Exception as error:
+            # One line's fault, even if it is ours, must not cost the other lines their answers.
+            log.exception("line failed")
+            complete, answered = False, {"id": identifier, "error": f"internal error: {error!r}"}
+        out.write(msgspec.json.encode(answered) + b"\n")
+        out.flush()
+    return complete
+
+
+def read_line(line: bytes, kind: type[T]) -> T:
+    """The line as that struct. Raises InputError or FieldError."""
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except msgspec.ValidationError as error:
+        raise _explained(error, line, kind) from None
+
+
+def _identifier(line: bytes) -> Any:
+    """The line's id, numbers digit for digit as they came."""
+    try:
+        line.decode()
+        raw = read_line(line, Identified).id
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8 (byte {error.start + 1})") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"is not JSON: {error}") from None
+    if raw is msgspec.UNSET:
+        raise FieldError("id", "is missing")
+    text = bytes(raw)
+    if text[:1] not in b'"-0123456789':
+        raise FieldError("id", "expected a string or a number")
+    return msgspec.json.decode(text, type=str) if text.startswith(b'"') else raw
+
+
+def _explained(error: msgspec.ValidationError, line: bytes, expected: type[msgspec.Struct]) -> Exception:
+    """What is wrong with a field; or with the line, which was found to be of the wrong type before its end was seen."""
+    try:
+        document = msgspec.json.decode(line)
+    except msgspec.DecodeError as malformed:
+        return InputError(f"is not JSON: {malformed}")
+    return explain(error, document, expected)

@@ -1,0 +1,147 @@
+"""What an API server would have refused: hand-written objects have met none.
+
+Each check raises FieldError with the path of the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from api.core import (
+    Container,
+    ContainerStatus,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    Quantities,
+    ResourceRequirements,
+)
+from api.groups import PodGroup
+from api.quantity import QuantityError, parse
+from api.selectors import check_node_selector, check_selector
+from api.times import parse_rfc3339
+from api.validation import FieldError, join
+
+__all__ = ["check_budget", "check_group", "check_node", "check_pod"]
+
+T = TypeVar("T")
+
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def check_node(node: Node) -> None:
+    """Quantities, taints and times."""
+    _check_quantities([("status.allocatable", node.status.allocatable)])
+    for index, taint in enumerate(node.spec.taints or ()):
+        if taint.effect not in EFFECTS:
+            raise FieldError(
+                f"spec.taints[{index}].effect", f"not one of {', '.join(EFFECTS)}: {taint.effect!r}"
+            )
+    _check_time("metadata.creationTimestamp", node.metadata.creation_timestamp)
+
+
+def check_pod(pod: Pod) -> None:
+    """Quantities, times, that there are containers, and the node affinity of a pod that is to be placed."""
+    if not pod.spec.containers:
+        raise FieldError("spec.containers", "is missing")
+    _check_quantities(_quantities(pod))
+    _check_time("metadata.creationTimestamp", pod.metadata.creation_timestamp)
+    _check_time("metadata.deletionTimestamp", pod.metadata.deletion_timestamp)
+    _check_time("status.startTime", pod.status.start_time)
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+    # Of pods that run it no longer matters, and API servers have not always been so strict.
+    if affinity is not None and affinity.required is not None and not pod.spec.node_name:
+        _check_selector(
+            check_node_selector,
+            affinity.required,
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+        )
+
+
+def check_budget(budget: PodDisruptionBudget) -> None:
+    """The selector."""
+    if budget.spec.selector is not None:
+        _check_selector(check_selector, budget.spec.selector, "spec.selector")
+
+
+def check_group(group: PodGroup) -> None:
+    """The unions."""
+    policy, mode = group.spec.scheduling_policy, group.spec.disruption_mode
+    if (policy.basic is None) == (policy.gang is None):
+        raise FieldError("spec.schedulingPolicy", "must have exactly one of basic and gang")
+    if mode is not None and mode.single is not None and mode.all is not None:
+        raise FieldError("spec.disruptionMode", "must not have both single and all")
+
+
+def _check_selector(check: Callable[[T, str], None], selector: T, path: str) -> None:
+    try:
+        check(selector, path)
+    except ValueError as error:
+        field, _, problem = str(error).partition(": ")
+        raise FieldError(field, problem) from None
+
+
+def _quantities(pod: Pod) -> Iterator[tuple[str, Quantities | None]]:
+    spec, status = pod.spec, pod.status
+    yield "spec.overhead", spec.overhead
+    yield from _of_resources("spec.resources", spec.resources)
+    yield from _each("spec.containers", spec.containers, _of_container)
+    yield from _each("spec.initContainers", spec.init_containers, _of_container)
+    yield from _each("status.containerStatuses", status.container_statuses, _of_status)
+    yield from _each("status.initContainerStatuses", status.init_container_statuses, _of_status)
+    yield from _of_resources("status.resources", status.resources)
+    yield "status.allocatedResources", status.allocated_resources
+
+
+def _each(
+    path: str,
+    items: list[Container] | list[ContainerStatus] | None,
+    quantities: Callable[..., Iterator[tuple[str, Quantities | None]]],
+) -> Iterator[tuple[str, Quantities | None]]:
+    for index, item in enumerate(items or ()):
+        yield from quantities(f"{path}[{index}]", item)
+
+
+def _of_container(path: str, container: Container) -> Iterator[tuple[str, Quantities | None]]:
+    yield from _of_resources(f"{path}.resources", container.resources)
+
+
+def _of_status(path: str, status: ContainerStatus) -> Iterator[tuple[str, Quantities | None]]:
+    yield from _of_resources(f"{path}.resources", status.resources)
+    yield f"{path}.allocatedResources", status.allocated_resources
+
+
+def _of_resources(
+    path: str, resources: ResourceRequirements | None
+) -> Iterator[tuple[str, Quantities | None]]:
+    if resources is not None:
+        yield f"{path}.requests", resources.requests
+        yield f"{path}.limits", resources.limits
+
+
+def _check_quantities(
+    fields: Iterator[tuple[str, Quantities | None]] | list[tuple[str, Quantities | None]],
+) -> None:
+    for path, quantities in fields:
+        for name, quantity in (quantities or {}).items():
+            text = json.dumps(quantity, ensure_ascii=False)
+            try:
+                negative = parse(quantity).unscaled < 0
+            except QuantityError:
+                raise FieldError(join(path, name), f"{text} is not a quantity") from None
+            if negative:
+                raise FieldError(join(path, name), f"{text} is negative")
+
+
+def _check_time(path: str, text: str | None) -> None:
+    if text is not None:
+        try:
+            # Also in UTC it must be a year that can be written.
+            datetime.fromtimestamp(parse_rfc3339(text), UTC)
+        except (ValueError, OverflowError):
+            raise FieldError(
+                path, f"{json.dumps(text, ensure_ascii=False)} is not an RFC 3339 time"
+            ) from None

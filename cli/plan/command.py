@@ -1,0 +1,88 @@
+"""`reprieve plan`: who would go, who would stay and why, from files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from api.plans import Outcome
+from cli.common.documents import InputError, read_file
+from cli.common.lines import answer_file
+from cli.common.options import FILES, MORE_FILES, OUTPUT
+from cli.common.output import BAD_INPUT, formatted, show
+from cli.plan.objects import Objects
+from cli.plan.offline import decide, plain
+from cli.plan.render import render
+from cli.plan.stream import plan_line
+
+__all__ = ["plan"]
+
+NOT_PLACED: Final = 3
+PLACED: Final[frozenset[Outcome]] = frozenset({"Fits", "Preempts"})
+
+EPILOG: Final = """\b
+Examples:
+  kubectl get nodes,pods,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev -A -o json > cluster.json
+  reprieve plan -f cluster.json --for team-a/training
+  reprieve plan -f cluster.json -f change.yaml --for team-a/web-0 --pod -o yaml
+
+\b
+Exit status:
+  0  Fits or Preempts; with --jsonl: every line got a plan
+  3  Unschedulable or SearchBudgetExhausted
+  2  bad input, named on standard error
+"""
+
+
+@click.command(epilog=EPILOG)
+@FILES
+@MORE_FILES
+@click.option("--for", "preemptor", metavar="NAMESPACE/NAME", help="The PodGroup to plan for.")
+@click.option("--pod", is_flag=True, help="NAMESPACE/NAME is a single pod.")
+@OUTPUT
+@click.option(
+    "--jsonl",
+    "stream",
+    metavar="FILE",
+    help='One {"id", "objects": [...], "for": "NAMESPACE/NAME"} a line; a PreemptionPlan with "id" a line comes out.',
+)
+@click.pass_context
+def plan(
+    context: click.Context,
+    files: tuple[str, ...],
+    more: tuple[str, ...],
+    preemptor: str | None,
+    pod: bool,
+    output: str | None,
+    stream: str | None,
+) -> None:
+    """Say who would be preempted for a PodGroup (or a pod), who would stay, and why.
+
+    The same engine as on a cluster, on what kubectl get -o json prints; nothing is touched.
+    """
+    paths = files + more
+    if stream is not None:
+        if paths or preemptor or pod or output:
+            raise click.UsageError("--jsonl takes no other option: the lines say what to plan for")
+        context.exit(0 if answer_file(stream, plan_line) else BAD_INPUT)
+    if not paths or not preemptor:
+        raise click.UsageError("-f FILE and --for NAMESPACE/NAME are needed (or --jsonl FILE)")
+    try:
+        context.exit(_plan(paths, preemptor, pod, output or "text"))
+    except InputError as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(BAD_INPUT)
+
+
+def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, output: str) -> int:
+    objects = Objects()
+    for path in paths:
+        objects.add_file(read_file(path), path)
+    spec, snapshot = decide(objects, preemptor, pod=pod)
+    if output == "text":
+        objects.note_ignored()
+        show(render(spec, snapshot))
+    else:
+        click.echo(formatted(plain(spec), output), nl=False)
+    return 0 if spec.outcome in PLACED else NOT_PLACED

@@ -1,0 +1,77 @@
+"""What `reprieve plan` reads of a cluster: nodes, pods, their groups, budgets and classes, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
+from api.priority import UnknownPriorityClass, group_priority, preemption_policy
+from api.validation import FieldError
+from cli.common.documents import Kind, Reader, located, only
+from cli.plan.checks import check_budget, check_group, check_node, check_pod
+from nodes.state.snapshot import Snapshot
+from nodes.state.tables import Tables
+
+__all__ = ["Objects"]
+
+STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
+    Node: Tables.upsert_node,
+    Pod: Tables.upsert_pod,
+    PodGroup: Tables.upsert_group,
+    PodDisruptionBudget: Tables.upsert_budget,
+    PriorityClass: Tables.upsert_priority_class,
+}
+
+
+class Objects(Reader):
+    """Everything that was read, as tables. Every method raises InputError for what cannot be used."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
+        ("v1", "Node"): Kind(Node, False, check_node),
+        ("v1", "Pod"): Kind(Pod, True, check_pod),
+        (API_VERSION, "PodGroup"): Kind(PodGroup, True, check_group),
+        ("policy/v1", "PodDisruptionBudget"): Kind(PodDisruptionBudget, True, check_budget),
+        ("scheduling.k8s.io/v1", "PriorityClass"): Kind(PriorityClass, False),
+    }
+    matter: ClassVar[str] = "preemption"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables = Tables()
+        self._uids: dict[str, str] = {}
+        self._unclassed: list[tuple[Pod, str]] = []
+
+    def keep(self, thing: Any, place: str) -> None:
+        """Store it; a pod without priority waits until every class has been read."""
+        if isinstance(thing, Pod) and thing.spec.priority is None:
+            self._unclassed.append((thing, place))
+            return
+        if isinstance(thing, Pod):
+            only(self._uids, thing.metadata.uid, place, "metadata.uid: is also that of")
+        STORES[type(thing)](self.tables, thing)
+
+    def snapshot(self) -> Snapshot:
+        """What was read, once it all was."""
+        for pod, place in self._unclassed:
+            with located(place):
+                _admit(pod, self.tables)
+                self.keep(pod, place)
+        self._unclassed.clear()
+        return self.tables.snapshot()
+
+
+def _admit(pod: Pod, tables: Tables) -> None:
+    """Give the pod the priority and policy that admission would have: those of a group with its class."""
+    spec = PodGroupSpec(PodGroupSchedulingPolicy(), priority_class_name=pod.spec.priority_class_name)
+    stand_in = PodGroup(metadata=pod.metadata, spec=spec)
+    try:
+        pod.spec.priority = group_priority(stand_in, tables.priority_classes)
+        pod.spec.preemption_policy = pod.spec.preemption_policy or preemption_policy(
+            stand_in, tables.priority_classes
+        )
+    except UnknownPriorityClass as error:
+        raise FieldError(
+            "spec.priorityClassName", f"there is no PriorityClass {error.priority_class}"
+        ) from None

@@ -1,0 +1,43 @@
+"""Plans from objects that were read: the live planner's engine, without a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from api.groups import API_VERSION
+from api.plans import PreemptionPlanSpec
+from cli.common.documents import InputError, split_key
+from cli.plan.objects import Objects
+from nodes.search.decision import DecisionError, decide_group, decide_pod
+from nodes.search.naming import plan_name
+from nodes.state.snapshot import Snapshot
+
+__all__ = ["decide", "plain"]
+
+
+def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[PreemptionPlanSpec, Snapshot]:
+    """The plan for `NAMESPACE/NAME`, and what it was made from. Raises InputError."""
+    namespace, name = split_key(preemptor, "for")
+    snapshot = objects.snapshot()
+    try:
+        return (decide_pod if pod else decide_group)(snapshot, namespace, name), snapshot
+    except DecisionError as error:
+        if place := objects.place(error.subject):
+            field = error.field and f"{error.field}: "
+            raise InputError(f"{place}: {field}{error.problem}") from None
+        hint = (
+            " (there is a Pod of that name: --pod)" if not pod and objects.place(f"Pod {preemptor}") else ""
+        )
+        raise InputError(f"{error}{hint}") from None
+
+
+def plain(spec: PreemptionPlanSpec) -> dict[str, Any]:
+    """The PreemptionPlan object as plain data, every field of the decision written out."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PreemptionPlan",
+        "metadata": {"name": plan_name(spec), "namespace": spec.preemptor.namespace},
+        "spec": msgspec.to_builtins(spec),
+    }

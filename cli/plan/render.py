@@ -1,0 +1,163 @@
+"""A plan as text that a person reads: who goes, who stays and why, and which domains lost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from api.plans import Outcome, PreemptionPlanSpec, Score, Victim
+from api.words import counted
+from cli.common.output import line, plain_table, some, title, with_rest
+from nodes.search.survivors import budget_text, budgets_of, survivors, waiting
+from nodes.state.snapshot import Snapshot
+
+__all__ = ["render"]
+
+COLOURS: Final[dict[Outcome, str]] = {
+    "Fits": "bold green",
+    "Preempts": "bold yellow",
+    "Unschedulable": "bold red",
+    "SearchBudgetExhausted": "bold red",
+}
+SCORE: Final = (
+    "compared by budgets broken, highest victim priority, sum of priorities (each + 2^31), units, pods, start"
+)
+
+MAX_VICTIMS: Final = 30
+MAX_SURVIVORS: Final = 5
+MAX_NODES: Final = 20
+MAX_DOMAINS: Final = 15
+
+
+def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
+    """The whole plan; `snapshot` is what it was made from."""
+    parts: list[RenderableType] = [_head(spec)]
+    if spec.victims:
+        parts += [title("Who goes"), _victims(spec, snapshot)]
+        parts += _stay(spec, snapshot)
+    if spec.placements:
+        parts += [title("Placements"), _placements(spec, waiting(snapshot, spec))]
+    if spec.domains:
+        parts += [title("Domains"), _domains(spec)]
+    if spec.not_modelled:
+        parts += [title("Not modelled"), _not_modelled(spec)]
+    return Group(*parts)
+
+
+def _head(spec: PreemptionPlanSpec) -> RenderableType:
+    preemptor = spec.preemptor
+    head = Text()
+    head.append(spec.outcome, COLOURS[spec.outcome])
+    head.append(f"  {preemptor.kind} {preemptor.namespace}/{preemptor.name}", "bold")
+    head.append(f", priority {preemptor.priority}")
+    return Group(head, line(_sentence(spec)))
+
+
+def _sentence(spec: PreemptionPlanSpec) -> str:
+    if spec.outcome == "Preempts":
+        pods = sum(len(victim.pods) for victim in spec.victims)
+        who = f"{counted(len(spec.victims), 'unit')} with {counted(pods, 'pod')}"
+        who += f" of priority {spec.priority_cutoff} or lower"
+        return f"{who} must go so that {counted(len(spec.placements), 'pod')} can run in {_place(spec)}."
+    if spec.placements:
+        return f"{counted(len(spec.placements), 'pod')} can run in {_place(spec)}: {spec.reason}."
+    return f"{spec.reason[:1].upper()}{spec.reason[1:]}. Nobody goes."
+
+
+def _place(spec: PreemptionPlanSpec) -> str:
+    domain = spec.domain
+    if domain is None or domain.topology_key is None:
+        return "the cluster"
+    return f"{domain.topology_key}={domain.value}"
+
+
+def _victims(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
+    rows = {uid: row for row, uid in enumerate(snapshot.pod_uids)}
+    table = plain_table("unit", "kind", ">priority", ">pods", "nodes", "why")
+    for victim in spec.victims[:MAX_VICTIMS]:
+        nodes = some(dict.fromkeys(pod.node for pod in victim.pods))
+        why = _cost(victim, snapshot, rows)
+        name = Text(f"{victim.namespace}/{victim.name}", "yellow")
+        table.add_row(name, victim.kind, str(victim.priority), str(len(victim.pods)), nodes, why)
+    return with_rest(table, len(spec.victims) - MAX_VICTIMS)
+
+
+def _cost(victim: Victim, snapshot: Snapshot, rows: dict[str, int]) -> Text:
+    if not victim.violates_pod_disruption_budget:
+        return Text("its room is needed", "dim")
+    pods = [rows[pod.uid] for pod in victim.pods if pod.uid in rows]
+    budgets = (snapshot.budgets[row] for row, count in budgets_of(snapshot, pods).items() if count)
+    return Text(f"breaks budget {some(budget_text(budget) for budget in budgets if budget)}", "red")
+
+
+def _stay(spec: PreemptionPlanSpec, snapshot: Snapshot) -> list[RenderableType]:
+    stay = survivors(snapshot, spec)
+    table, notes = plain_table("unit", "kind", ">priority", ">pods", "nodes", "why"), []
+    for reason in sorted({unit.reason for unit in stay.units}):
+        alike = [unit for unit in stay.units if unit.reason is reason]
+        for unit in alike[:MAX_SURVIVORS]:
+            nodes = some(dict.fromkeys(snapshot.node_names[int(snapshot.pod_node[row])] for row in unit.pods))
+            name = Text(unit.name, "green")
+            table.add_row(name, unit.kind, str(unit.priority), str(len(unit.pods)), nodes, unit.why)
+        if more := len(alike) - MAX_SURVIVORS:
+            notes += [f"and {more} more: {reason.text}"] if more > 0 else []
+    if stay.elsewhere:
+        notes.append(f"{counted(stay.elsewhere, 'unit')} outside {_place(spec)}: left alone")
+    if stay.terminating:
+        notes.append(f"{counted(stay.terminating, 'pod')} terminating already: counted as gone")
+    lines = [line(note, "dim") for note in notes]
+    shown: list[RenderableType] = [table, *lines] if stay.units else [*lines]
+    return [title("Who stays"), *shown] if shown else []
+
+
+def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
+    on: dict[str, list[str]] = defaultdict(list)
+    for placement in spec.placements:
+        on[placement.node].append(placement.pod)
+    table = plain_table("node", ">pods", "names")
+    for node, pods in list(on.items())[:MAX_NODES]:
+        table.add_row(Text(node, "cyan"), str(len(pods)), some(pods))
+    shown = with_rest(table, len(on) - MAX_NODES)
+    if not left:
+        return shown
+    wait = f"{counted(len(left), 'member')} beyond minCount, for whom nobody goes, without room: {some(left)}"
+    return Group(shown, line(wait, "dim"))
+
+
+def _domains(spec: PreemptionPlanSpec) -> RenderableType:
+    scored = any(result.score is not None for result in spec.domains)
+    scores = (">budgets", ">highest", ">sum", ">units", ">pods") if scored else ()
+    table = plain_table("", "domain", "outcome", *scores, "why")
+    for result in spec.domains[:MAX_DOMAINS]:
+        won = spec.domain is not None and result.value == spec.domain.value
+        columns = _score(result.score) if scored else ()
+        outcome = Text(result.outcome, COLOURS[result.outcome] if won else "")
+        table.add_row("*" if won else "", result.value or "the cluster", outcome, *columns, result.reason)
+    others = [
+        line(f"and {other.count} more, {other.outcome}: {other.reason}", "dim")
+        for other in spec.other_domains
+    ]
+    parts = [with_rest(table, len(spec.domains) - MAX_DOMAINS), *others]
+    return Group(line(SCORE, "dim"), *parts) if scored else Group(*parts)
+
+
+def _score(score: Score | None) -> Iterable[str]:
+    if score is None:
+        return [""] * 5
+    numbers = (
+        score.pod_disruption_budget_violations,
+        score.highest_victim_priority,
+        score.priority_sum,
+        score.units,
+        score.pods,
+    )
+    return ["" if number is None else str(number) for number in numbers]
+
+
+def _not_modelled(spec: PreemptionPlanSpec) -> RenderableType:
+    warning = "The scheduler also looks at these, and the plan does not: it may not come out like this."
+    return Group(line(warning, "yellow"), *[line(f"- {name}") for name in spec.not_modelled])

@@ -1,0 +1,32 @@
+"""`reprieve plan --jsonl`: what a line asks, and the plan for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from api.meta import Struct
+from cli.common.documents import JsonDocument
+from cli.common.lines import read_line
+from cli.plan.objects import Objects
+from cli.plan.offline import decide, plain
+
+__all__ = ["plan_line"]
+
+
+class Request(Struct):
+    """A line: plan for the PodGroup `for` among these objects."""
+
+    objects: list[msgspec.Raw]
+    for_: str = msgspec.field(name="for")
+
+
+def plan_line(line: bytes) -> dict[str, Any]:
+    """The PreemptionPlan. Raises InputError or FieldError."""
+    request = read_line(line, Request)
+    objects = Objects()
+    for index, raw in enumerate(request.objects):
+        objects.add(JsonDocument(raw), f"objects[{index}]")
+    spec, _ = decide(objects, request.for_)
+    return plain(spec)

@@ -1,0 +1,121 @@
+"""`reprieve quota`: whether a workload gets its quota, and who would have to go for it, from files."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+import click
+
+from cli.common.documents import InputError, read_file, split_key
+from cli.common.lines import answer_file
+from cli.common.options import FILES, MORE_FILES, OUTPUT
+from cli.common.output import BAD_INPUT, formatted, show
+from cli.quota.objects import QuotaObjects, read_time
+from cli.quota.plain import plain
+from cli.quota.render import render
+from cli.quota.stream import answer_scenario
+from quota.decision import Options
+
+__all__ = ["quota"]
+
+NO_QUOTA: Final = 3
+TIME_BASED: Final = "TimeBasedSamePriorityPreemption"
+
+EPILOG: Final = """\b
+Examples:
+  kubectl get resourceflavors,cohorts,clusterqueues,localqueues,workloads -A -o json > quota.json
+  reprieve quota -f quota.json --for team-a/training
+  reprieve quota -f quota.json -f change.yaml --for team-a/training --fair-sharing -o yaml
+
+\b
+Exit status:
+  0  Fit, or Preempt with victims; with --jsonl: every line got an answer
+  3  NoFit, or Preempt and nobody may go
+  2  bad input, named on standard error
+"""
+
+
+@click.command(epilog=EPILOG)
+@FILES
+@MORE_FILES
+@click.option("--for", "incoming", metavar="NAMESPACE/NAME", help="The Workload that wants quota.")
+@click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
+@click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
+@click.option(
+    "--feature-gates", "gates", metavar="NAME=BOOL,...", default="", help=f"{TIME_BASED}=true is the default."
+)
+@OUTPUT
+@click.option(
+    "--jsonl",
+    "stream",
+    metavar="FILE",
+    help='One {"id", "now", "fairSharing", "objects": [...], "incoming": "NAMESPACE/NAME"} a line; '
+    '{"id", "mode", "flavors", "borrowing", "targets"} a line comes out.',
+)
+@click.pass_context
+def quota(
+    context: click.Context,
+    files: tuple[str, ...],
+    more: tuple[str, ...],
+    incoming: str | None,
+    now: str | None,
+    fair_sharing: bool,
+    gates: str,
+    output: str | None,
+    stream: str | None,
+) -> None:
+    """Say whether a Workload gets its quota, in which flavors, and who would be preempted for it.
+
+    Kueue's own answer, with time-based preemption besides; nothing is touched.
+    """
+    paths = files + more
+    time_based = _time_based(gates)
+    if stream is not None:
+        if paths or incoming or now or fair_sharing or output:
+            raise click.UsageError(
+                "--jsonl takes no option but --feature-gates: the lines say what to decide"
+            )
+        answered = answer_file(stream, partial(answer_scenario, time_based=time_based))
+        context.exit(0 if answered else BAD_INPUT)
+    if not paths or not incoming:
+        raise click.UsageError("-f FILE and --for NAMESPACE/NAME are needed (or --jsonl FILE)")
+    try:
+        options = Options(fair_sharing=fair_sharing, time_based=time_based)
+        context.exit(_quota(paths, incoming, now, options, output or "text"))
+    except InputError as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(BAD_INPUT)
+
+
+def _quota(paths: tuple[str, ...], incoming: str, now: str | None, options: Options, output: str) -> int:
+    split_key(incoming, "--for")
+    clock = now if now is not None else datetime.now(UTC).isoformat()
+    moment = read_time(clock, "--now")
+    objects = QuotaObjects()
+    for path in paths:
+        objects.add_file(read_file(path), path)
+    if output == "text":
+        objects.note_ignored()
+        objects.note_strays()
+    workload = objects.pending(incoming, created=clock)
+    decision, snapshot = objects.decide(workload, moment, options, explain=True)
+    if output == "text":
+        show(render(decision, workload, snapshot, moment))
+    else:
+        click.echo(formatted(plain(decision), output), nl=False)
+    return 0 if decision.mode == "Fit" or decision.targets else NO_QUOTA
+
+
+def _time_based(gates: str) -> bool:
+    """The value of the one gate there is."""
+    enabled = True
+    for gate in filter(None, (gate.strip() for gate in gates.split(","))):
+        name, _, value = gate.partition("=")
+        if name != TIME_BASED:
+            raise click.UsageError(f"--feature-gates: there is no gate {name!r}, only {TIME_BASED}")
+        if value.lower() not in ("true", "false"):
+            raise click.UsageError(f"--feature-gates: {name} is true or false, not {value!r}")
+        enabled = value.lower() == "true"
+    return enabled

@@ -1,0 +1,122 @@
+"""What `reprieve quota` reads, Kueue's queues, flavors and workloads, and the decision about one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, Final
+
+import click
+
+from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.validation import FieldError
+from api.workloads import FINISHED, QUOTA_RESERVED, Workload
+from cli.common.documents import InputError, Kind, Reader, located
+from cli.common.output import some
+from quota.amounts import QuotaError
+from quota.decision import Decision, Options, decide
+from quota.snapshot import Snapshot
+from quota.state import QuotaState
+from quota.workloads import holds_quota, pod_set_requests, queue_timestamp, time_us
+
+__all__ = ["QuotaObjects", "read_time"]
+
+DONE: Final = {
+    QUOTA_RESERVED: "is True: it has quota already",
+    FINISHED: "is True: it waits for no quota",
+}
+"""Conditions of Workloads about which there is nothing to decide."""
+
+
+@contextmanager
+def _field_named() -> Iterator[None]:
+    """Whoever reads the object knows its name."""
+    try:
+        yield
+    except QuotaError as error:
+        raise FieldError(error.field, error.problem) from None
+
+
+def _check_workload(workload: Workload) -> None:
+    """Of one that waits everything that a decision about it would read, whether it is asked for or not."""
+    if not holds_quota(workload):
+        with _field_named():
+            queue_timestamp(workload)
+            pod_set_requests(workload)
+
+
+def _check_waiting(workload: Workload) -> None:
+    if not workload.spec.active:
+        raise FieldError("spec.active", "is false: it waits for no quota")
+    for condition in workload.status.conditions or ():
+        if condition.status == "True" and condition.type in DONE:
+            raise FieldError(f"status.conditions[{condition.type}]", DONE[condition.type])
+
+
+class QuotaObjects(Reader):
+    """The state of the quota, as it was read. Every method raises InputError for what cannot be used."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
+        (API_VERSION, "ResourceFlavor"): Kind(ResourceFlavor, False),
+        (API_VERSION, "Cohort"): Kind(Cohort, False),
+        (API_VERSION, "ClusterQueue"): Kind(ClusterQueue, False),
+        (API_VERSION, "LocalQueue"): Kind(LocalQueue, True),
+        (API_VERSION, "Workload"): Kind(Workload, True, _check_workload),
+    }
+    matter: ClassVar[str] = "quota"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._state = QuotaState()
+
+    def keep(self, thing: Any, place: str) -> None:
+        """Apply it to the state."""
+        with _field_named():
+            self._state.apply(thing)
+
+    def unusable(self, api_version: str, kind: str) -> str:
+        """Another version of what is read here must not be passed over in silence."""
+        group, _, version = api_version.partition("/")
+        ours, _, wanted = API_VERSION.partition("/")
+        if group != ours or (API_VERSION, kind) not in self.kinds:
+            return ""
+        return f"{version} is not read, only {wanted}: kubectl get {kind.lower()}s.{wanted}.{ours} prints it"
+
+    def note_strays(self) -> None:
+        """Say on standard error whose quota counts nowhere."""
+        strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]
+        if strays:
+            click.echo(f"Counted nowhere, as the ClusterQueue is not there: {some(strays)}", err=True)
+
+    def pending(self, key: str, *, created: str | None = None) -> Workload:
+        """The Workload `NAMESPACE/NAME`, if it waits for quota.
+
+        `created` is the creationTimestamp of one that has none; otherwise it is older than any other.
+        """
+        workload = self._state.workloads.get(key)
+        if workload is None:
+            raise InputError(f"Workload {key}: there is no such object")
+        with located(self.place(f"Workload {key}")):
+            _check_waiting(workload)
+        workload.metadata.creation_timestamp = workload.metadata.creation_timestamp or created
+        return workload
+
+    def decide(
+        self, workload: Workload, now: int, options: Options, *, explain: bool = False
+    ) -> tuple[Decision, Snapshot]:
+        """The decision for the Workload, and what it was made from; `now` in microseconds."""
+        try:
+            snapshot = self._state.snapshot()
+            return decide(snapshot, workload, now, options, explain=explain), snapshot
+        except QuotaError as error:
+            place = self.place(error.subject) or error.subject
+            field = error.field and f"{error.field}: "
+            raise InputError(f"{place}: {field}{error.problem}") from None
+
+
+def read_time(text: str, field: str) -> int:
+    """Microseconds since the epoch. Raises InputError for what is no RFC 3339 time."""
+    try:
+        return time_us(text, field)
+    except QuotaError as error:
+        raise InputError(f"{field}: {error.problem}") from None

@@ -1,0 +1,82 @@
+"""`reprieve serve`: the services of one cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import structlog
+
+from cli.common.configuration import Configuration, ConfigurationError, dump, load
+from cli.serve.process import run
+from kube.client import ApiError
+
+__all__ = ["serve"]
+
+BAD_INPUT = 2
+
+
+@click.command()
+@click.option(
+    "--config", "path", type=click.Path(path_type=Path), metavar="FILE", help="The Configuration file."
+)
+@click.option("--print-config", is_flag=True, help="Print the configuration with every default, and end.")
+@click.pass_context
+def serve(context: click.Context, path: Path | None, print_config: bool) -> None:
+    """Run what the configuration enables: the scheduler extender, the admission webhooks, or both.
+
+    Without --config, --print-config prints the defaults: a start for a file of your own.
+    """
+    if path is None and not print_config:
+        raise click.UsageError("--config FILE is needed")
+    try:
+        configuration = load(path) if path is not None else Configuration()
+    except ConfigurationError as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(BAD_INPUT)
+    if print_config:
+        click.echo(dump(configuration), nl=False)
+        return
+    if configuration.kubeconfig is not None and not Path(configuration.kubeconfig).is_file():
+        click.echo(f"Error: {path}: kubeconfig: {configuration.kubeconfig}: no such file", err=True)
+        context.exit(BAD_INPUT)
+    _configure_logging()
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(run(configuration))
+    except (OSError, ApiError) as error:
+        # A port that is taken, credentials that are refused: the operator's to mend, not a fault of ours.
+        click.echo(f"Error: {error}", err=True)
+        context.exit(1)
+
+
+def _configure_logging() -> None:
+    """One JSON object a line on standard error; readable lines on a terminal."""
+    renderer: Any = structlog.processors.JSONRenderer()
+    if sys.stderr.isatty():
+        renderer = structlog.dev.ConsoleRenderer()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """uvloop's where it is installed."""
+    try:
+        factory: Callable[[], asyncio.AbstractEventLoop] = importlib.import_module("uvloop").new_event_loop
+    except ImportError:
+        return asyncio.new_event_loop
+    return factory

@@ -1,0 +1,162 @@
+"""`reprieve validate`: what the API server and the webhook would say to objects, from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from api.words import counted
+from cli.common.documents import STDIN, InputError, read_file
+from cli.common.lines import answer_file
+from cli.common.options import FILES, MORE_FILES
+from cli.common.output import BAD_INPUT, formatted, line, show
+from cli.validate.objects import Found, Objects, writes
+from cli.validate.stream import judge_line
+from cli.validate.verdicts import Write, verdict
+from schema import NO_PATH
+from schema.verdict import Cause, Verdict
+
+__all__ = ["validate"]
+
+REFUSED: Final = 3
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+EPILOG: Final = """\b
+Examples:
+  reprieve validate -f queues.yaml
+  kubectl get clusterqueues,workloads,podgroups.reprieve.dev -A -o json > cluster.json
+  reprieve validate -f change.yaml --old cluster.json --as jane@example.com
+  git show main:queues.yaml | reprieve validate -f queues.yaml --old - -o json
+
+\b
+PriorityClasses, PodGroups and a Configuration among the files, those of --old too, are what rules ask for; what
+rules ask for and no file has gets a warning.
+
+\b
+Exit status:
+  0  all allowed; with --jsonl: every line was judged
+  3  something is refused
+  2  bad input, named on standard error
+"""
+
+Judged = tuple[Found, Write, Verdict]
+
+
+@click.command(epilog=EPILOG)
+@FILES
+@MORE_FILES
+@click.option("--old", metavar="FILE", multiple=True, help="What is stored: objects that it has are updated.")
+@click.option("--as", "user", metavar="USER", default="", help="Whose request it is.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), help="text is the default.")
+@click.option(
+    "--jsonl",
+    "stream",
+    metavar="FILE",
+    help='One {"id", "kind", "operation", "subresource", "object", "oldObject"} a line; '
+    '{"id", "allowed", "causes": [{"field", "type"}], "warnings"} a line comes out.',
+)
+@click.pass_context
+def validate(
+    context: click.Context,
+    files: tuple[str, ...],
+    more: tuple[str, ...],
+    old: tuple[str, ...],
+    user: str,
+    output: str | None,
+    stream: str | None,
+) -> None:
+    """Say whether objects would be accepted, and what is wrong with which field.
+
+    Schema, CEL rules and webhook rules, after defaults: the verdict that kubectl apply would get, without a cluster.
+    """
+    paths = files + more
+    if stream is not None and (old or output):
+        raise click.UsageError("--jsonl takes neither --old nor -o: the lines have their old objects")
+    if [*paths, *old, stream].count(STDIN) > 1:
+        raise click.UsageError("standard input (-) can be read only once")
+    if stream is None and not paths:
+        raise click.UsageError("-f FILE is needed (or --jsonl FILE)")
+    try:
+        if stream is not None:
+            judge = partial(judge_line, context=_read(paths).context(user))
+            context.exit(0 if answer_file(stream, judge) else BAD_INPUT)
+        context.exit(_validate(paths, old, user, output or "text"))
+    except InputError as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(BAD_INPUT)
+
+
+def _read(paths: Sequence[str]) -> Objects:
+    objects = Objects()
+    for path in paths:
+        for file in _files(path):
+            objects.add_file(read_file(file), file)
+    return objects
+
+
+def _files(path: str) -> list[str]:
+    """The file, or those of a folder as kubectl takes them: without the folders in it."""
+    if path == STDIN or not Path(path).is_dir():
+        return [path]
+    try:
+        found = sorted(
+            str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES and file.is_file()
+        )
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    if not found:
+        raise InputError(f"{path}: has no .yaml, .yml or .json file")
+    return found
+
+
+def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str) -> int:
+    objects, stored = _read(paths), _read(old)
+    objects.complete(stored)
+    facts = objects.context(user)
+    judged = [(found, write, verdict(write, facts)) for found, write in writes(objects, stored)]
+    if output == "text":
+        objects.note_ignored()
+        show(_rendered(judged))
+    else:
+        click.echo(formatted({"objects": [_plain(*each) for each in judged]}, output), nl=False)
+    return 0 if all(judgement.allowed for _, _, judgement in judged) else REFUSED
+
+
+def _rendered(judged: Sequence[Judged]) -> RenderableType:
+    parts: list[RenderableType] = []
+    for found, write, judgement in judged:
+        said = "allowed" if judgement.allowed else "refused"
+        how = write.operation.lower()
+        parts.append(
+            Text(f"{found.key}: {said} ({how}; {found.place})", "" if judgement.allowed else "bold red")
+        )
+        parts += [line(_sentence(cause)) for cause in judgement.causes]
+        parts += [line(f"Warning: {warning}", "yellow") for warning in judgement.warnings]
+    refused = sum(not judgement.allowed for _, _, judgement in judged)
+    parts.append(Text(f"{counted(len(judged), 'object')}, {refused} refused"))
+    return Group(*parts)
+
+
+def _sentence(cause: Cause) -> str:
+    return cause.message if cause.field == NO_PATH else str(cause)
+
+
+def _plain(found: Found, write: Write, judgement: Verdict) -> dict[str, Any]:
+    return {
+        "kind": found.key.kind,
+        "namespace": found.key.namespace,
+        "name": found.key.name,
+        "place": found.place,
+        "operation": write.operation,
+        "allowed": judgement.allowed,
+        "causes": [
+            {"field": cause.field, "type": cause.type, "message": cause.message} for cause in judgement.causes
+        ],
+        "warnings": list(judgement.warnings),
+    }

@@ -1,0 +1,164 @@
+"""What `reprieve validate` reads: objects to judge, and what others say that rules ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, ClassVar, Final, Literal, NamedTuple
+
+from api.core import PriorityClass
+from api.groups import API_VERSION, PodGroup
+from api.priority import SYSTEM_CLASSES, global_default
+from api.validation import FieldError
+from cli.common.configuration import Configuration
+from cli.common.documents import DEFAULT_NAMESPACE, Document, Header, Kind, Name, Reader, located, only
+from cli.validate.verdicts import JUDGED, Context, Write
+from schema import KNOWN
+from webhooks.configuration import settings_of
+from webhooks.facts import UNKNOWN, Unknown
+from webhooks.settings import Settings
+
+__all__ = ["Found", "Objects", "writes"]
+
+PRIORITY_CLASS: Final = ("scheduling.k8s.io/v1", "PriorityClass")
+CONFIGURATION: Final = (API_VERSION, "Configuration")
+GROUPS: Final = frozenset(kind.group for kind in KNOWN.values())
+
+
+NAMES: Final = {kind.lower(): kind for kind in (*KNOWN, CONFIGURATION[1])}
+ALIKE: Final = 0.8
+"""How alike two names must be (`difflib`) for one to be taken for the other, misspelt."""
+
+
+class Key(NamedTuple):
+    """Which object it is."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object, and where it was read."""
+
+    key: Key
+    value: dict[str, Any]
+    place: str
+
+
+class Objects(Reader):
+    """Objects to judge, as they were written, and the facts among them. Methods raise InputError."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
+        **{
+            (version, kind): Kind(dict, kind == "Pod" or KNOWN[kind].namespaced)
+            for kind, version in JUDGED.items()
+        },
+        PRIORITY_CLASS: Kind(PriorityClass, False),
+        CONFIGURATION: Kind(Configuration, False),
+    }
+    matter: ClassVar[str] = "what is checked"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Found] = []
+        self.settings: Settings | None = None
+        """Of the Configuration, if there is one."""
+        self._classes: dict[str, PriorityClass] = {}
+        self._groups: dict[tuple[str, str], PodGroup] = {}
+
+    def keep(self, thing: Any, place: str) -> None:
+        """Store what was read."""
+        match thing:
+            case PriorityClass():
+                self._classes[thing.metadata.name] = thing
+            case Configuration() if thing.webhooks is not None:
+                self.settings = settings_of(thing.webhooks)
+            case Found():
+                self.found.append(thing)
+            case _:
+                pass
+
+    def unusable(self, api_version: str, kind: str) -> str:
+        """Of a version of our kinds that is not known. Raises FieldError for what nearly is one of our kinds."""
+        group = api_version.partition("/")[0]
+        if group not in GROUPS:
+            return ""
+        if kind in KNOWN:
+            return f"of {kind} only {KNOWN[kind].api_version} is known, not {api_version}"
+        # Kueue has kinds that are not known here; we have no others.
+        if (meant := _meant(kind)) or group == API_VERSION.partition("/")[0]:
+            hint = f"; is {meant} meant?" if meant else ""
+            raise FieldError("kind", f"{api_version} has no {kind}{hint}")
+        return ""
+
+    def take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
+        """An object of a kind to judge stays as it is written, wrong or not."""
+        with located(place):
+            if kind.struct is dict:
+                self._take(kind, header, document, place)
+            elif kind.struct is Configuration:
+                only(self._places, CONFIGURATION[1], place, "there is a Configuration already, in")
+                self.keep(document.read(Configuration), place)
+            else:
+                super().take(kind, header, document, place)
+
+    def _take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
+        meta = header.metadata or Name()
+        key = Key(header.kind, (meta.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "", meta.name)
+        if meta.name:
+            only(self._places, str(key), place, "this object is there twice, also in")
+        # The entries of a PodList need not say themselves that they are Pods.
+        value = {"apiVersion": header.api_version, "kind": header.kind} | document.read(dict)
+        self.keep(Found(key, value, place), place)
+        if key.kind == "PodGroup":
+            self._note_group(key, document)
+
+    def _note_group(self, key: Key, document: Document) -> None:
+        """What pods are compared with; a group that is wrong says so for itself."""
+        try:
+            self._groups[key.namespace, key.name] = document.read(PodGroup)
+        except FieldError:
+            return
+
+    # As webhooks.facts.Facts: what the files do not have may be in the cluster.
+
+    def priority_class(self, name: str) -> PriorityClass | Literal[Unknown.UNKNOWN]:
+        """The class, if it is among the files."""
+        return self._classes.get(name) or SYSTEM_CLASSES.get(name) or UNKNOWN
+
+    def default_priority_class(self) -> PriorityClass | Literal[Unknown.UNKNOWN]:
+        """The global default, if it is among the files."""
+        return global_default(self._classes.values()) or UNKNOWN
+
+    def pod_group(self, namespace: str, name: str) -> PodGroup | Literal[Unknown.UNKNOWN]:
+        """The group, if it is among the files."""
+        return self._groups.get((namespace, name), UNKNOWN)
+
+    def complete(self, stored: Objects) -> None:
+        """Know also what is stored already, where these files do not say otherwise."""
+        self._classes = stored._classes | self._classes
+        self._groups = stored._groups | self._groups
+        self.settings = self.settings or stored.settings
+
+    def context(self, user: str) -> Context:
+        """What verdicts depend on."""
+        return Context(self, self.settings or Settings(), user)
+
+
+def _meant(kind: str) -> str:
+    """The kind that this one nearly is; empty if there is none."""
+    return next((NAMES[name] for name in get_close_matches(kind.lower(), NAMES, 1, ALIKE)), "")
+
+
+def writes(new: Objects, old: Objects) -> Iterator[tuple[Found, Write]]:
+    """A request for each of the new objects: an update where the old ones have it."""
+    stored: dict[Key, Found] = {found.key: found for found in old.found}
+    for found in new.found:
+        before = stored.get(found.key)
+        yield found, Write(found.key.kind, found.value, before.value if before else None)

@@ -1,0 +1,51 @@
+"""`reprieve validate --jsonl`: a request a line, and the verdict on it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from api.meta import Struct
+from api.validation import FieldError
+from cli.common.lines import read_line
+from cli.validate.verdicts import JUDGED, Context, Write, verdict
+from schema import KNOWN
+
+__all__ = ["judge_line"]
+
+
+class Line(Struct):
+    """A request, as somebody would send it: `object` is whole, `oldObject` what is stored."""
+
+    kind: str
+    operation: Literal["CREATE", "UPDATE"]
+    object: dict[str, Any]
+    subresource: Literal["", "status"] | None = None
+    old_object: dict[str, Any] | None = None
+
+
+def judge_line(line: bytes, context: Context) -> dict[str, Any]:
+    """The verdict. Raises InputError or FieldError."""
+    request = read_line(line, Line)
+    _check(request)
+    found = verdict(
+        Write(request.kind, request.object, request.old_object, request.subresource or ""), context
+    )
+    return {
+        "allowed": found.allowed,
+        "causes": [{"field": cause.field, "type": cause.type} for cause in found.causes],
+        "warnings": list(found.warnings),
+    }
+
+
+def _check(request: Line) -> None:
+    """Raises FieldError for what is no request."""
+    if request.kind not in JUDGED:
+        raise FieldError("kind", f"not one of {', '.join(sorted(JUDGED))}: {request.kind!r}")
+    if (request.operation == "UPDATE") != (request.old_object is not None):
+        missing = request.operation == "UPDATE"
+        raise FieldError("oldObject", "is missing" if missing else "is there, though the operation is CREATE")
+    if request.subresource:
+        if request.operation == "CREATE":
+            raise FieldError("subresource", "cannot be created")
+        if request.kind not in KNOWN or not KNOWN[request.kind].has_status:
+            raise FieldError("subresource", f"a {request.kind} has none here")

@@ -1,0 +1,1 @@
+"""Those who act. No controller imports another."""

@@ -1,0 +1,1 @@
+"""Gang preemption on nodes (KEP-5710): gangs, plans, reservations, evictions."""

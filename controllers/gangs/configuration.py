@@ -1,0 +1,32 @@
+"""The planner's part of the Configuration file."""
+
+from __future__ import annotations
+
+from api.validation import FieldError
+from nodes.search.decision import BUDGET
+from serving.sections import Count, Seconds, Section
+
+__all__ = ["PlanningConfiguration", "check_planning"]
+
+
+class PlanningConfiguration(Section):
+    """What bounds planning.
+
+    searchBudget: steps that one exact packing may take before its domain is given up (SearchBudgetExhausted).
+    planDeadlineSeconds: a plan and its reservation end so long after it was committed.
+    backoff*Seconds: between two plans for a gang that does not fit.
+    maxWatchAgeSeconds: not ready when the API server has been silent for longer.
+    """
+
+    search_budget: Count = BUDGET
+    plan_deadline_seconds: Seconds = 300
+    backoff_initial_seconds: Seconds = 1
+    backoff_max_seconds: Seconds = 60
+    kept_plans_per_preemptor: Count = 3
+    max_watch_age_seconds: Seconds = 150
+
+
+def check_planning(planning: PlanningConfiguration) -> None:
+    """Raises FieldError for settings that do not go together."""
+    if planning.backoff_max_seconds < planning.backoff_initial_seconds:
+        raise FieldError("planning.backoffMaxSeconds", "is less than planning.backoffInitialSeconds")

@@ -1,0 +1,156 @@
+"""What users see without asking: events, the PodGroup's conditions, and why a member waits."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, Literal
+
+import structlog
+
+from api.core import Pod
+from api.meta import Condition
+from api.plans import Victim, VictimPod
+from api.times import rfc3339_now
+from controllers.gangs.gangs import Ending, Gang
+from controllers.gangs.plans import ActivePlan
+from controllers.gangs.release import held_condition
+from controllers.gangs.reservations import GroupKey
+from controllers.gangs.roster import Roster
+from controllers.gangs.writer import Reference, Writer
+from kube.client import ApiError
+
+__all__ = ["Reporter"]
+
+log = structlog.get_logger(__name__)
+
+INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
+"""Upstream's PodGroup condition: True is terminal; False has the reason Unschedulable or SchedulerError."""
+
+
+class Reporter:
+    """Writes what was decided where its readers look. Nothing here is needed to go on: faults are logged."""
+
+    def __init__(self, writer: Writer, roster: Roster) -> None:
+        self._writer = writer
+        self._roster = roster
+
+    def preempting(self, plan: ActivePlan) -> None:
+        """The first eviction is about to be asked for."""
+        pods = sum(len(victim.pods) for victim in plan.spec.victims)
+        self._event(
+            plan.group,
+            "Normal",
+            "Preempting",
+            "Preempting",
+            f"plan {plan.name} evicts {pods} pods of lower priority",
+        )
+
+    def preempted(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> None:
+        """One pod goes; the event is on the pod, and names the preemptor and the plan."""
+        preemptor = plan.spec.preemptor
+        note = f"Preempted by {preemptor.kind} {preemptor.namespace}/{preemptor.name} on node {pod.node}"
+        if victim.kind == "PodGroup":
+            note += f", with all of PodGroup {victim.namespace}/{victim.name}"
+        note += f" (plan {plan.name})"
+        regarding = Reference("v1", "Pod", pod.namespace, pod.name, pod.uid)
+        related = Reference(
+            preemptor.api_version, preemptor.kind, preemptor.namespace, preemptor.name, preemptor.uid
+        )
+        self._writer.event(regarding, "Normal", "Preempted", "Preempting", note, related=related)
+
+    def unknown_group(self, pod: Pod, group: GroupKey) -> None:
+        """The pod's label names no PodGroup."""
+        note = f"label names PodGroup {'/'.join(group)}, which does not exist: the pod waits for it"
+        self._pod_event(pod, "PodGroupNotFound", note)
+
+    def nothing_to_evict(self, pod: Pod, reasons: list[str]) -> None:
+        """Every node on which the scheduler would have evicted for this ordinary pod was struck out."""
+        self._pod_event(
+            pod, "PreemptionRefused", f"no pod is evicted for this one: {'; '.join(sorted(set(reasons)))}"
+        )
+
+    async def scheduled(self, group: GroupKey) -> None:
+        """minCount members are bound."""
+        await self._condition(group, "True", "Scheduled", "minCount pods are bound")
+
+    async def ended(self, plan: ActivePlan, ending: Ending) -> None:
+        """A plan is over."""
+        if ending.phase == "Bound":
+            self._event(plan.group, "Normal", "Bound", "Binding", f"{ending.message} (plan {plan.name})")
+            await self.scheduled(plan.group)
+        else:
+            self._event(
+                plan.group, "Warning", ending.reason, "Planning", f"plan {plan.name} ended: {ending.message}"
+            )
+
+    async def cannot_schedule(self, gang: Gang) -> frozenset[str]:
+        """Nobody goes for this gang: its PodGroup and its pods say why, each once; returns the pods (UIDs) that do."""
+        reason = "Blocked" if gang.phase == "Blocked" else "Unschedulable"
+        if not gang.told:
+            self._event(gang.key, "Warning", reason, "Planning", gang.reason)
+        await self._condition(gang.key, "False", "Unschedulable", gang.reason)
+        condition = held_condition("True", reason, gang.reason)
+        waiting = {
+            member.uid: member.name for member in self._roster.members(gang.key) if member.node is None
+        }
+        said = await asyncio.gather(
+            *(
+                self._say(gang.key[0], name, uid, condition)
+                for uid, name in waiting.items()
+                if uid not in gang.told
+            )
+        )
+        return gang.told & waiting.keys() | {uid for uid in said if uid is not None}
+
+    async def _say(self, namespace: str, name: str, uid: str, condition: Condition) -> str | None:
+        """The pod's UID once its condition is written."""
+        try:
+            await self._writer.patch_pod_status(namespace, name, uid, conditions=[condition])
+        except ApiError as error:
+            log.warning(
+                "a pod's condition could not be written", namespace=namespace, pod=name, error=str(error)
+            )
+            return None
+        return uid
+
+    async def _condition(
+        self, key: GroupKey, status: Literal["True", "False"], reason: str, message: str
+    ) -> None:
+        group = self._roster.group(key)
+        if group is None:
+            return
+        kept = list((group.status.conditions if group.status else None) or [])
+        before = next((condition for condition in kept if condition.type == INITIALLY_SCHEDULED), None)
+        if before is not None and (
+            before.status == "True" or (before.reason, before.message) == (reason, message)
+        ):
+            return
+        since = (
+            before.last_transition_time if before is not None and before.status == status else rfc3339_now()
+        )
+        new = Condition(
+            type=INITIALLY_SCHEDULED,
+            status=status,
+            reason=reason,
+            message=message,
+            last_transition_time=since,
+            observed_generation=group.metadata.generation,
+        )
+        conditions = [condition for condition in kept if condition.type != INITIALLY_SCHEDULED] + [new]
+        try:
+            await self._writer.patch_group_status(*key, conditions=conditions)
+        except ApiError as error:
+            log.warning("a PodGroup's condition could not be written", group=key, error=str(error))
+
+    def _event(
+        self, key: GroupKey, type_: Literal["Normal", "Warning"], reason: str, action: str, note: str
+    ) -> None:
+        group = self._roster.group(key)
+        if group is not None:
+            regarding = Reference(group.api_version, "PodGroup", *key, group.metadata.uid)
+            self._writer.event(regarding, type_, reason, action, note)
+
+    def _pod_event(self, pod: Pod, reason: str, note: str) -> None:
+        meta = pod.metadata
+        regarding = Reference("v1", "Pod", meta.namespace, meta.name, meta.uid)
+        self._writer.event(regarding, "Warning", reason, "Scheduling", note)

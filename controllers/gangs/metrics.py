@@ -1,0 +1,25 @@
+"""What operators can watch; names after Prometheus' conventions, labels bounded (never a pod's name)."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram
+
+__all__ = [
+    "EVICTIONS",
+    "GANGS",
+    "PLANNING_SECONDS",
+    "PLANS",
+    "WAKES",
+]
+
+PLANNING_SECONDS = Histogram(
+    "reprieve_planning_seconds",
+    "Time to decide for one gang.",
+    buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0),
+)
+PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"])
+GANGS = Gauge("reprieve_gangs", "Gangs by phase.", ["phase"])
+EVICTIONS = Counter(
+    "reprieve_evictions_total", "Pods deleted for a plan, by what the API server answered.", ["result"]
+)
+WAKES = Counter("reprieve_wakes_total", "Conditions written to pods that were held back.", ["reason"])

@@ -1,0 +1,181 @@
+"""Waking: whatever our filter holds back comes back to the scheduler when the reason has gone.
+
+The scheduler retries a pod that an extender turned down only on events, and a gang's progress is none; one condition
+written to the pod's status is. A nominated node name is written once, on Ready: while filter holds a pod the scheduler
+clears it, which wakes the pod, and so on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Final, Literal, NamedTuple
+
+import structlog
+
+from api.core import Pod
+from api.meta import Condition
+from api.times import rfc3339_now
+from controllers.gangs.marks import HOLD_MARK, RESERVED
+from controllers.gangs.metrics import WAKES
+from controllers.gangs.plans import ActivePlan
+from controllers.gangs.reservations import GroupKey
+from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.writer import Writer
+from kube.client import ApiError
+
+__all__ = ["HELD", "Waker", "held_condition"]
+
+log = structlog.get_logger(__name__)
+
+HELD: Final = "reprieve.dev/Held"
+"""Type of the pod condition: True while a gang's member cannot be placed (and why), False once it may go on."""
+
+REMIND_SECONDS: Final = 5.0
+"""How long a Ready plan's members may stay unbound before they are woken again; doubles each time."""
+
+AT_ONCE: Final = 16
+
+
+def held_condition(status: Literal["True", "False"], reason: str, message: str) -> Condition:
+    """What a pod's status says of us."""
+    return Condition(
+        type=HELD, status=status, reason=reason, message=message[:1024], last_transition_time=rfc3339_now()
+    )
+
+
+class Wake(NamedTuple):
+    """One condition to write, and the node to nominate with it."""
+
+    uid: str
+    namespace: str
+    name: str
+    reason: str
+    message: str
+    node: str | None = None
+
+
+class Waker:
+    """Remembers whom filter turned down, by gang (None: pods of any group or none, kept out of reserved room)."""
+
+    def __init__(self, writer: Writer, roster: Roster) -> None:
+        self._writer = writer
+        self._roster = roster
+        self._held: dict[GroupKey | None, dict[str, tuple[str, str]]] = {}
+        self._under: dict[str, GroupKey | None] = {}
+        self._kept: set[GroupKey | None] = set()
+        self._missed: list[Wake] = []
+        self._serial = 0
+
+    def hold(self, group: GroupKey | None, pod: Pod) -> None:
+        """Filter turned the pod down."""
+        self._note(group, pod)
+        self._kept.add(group)
+
+    def recall(self, pod: Pod) -> None:
+        """After a restart only the pod's status tells that a former process turned it down."""
+        if pod.metadata.uid in self._under:
+            return
+        messages = [
+            c.message for c in pod.status.conditions or [] if c.type == "PodScheduled" and c.status == "False"
+        ]
+        if any(HOLD_MARK in message for message in messages):
+            self._note(None if any(RESERVED in message for message in messages) else group_of(pod), pod)
+
+    def _note(self, group: GroupKey | None, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        if uid in self._under and self._under[uid] != group:
+            self.forget(uid)
+        self._under[uid] = group
+        self._held.setdefault(group, {})[uid] = (pod.metadata.namespace, pod.metadata.name)
+
+    def forget(self, uid: str) -> None:
+        """The pod is bound or gone."""
+        if uid not in self._under:
+            return
+        group = self._under.pop(uid)
+        del self._held[group][uid]
+        if not self._held[group]:
+            self._take(group)
+
+    @property
+    def kept(self) -> frozenset[GroupKey | None]:
+        """Gangs whose pods filter has turned down since they were last woken; None: as in the class."""
+        return frozenset(self._kept)
+
+    @property
+    def behind(self) -> bool:
+        """Whether a pod that should be awake may not be."""
+        return bool(self._missed or self._kept)
+
+    async def wake(self, group: GroupKey | None, reason: str, message: str) -> None:
+        """What held the gang's pods has ended; pods that wait for reserved room may find some as well."""
+        pods = {**self._take(group), **self._take(None)}
+        await self._write(Wake(uid, *where, reason, message) for uid, where in pods.items())
+
+    def _take(self, group: GroupKey | None) -> dict[str, tuple[str, str]]:
+        pods = self._held.pop(group, {})
+        self._kept.discard(group)
+        for uid in pods:
+            self._under.pop(uid, None)
+        return pods
+
+    async def nominate(self, plan: ActivePlan, now: float) -> None:
+        """The plan is Ready: every member that is not bound comes back, and finds its node first."""
+        plan.next_wake, plan.wakes = now + REMIND_SECONDS, 0
+        await self._write(self._members(plan, nominate=True))
+
+    async def remind(self, plan: ActivePlan, now: float) -> None:
+        """Wake members of a Ready plan that are still not bound; without a nomination, which is written once."""
+        if now < plan.next_wake:
+            return
+        plan.wakes += 1
+        plan.next_wake = now + REMIND_SECONDS * 2**plan.wakes
+        await self._write(self._members(plan, nominate=False))
+
+    async def retry(self) -> None:
+        """Write again what the API server would not take."""
+        missed, self._missed = self._missed, []
+        await self._write(missed)
+
+    def _members(self, plan: ActivePlan, *, nominate: bool) -> list[Wake]:
+        text = f"its room is free (plan {plan.name})"
+        return [
+            Wake(uid, plan.namespace, member.name, "Ready", text, member.node if nominate else None)
+            for uid, member in self._roster.waiting(plan).items()
+        ]
+
+    async def _write(self, wakes: Iterable[Wake]) -> None:
+        """Write every pod its condition; a serial makes each one a change, for only a change wakes."""
+        self._serial += 1
+        wakes = list(wakes)
+        # A later word on a pod is the last one: no nomination of a plan that has ended is written after it.
+        said = {wake.uid for wake in wakes}
+        self._missed = [wake for wake in self._missed if wake.uid not in said]
+        slots = asyncio.Semaphore(AT_ONCE)
+
+        async def one(wake: Wake) -> None:
+            condition = held_condition("False", wake.reason, f"{wake.message} [{self._serial}]")
+            async with slots:
+                try:
+                    await self._writer.patch_pod_status(
+                        wake.namespace,
+                        wake.name,
+                        wake.uid,
+                        conditions=[condition],
+                        nominated_node_name=wake.node,
+                    )
+                except ApiError as error:
+                    self._failed(wake, error)
+                else:
+                    WAKES.labels(wake.reason).inc()
+
+        await asyncio.gather(*(one(wake) for wake in wakes))
+
+    def _failed(self, wake: Wake, error: ApiError) -> None:
+        """Tried again if it may succeed later. A pod that is bound by now takes no nomination, and needs no waking."""
+        if error.is_retriable:
+            self._missed.append(wake)
+        if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+            log.warning("a pod could not be woken", namespace=wake.namespace, pod=wake.name, error=str(error))

@@ -1,0 +1,246 @@
+"""The mirror as gangs and plans see it: who belongs to a group, what they need, and what room there is.
+
+Everything is read when asked, on the event loop; nothing here is kept but members between two changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from api.core import Pod
+from api.groups import POD_GROUP_LABEL, PodGroup
+from api.plans import PreemptionPlanSpec
+from api.priority import UnknownPriorityClass, group_priority, preemption_policy
+from api.requests import PODS
+from controllers.gangs.plans import ActivePlan, Member
+from controllers.gangs.reservations import Claim, GroupKey
+from nodes.state.classes import admits
+from nodes.state.snapshot import GATED, MIRROR, TERMINATING
+from nodes.state.tables import PodView, Tables
+
+__all__ = ["MemberView", "Roster", "group_of"]
+
+
+def group_of(pod: Pod) -> GroupKey | None:
+    """(namespace, name) of the PodGroup that the pod's label names."""
+    name = (pod.metadata.labels or {}).get(POD_GROUP_LABEL)
+    return (pod.metadata.namespace, name) if name else None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A member: has neither ended nor begun to terminate, and is not gated."""
+
+    uid: str
+    name: str
+    node: str | None
+    requests: Mapping[str, int]
+    created: int
+
+
+class Roster:
+    """Questions to the tables."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._members: dict[GroupKey, tuple[int, list[MemberView]]] = {}
+
+    @property
+    def version(self) -> int:
+        """Grows with every change that could change a decision."""
+        return self._tables.version
+
+    # ---- groups
+
+    def groups(self) -> Iterator[tuple[GroupKey, PodGroup]]:
+        """Every PodGroup that exists."""
+        return (((g.metadata.namespace, g.metadata.name), g) for g in self._tables.groups.live)
+
+    def group(self, key: GroupKey) -> PodGroup | None:
+        """The PodGroup, None if it does not exist."""
+        return self._tables.groups.find(*key)
+
+    @property
+    def group_changes(self) -> int:
+        """Grows whenever a PodGroup comes, goes or changes."""
+        return self._tables.groups.changes
+
+    def touched(self, key: GroupKey) -> int:
+        """Grows whenever the group or one of its members changes."""
+        return self._tables.touched(key)
+
+    def group_priority(self, key: GroupKey) -> int | None:
+        """The group's priority; None if there is no such group, or its class does not exist."""
+        group = self.group(key)
+        if group is None:
+            return None
+        try:
+            return group_priority(group, self._tables.priority_classes)
+        except UnknownPriorityClass:
+            return None
+
+    def rank(self, key: GroupKey) -> tuple[int, str, GroupKey]:
+        """Sorts gangs in the order in which they may take room: priority, creation, name."""
+        group, priority = self.group(key), self.group_priority(key)
+        created = (group.metadata.creation_timestamp if group else None) or ""
+        return (-priority if priority is not None else 2**31, created, key)
+
+    # ---- members
+
+    def members(self, key: GroupKey) -> list[MemberView]:
+        """The group's members by creation, then name."""
+        touched = self.touched(key)
+        kept = self._members.get(key)
+        if kept is not None and kept[0] == touched:
+            return kept[1]
+        views = [self._tables.view(row) for row in self._tables.members(key)]
+        members = [_member(view) for view in views if not view.flags & (TERMINATING | GATED)]
+        members.sort(key=lambda member: (member.created, member.name))
+        self._members[key] = (touched, members)
+        return members
+
+    def needed(self, key: GroupKey, *, but: Collection[str]) -> int:
+        """How many of the pods `but` (UIDs) have to run so that minCount members do; 0 for what is no gang."""
+        group = self.group(key)
+        gang = group.spec.scheduling_policy.gang if group is not None else None
+        if gang is None:
+            return 0
+        bound = sum(member.node is not None and member.uid not in but for member in self.members(key))
+        return max(0, gang.min_count - bound)
+
+    def evicts(self, key: GroupKey) -> bool:
+        """Whether anybody may go for the group."""
+        group = self.group(key)
+        try:
+            return group is not None and preemption_policy(group, self._tables.priority_classes) != "Never"
+        except UnknownPriorityClass:
+            return False
+
+    def forget(self, key: GroupKey) -> None:
+        """The group is gone: do not keep its members."""
+        self._members.pop(key, None)
+
+    def bound_count(self, key: GroupKey) -> int:
+        """How many members are bound; for verbs, which must not sort a large group on every call."""
+        rows = np.fromiter(self._tables.members(key), np.int64)
+        pods = self._tables.pods
+        return int(
+            np.count_nonzero((pods.node.array[rows] >= 0) & (pods.flags.array[rows] & TERMINATING == 0))
+        )
+
+    def waiting(self, plan: ActivePlan) -> dict[str, Member]:
+        """The planned members that are not bound, by UID."""
+        bound = {member.uid for member in self.members(plan.group) if member.node is not None}
+        return {uid: member for uid, member in plan.members.items() if uid not in bound}
+
+    def unscheduled_message(self, uid: str) -> str:
+        """Why the scheduler last turned the group's member down; empty if it has not."""
+        view = self._view(uid)
+        status = view.status if view is not None else None
+        condition = status.scheduled if status is not None else None
+        return condition.message if condition is not None and condition.status == "False" else ""
+
+    def activate(self, spec: PreemptionPlanSpec, deadline: float, *, made: float | None = None) -> ActivePlan:
+        """The plan to be carried out, with the members that it is for: the first that minCount needs.
+
+        `made` (seconds since the epoch) is when a plan of a former process was written: a pod of a planned name that is
+        younger is another pod, and its UID is not known.
+        """
+        key = (spec.preemptor.namespace, spec.preemptor.name)
+        group, members = self.group(key), {member.name: member for member in self.members(key)}
+        planned = {placement.pod: placement.node for placement in spec.placements}
+        gang = group.spec.scheduling_policy.gang if group is not None else None
+        bound = sum(member.node is not None and name not in planned for name, member in members.items())
+        needed = max(0, gang.min_count - bound) if gang is not None else len(planned)
+        chosen: dict[str, Member] = {}
+        for name, node in list(planned.items())[:needed]:
+            member = members.get(name)
+            if member is None or (made is not None and member.created > made):
+                chosen[f"gone:{name}"] = Member(f"gone:{name}", name, node, {})
+            else:
+                chosen[member.uid] = Member(member.uid, name, node, member.requests)
+        return ActivePlan(name="", spec=spec, phase="Planned", members=chosen, deadline=deadline)
+
+    # ---- pods
+
+    def pod_row(self, uid: str) -> int | None:
+        """The pod's row in a snapshot that is taken now."""
+        return self._tables.pod(uid)
+
+    def staying(self, uid: str) -> Claim | None:
+        """Where a bound pod that is not terminating runs, and what it uses; None if it is no such pod."""
+        view = self._staying(uid)
+        return Claim(view.node, _requests(view)) if view is not None and view.node is not None else None
+
+    def leaving(self, uid: str) -> str | None:
+        """The node of a bound pod that is terminating; None if it is no such pod."""
+        view = self._view(uid)
+        return view.node if view is not None and view.flags & TERMINATING else None
+
+    def is_evictable(self, uid: str) -> bool:
+        """Whether there is still something to evict."""
+        view = self._staying(uid)
+        return view is not None and not view.flags & MIRROR
+
+    def staying_members(self, key: GroupKey) -> set[str]:
+        """UIDs of the group's bound pods that are not terminating."""
+        views = (self._tables.view(row) for row in self._tables.members(key))
+        return {view.uid for view in views if view.node is not None and not view.flags & TERMINATING}
+
+    def unit_priority(self, uid: str) -> int | None:
+        """The priority at which the pod may be evicted: its group's, if it has one; None if that is not known."""
+        view = self._view(uid)
+        if view is None:
+            return None
+        if view.group is not None and self.group(view.group) is not None:
+            return self.group_priority(view.group)
+        return view.priority
+
+    def all_mode_group(self, uid: str) -> GroupKey | None:
+        """The pod's group, if that goes whole or not at all."""
+        view = self._view(uid)
+        key = view.group if view is not None else None
+        group = self.group(key) if key is not None else None
+        mode = group.spec.disruption_mode if group is not None else None
+        return key if mode is not None and mode.all is not None else None
+
+    def refusal(self, uid: str, node: str) -> str | None:
+        """Why the node would not take the pod, room aside; None if it would."""
+        view, row = self._view(uid), self._tables.nodes.find(node)
+        shape = self._tables.nodes.shapes[row] if row is not None else None
+        if view is None or shape is None:
+            return "it is gone"
+        return admits(view.pod_class, shape, node)
+
+    def _view(self, uid: str) -> PodView | None:
+        row = self._tables.pod(uid)
+        return self._tables.view(row) if row is not None else None
+
+    def _staying(self, uid: str) -> PodView | None:
+        view = self._view(uid)
+        return view if view is not None and view.node is not None and not view.flags & TERMINATING else None
+
+    # ---- nodes
+
+    def has_node(self, node: str) -> bool:
+        """Whether the node exists."""
+        return self._tables.nodes.find(node) is not None
+
+    def free(self, node: str, resource: str) -> int:
+        """Allocatable less what pods hold that are not terminating; may be negative."""
+        return self._tables.free(node, resource, after_leaving=True)
+
+    def free_now(self, node: str, resource: str) -> int:
+        """Allocatable less what all pods hold; may be negative."""
+        return self._tables.free(node, resource, after_leaving=False)
+
+
+def _member(view: PodView) -> MemberView:
+    return MemberView(view.uid, view.name, view.node, _requests(view), view.created)
+
+
+def _requests(view: PodView) -> Mapping[str, int]:
+    return {**view.pod_class.requests, PODS: 1}

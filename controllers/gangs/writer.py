@@ -1,0 +1,183 @@
+"""Conditioned writes: each says which object it means by UID, so that a late one cannot hit another of the name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from api.groups import API_VERSION
+from api.meta import Condition, List
+from api.plans import PreemptionPlan, PreemptionPlanStatus
+from api.times import rfc3339_now
+from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from kube.recorder import EventRecorder, Reference
+from kube.sender import Sender
+
+__all__ = ["Deletion", "Reference", "Writer"]
+
+log = structlog.get_logger(__name__)
+
+PLAN_PAGE: Final = 50
+"""Plans of a list page: one may have a megabyte."""
+
+
+class Deletion(StrEnum):
+    """What came of asking for a pod's deletion."""
+
+    DELETED = "deleted"
+    GONE = "gone"
+    """There is no pod of the name."""
+    REPLACED = "replaced"
+    """There is another pod of the name."""
+
+
+class Writer:
+    """All that is written to the API server.
+
+    Writes are tried again for a while when the API server is away or overloaded; what it then still refuses, and
+    conflicts at once, are raised as ApiError.
+    """
+
+    def __init__(self, client: ApiClient, *, sender: Sender | None = None) -> None:
+        self._client = client
+        self._sender = sender or Sender(client)
+        self._recorder = EventRecorder(self._sender)
+        self.event = self._recorder.event
+
+    async def close(self) -> None:
+        """Write the events that wait."""
+        await self._recorder.close()
+
+    # ---- pods
+
+    async def patch_pod_status(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        *,
+        conditions: Sequence[Condition] = (),
+        nominated_node_name: str | None = None,
+    ) -> bool:
+        """Set conditions (others stay) and the nomination (None: as it is); false if the pod is not there."""
+        status: dict[str, Any] = {}
+        if conditions:
+            status["conditions"] = list(conditions)
+        if nominated_node_name is not None:
+            status["nominatedNodeName"] = nominated_node_name
+        body = msgspec.json.encode({"metadata": {"uid": uid}, "status": status})
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+        try:
+            await self._sender.send(
+                "pod status", "PATCH", path, body=body, content_type=STRATEGIC_MERGE_PATCH
+            )
+        except ApiError as error:
+            if _is_other_object(error):
+                return False
+            raise
+        return True
+
+    async def mark_disruption_target(self, namespace: str, name: str, uid: str, message: str) -> bool:
+        """The condition that the scheduler gives a victim; false if the pod is not there."""
+        condition = Condition(
+            type="DisruptionTarget",
+            status="True",
+            reason="PreemptionByScheduler",
+            message=message,
+            last_transition_time=rfc3339_now(),
+        )
+        return await self.patch_pod_status(namespace, name, uid, conditions=[condition])
+
+    async def delete_pod(self, namespace: str, name: str, uid: str) -> Deletion:
+        """Ask for the deletion of this very pod, with its own grace period."""
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        try:
+            await self._sender.send("pod deletion", "DELETE", path, body=msgspec.json.encode(options))
+        except ApiError as error:
+            if error.status == 404:
+                return Deletion.GONE
+            if error.status == 409:
+                return Deletion.REPLACED
+            raise
+        return Deletion.DELETED
+
+    # ---- reprieve's own objects
+
+    async def create_plan(self, plan: PreemptionPlan) -> None:
+        """Write the decision; one of the name that is there already is the same decision."""
+        path = _path("preemptionplans", plan.metadata.namespace)
+        try:
+            await self._sender.send("plan", "POST", path, body=msgspec.json.encode(plan))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+
+    async def patch_plan_status(self, namespace: str, name: str, status: PreemptionPlanStatus) -> None:
+        """Replace phase and conditions."""
+        await self._patch_status("plan status", _path("preemptionplans", namespace, name), status)
+
+    async def delete_plan(self, namespace: str, name: str) -> None:
+        """Delete the plan; one that is gone is no error."""
+        try:
+            await self._sender.send("plan deletion", "DELETE", _path("preemptionplans", namespace, name))
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    async def list_plans(self) -> list[PreemptionPlan]:
+        """All plans; those that cannot be read are left out."""
+        plans: list[PreemptionPlan] = []
+        token = ""
+        while True:
+            query = {"limit": str(PLAN_PAGE), **({"continue": token} if token else {})}
+            body = await self._client.request("GET", _path("preemptionplans"), query=query)
+            page = msgspec.json.decode(body, type=List[msgspec.Raw])
+            plans += [plan for raw in page.items if (plan := _plan(raw)) is not None]
+            token = page.metadata.continue_
+            if not token:
+                return plans
+
+    async def patch_group_status(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        conditions: Sequence[Condition],
+        resource_version: str | None = None,
+    ) -> None:
+        """Replace the PodGroup's conditions; with `resource_version`, only in that version (409 otherwise)."""
+        path = _path("podgroups", namespace, name)
+        await self._patch_status("group status", path, {"conditions": list(conditions)}, resource_version)
+
+    async def _patch_status(
+        self, what: str, path: str, status: object, resource_version: str | None = None
+    ) -> None:
+        patch: dict[str, object] = {"status": status}
+        if resource_version is not None:
+            patch["metadata"] = {"resourceVersion": resource_version}
+        body = msgspec.json.encode(patch)
+        await self._sender.send(what, "PATCH", f"{path}/status", body=body, content_type=MERGE_PATCH)
+
+
+def _path(plural: str, namespace: str | None = None, name: str | None = None) -> str:
+    """The path of reprieve's own objects."""
+    parts = ["/apis", API_VERSION, *(["namespaces", namespace] if namespace else []), plural]
+    return "/".join([*parts, name] if name else parts)
+
+
+def _is_other_object(error: ApiError) -> bool:
+    """The pod is gone, or the UID is another one's, which the API server calls a change of an immutable field."""
+    return error.status == 404 or (error.status == 422 and "metadata.uid" in error.message)
+
+
+def _plan(raw: msgspec.Raw) -> PreemptionPlan | None:
+    try:
+        return msgspec.json.decode(raw, type=PreemptionPlan)
+    except msgspec.ValidationError as error:
+        log.warning("a plan cannot be read", error=str(error))
+        return None

@@ -1,0 +1,1 @@
+"""Checks stored objects again, by the rules of admission."""

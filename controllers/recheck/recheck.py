@@ -1,0 +1,226 @@
+"""Finds objects that were stored while no webhook was asked: all are checked now and then, a condition says the result.
+
+For kinds without conditions, an Event says what is wrong. Every replica does all of it: they find the same, and write
+the same. Nothing is kept between two checks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+import socket
+from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from api.meta import Condition, ListMeta
+from api.times import rfc3339_micro_now, rfc3339_now
+from controllers.recheck.metrics import INVALID_OBJECTS
+from kube.client import ApiClient, ApiError, get_or_none
+from schema import Object
+from schema.verdict import Verdict
+
+__all__ = ["VALID", "CheckedKind", "Rechecker"]
+
+log = structlog.get_logger(__name__)
+
+VALID: Final = "reprieve.dev/Valid"
+"""The condition's type."""
+FIELD_MANAGER: Final = "reprieve-webhooks"
+APPLY: Final = "application/apply-patch+yaml"
+PAGE: Final = 100
+BREATH: Final = 10
+"""Objects between two yields to the loop."""
+MESSAGE: Final = 1024
+"""Characters of a condition's message."""
+EVENTS: Final = "events.k8s.io/v1"
+REPORTER: Final = "reprieve.dev/webhooks"
+NOTE_BYTES: Final = 1024
+
+
+class Page(msgspec.Struct):
+    """A page of a list, its objects as they are."""
+
+    metadata: ListMeta
+    items: list[Object]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedKind:
+    """A kind whose stored objects are checked."""
+
+    name: str
+    plural: str
+    group: str
+    version: str
+    has_conditions: bool
+    """Whether the result goes into a condition; otherwise a fault becomes an Event."""
+
+    @property
+    def api_version(self) -> str:
+        """As objects have it."""
+        return f"{self.group}/{self.version}"
+
+
+class Rechecker:
+    """Checks all stored objects of some kinds, now and then."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        kinds: Collection[CheckedKind],
+        validate: Callable[[CheckedKind, Object], Verdict],
+        synced: Callable[[], bool],
+        *,
+        excluded_namespaces: Collection[str] = (),
+        now: Callable[[], str] = rfc3339_now,
+    ) -> None:
+        """`validate` gives the verdict on a stored object.
+
+        `synced`: whether `validate` knows all that it asks for; nothing is checked before.
+        """
+        self._client, self._kinds, self._validate = client, kinds, validate
+        self._excluded, self._synced, self._now = excluded_namespaces, synced, now
+
+    async def run(self, seconds: float) -> None:
+        """Check all, every so often, for ever."""
+        while True:
+            if self._synced():
+                await self.sweep()
+                await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, guards nothing
+            else:
+                await asyncio.sleep(min(1.0, seconds))
+
+    async def sweep(self) -> None:
+        """Check all once."""
+        for kind in self._kinds:
+            try:
+                INVALID_OBJECTS.labels(kind.name).set(await self._sweep(kind))
+            except (ApiError, msgspec.DecodeError) as error:
+                log.warning("objects could not be checked", kind=kind.name, error=str(error))
+
+    async def _sweep(self, kind: CheckedKind) -> int:
+        """How many of the kind are invalid."""
+        invalid = seen = 0
+        async for each in self._all(kind):
+            verdict = self._validate(kind, each)
+            invalid += not verdict.allowed
+            await self._say(kind, each, verdict)
+            seen += 1
+            if seen % BREATH == 0:
+                await asyncio.sleep(0)
+        return invalid
+
+    async def _all(self, kind: CheckedKind) -> AsyncIterator[Object]:
+        """Every object that API servers ask about; none where the kind is not served."""
+        query = {"limit": str(PAGE)}
+        while True:
+            body = await get_or_none(self._client, _collection(kind), query=query)
+            if body is None:
+                return
+            page = msgspec.json.decode(body, type=Page)
+            for each in page.items:
+                if each["metadata"].get("namespace") not in self._excluded:
+                    yield each
+            if not page.metadata.continue_:
+                return
+            query["continue"] = page.metadata.continue_
+
+    async def _say(self, kind: CheckedKind, stored: Object, verdict: Verdict) -> None:
+        """Write the condition if it has changed; an object that has always been valid gets none."""
+        metadata = stored["metadata"]
+        message = "; ".join(str(cause) for cause in verdict.causes)[:MESSAGE]
+        if message:
+            names = {"namespace": metadata.get("namespace", ""), "name": metadata["name"]}
+            log.warning("a stored object is not valid", kind=kind.name, **names, causes=message)
+        if not kind.has_conditions:
+            if message:
+                await self._warn(kind, metadata, message)
+            return
+        before = _condition(stored)
+        after = self._condition(before, message, metadata.get("generation", 0))
+        if after is None or after == before:
+            return
+        try:
+            await self._apply(kind, metadata, after)
+        except ApiError as error:
+            if error.status not in (404, 409):  # deleted, or replaced by another object of the same name
+                log.warning("a condition could not be written", kind=kind.name, error=str(error))
+
+    async def _warn(self, kind: CheckedKind, metadata: Object, message: str) -> None:
+        """Once for each fault, as long as API servers keep the event: its name is made from the fault."""
+        event = fault_event(kind, metadata, message)
+        path = f"/apis/{EVENTS}/namespaces/{event['metadata']['namespace']}/events"
+        try:
+            await self._client.request("POST", path, body=msgspec.json.encode(event))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                log.warning("an event could not be written", kind=kind.name, error=str(error))
+
+    def _condition(self, before: Condition | None, message: str, generation: int) -> Condition | None:
+        if before is None and not message:
+            return None
+        status = "False" if message else "True"
+        kept = before.last_transition_time if before is not None and before.status == status else None
+        return Condition(
+            type=VALID,
+            status=status,
+            reason="Invalid" if message else "Valid",
+            message=message or "nothing is wrong any more",
+            last_transition_time=kept or self._now(),
+            observed_generation=generation,
+        )
+
+    async def _apply(self, kind: CheckedKind, metadata: Object, condition: Condition) -> None:
+        """By server-side apply, which leaves the conditions of others alone, even those written meanwhile."""
+        value = {
+            "apiVersion": kind.api_version,
+            "kind": kind.name,
+            "metadata": {"name": metadata["name"], "uid": metadata["uid"]},
+            "status": {"conditions": [condition]},
+        }
+        path = f"{_collection(kind, metadata.get('namespace'))}/{metadata['name']}/status"
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        body = msgspec.json.encode(value)
+        await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY)
+
+
+def fault_event(kind: CheckedKind, metadata: Object, message: str) -> Object:
+    """events.k8s.io/v1 Event of type Warning, in `default`: the kinds without conditions have no namespace."""
+    regarding = {
+        "apiVersion": kind.api_version,
+        "kind": kind.name,
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+    }
+    fault = hashlib.sha256(f"{metadata['uid']} {message}".encode()).hexdigest()[:16]
+    return {
+        "apiVersion": EVENTS,
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name'][:230].rstrip('.-')}.{fault}", "namespace": "default"},
+        "type": "Warning",
+        "reason": "Invalid",
+        "action": "Check",
+        "note": message.encode()[:NOTE_BYTES].decode(errors="ignore"),
+        "regarding": regarding,
+        "reportingController": REPORTER,
+        "reportingInstance": socket.gethostname()[:128],
+        "eventTime": rfc3339_micro_now(),
+    }
+
+
+def _condition(stored: Object) -> Condition | None:
+    conditions: list[Any] = (stored.get("status") or {}).get("conditions") or []
+    found = next((each for each in conditions if each.get("type") == VALID), None)
+    return msgspec.convert(found, Condition) if found is not None else None
+
+
+def _collection(kind: CheckedKind, namespace: str | None = None) -> str:
+    parts = ["/apis", kind.group, kind.version]
+    if namespace is not None:
+        parts += ["namespaces", namespace]
+    return "/".join([*parts, kind.plural])

@@ -1,3 +1,0 @@
-from native.problem import Found, Problem
-
-def search(problem: Problem, budget: int, effort: int) -> Found: ...

@@ -1,0 +1,1 @@
+"""The kernels of the node engine: packing and victim search."""

@@ -1,0 +1,42 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef struct Score:
+    int64_t violations, highest, priorities, units, pods, age
+
+
+cdef bint less(Score* one, Score* other) noexcept nogil
+
+
+cdef class Domain:
+    # The problem, as in native/nodes/problem.py.
+    cdef const int32_t[::1] domains, counts, unit_pods, unit_pieces, piece_unit, piece_node
+    cdef const int32_t[::1] node_pieces, node_piece, unit_budgets, budget, budget_pods
+    cdef const int64_t[::1] unit_priority, unit_start, allowed
+    cdef const int64_t[:, ::1] leaving, requests, piece_room
+    cdef const uint8_t[:, ::1] admitted
+    cdef Py_ssize_t resources, shapes, budgets
+
+    # The domain's state.
+    cdef int64_t[:, ::1] room
+    cdef int32_t[:, ::1] placed, asked
+    cdef uint8_t[::1] gone, seen
+    cdef int64_t[::1] evicted, tally
+    cdef int32_t[::1] units
+    cdef Py_ssize_t count, first, end
+    cdef int64_t pieces, violations
+
+    cdef void enter(self, Py_ssize_t index) noexcept nogil
+    cdef void leave(self) noexcept nogil
+    cdef void take(self, Py_ssize_t unit) noexcept nogil
+    cdef void put_back(self, Py_ssize_t unit) noexcept nogil
+    cdef void move(self, Py_ssize_t unit, int sign) noexcept nogil
+    cdef void wait(self, int sign) noexcept nogil
+    cdef int64_t strain(self, Py_ssize_t unit, int sign) noexcept nogil
+    cdef bint can_stay(self, Py_ssize_t unit) noexcept nogil
+    cdef bint keeps(self, Py_ssize_t node, Py_ssize_t piece) noexcept nogil
+    cdef int64_t capacity(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil
+    cdef void add(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil
+    cdef void assume(self, int32_t[:, ::1] placement) noexcept nogil
+    cdef void clear(self) noexcept nogil
+    cdef Score score(self, int32_t* victims, Py_ssize_t count) noexcept nogil

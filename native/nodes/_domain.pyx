@@ -1,0 +1,205 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
+"""One domain: the room on its nodes, given who is gone and which members are placed.
+
+`room[n]` is what is left on node n once the units in `gone` are gone and the members in `placed` are there.
+The plain twin is tests/twins/nodes/domain.py.
+"""
+
+import numpy as np
+
+from libc.stdlib cimport qsort
+
+
+cdef int64_t WEIGHT = 1 << 31
+
+
+cdef int _ascending(const void* one, const void* other) noexcept nogil:
+    cdef int32_t a = (<int32_t*>one)[0], b = (<int32_t*>other)[0]
+    return (a > b) - (a < b)
+
+
+cdef bint less(Score* one, Score* other) noexcept nogil:
+    if one.violations != other.violations:
+        return one.violations < other.violations
+    if one.highest != other.highest:
+        return one.highest < other.highest
+    if one.priorities != other.priorities:
+        return one.priorities < other.priorities
+    if one.units != other.units:
+        return one.units < other.units
+    if one.pods != other.pods:
+        return one.pods < other.pods
+    return one.age < other.age
+
+
+cdef class Domain:
+
+    def __init__(self, problem):
+        self.domains, self.counts = problem.domains, problem.counts
+        self.unit_pods, self.unit_pieces = problem.unit_pods, problem.unit_pieces
+        self.piece_unit, self.piece_node = problem.piece_unit, problem.piece_node
+        self.node_pieces, self.node_piece = problem.node_pieces, problem.node_piece
+        self.unit_budgets, self.budget = problem.unit_budgets, problem.budget
+        self.budget_pods, self.allowed = problem.budget_pods, problem.allowed
+        self.unit_priority, self.unit_start = problem.unit_priority, problem.unit_start
+        self.leaving, self.requests = problem.leaving, problem.requests
+        self.piece_room, self.admitted = problem.piece_room, problem.admitted
+        nodes, units = len(problem.free), len(problem.unit_priority)
+        self.shapes, self.resources = problem.requests.shape
+        self.budgets = len(problem.allowed)
+        self.room = problem.free.copy()
+        self.placed = np.zeros((self.shapes, nodes), np.int32)
+        self.asked = np.zeros((nodes, self.resources), np.int32)
+        self.gone = np.zeros(units, np.uint8)
+        self.seen = np.zeros(units, np.uint8)
+        self.units = np.zeros(units, np.int32)
+        self.evicted = np.zeros(self.budgets, np.int64)
+        self.tally = np.zeros(self.budgets, np.int64)
+
+    cdef void enter(self, Py_ssize_t index) noexcept nogil:
+        cdef Py_ssize_t k, unit
+        self.first, self.end = self.domains[index], self.domains[index + 1]
+        self.count = 0
+        self.pieces = self.node_pieces[self.end] - self.node_pieces[self.first]
+        for k in range(self.node_pieces[self.first], self.node_pieces[self.end]):
+            unit = self.piece_unit[self.node_piece[k]]
+            if not self.seen[unit]:
+                self.seen[unit] = 1
+                self.units[self.count] = <int32_t>unit
+                self.count += 1
+        if self.count:
+            qsort(&self.units[0], self.count, sizeof(int32_t), _ascending)
+        for k in range(self.count):
+            self.seen[self.units[k]] = 0
+
+    cdef void leave(self) noexcept nogil:
+        cdef Py_ssize_t k
+        self.clear()
+        for k in range(self.count):
+            if self.gone[self.units[k]]:
+                self.put_back(self.units[k])
+
+    # ---- units
+
+    cdef void take(self, Py_ssize_t unit) noexcept nogil:
+        self.move(unit, 1)
+        self.gone[unit] = 1
+
+    cdef void put_back(self, Py_ssize_t unit) noexcept nogil:
+        self.move(unit, -1)
+        self.gone[unit] = 0
+
+    cdef void move(self, Py_ssize_t unit, int sign) noexcept nogil:
+        cdef Py_ssize_t piece, node, r, k, budget
+        for piece in range(self.unit_pieces[unit], self.unit_pieces[unit + 1]):
+            node = self.piece_node[piece]
+            if self.first <= node < self.end:
+                for r in range(self.resources):
+                    self.room[node, r] += sign * self.piece_room[piece, r]
+        for k in range(self.unit_budgets[unit], self.unit_budgets[unit + 1]):
+            budget = self.budget[k]
+            self.violations -= max(0, self.evicted[budget] - self.allowed[budget])
+            self.evicted[budget] += sign * self.budget_pods[k]
+            self.violations += max(0, self.evicted[budget] - self.allowed[budget])
+
+    cdef void wait(self, int sign) noexcept nogil:
+        cdef Py_ssize_t node, r
+        for node in range(self.first, self.end):
+            for r in range(self.resources):
+                self.room[node, r] += sign * self.leaving[node, r]
+
+    cdef int64_t strain(self, Py_ssize_t unit, int sign) noexcept nogil:
+        cdef Py_ssize_t k, budget
+        cdef int64_t over, grown = 0
+        for k in range(self.unit_budgets[unit], self.unit_budgets[unit + 1]):
+            budget = self.budget[k]
+            over = self.evicted[budget] - self.allowed[budget]
+            grown += max(0, over + sign * self.budget_pods[k]) - max(0, over)
+        return sign * grown
+
+    cdef bint can_stay(self, Py_ssize_t unit) noexcept nogil:
+        cdef Py_ssize_t piece, node
+        for piece in range(self.unit_pieces[unit], self.unit_pieces[unit + 1]):
+            node = self.piece_node[piece]
+            if self.first <= node < self.end and not self.keeps(node, piece):
+                return False
+        return True
+
+    cdef bint keeps(self, Py_ssize_t node, Py_ssize_t piece) noexcept nogil:
+        cdef Py_ssize_t r
+        cdef int64_t held
+        for r in range(self.resources):
+            held = self.piece_room[piece, r]
+            if held > 0 and self.room[node, r] < held and self.asked[node, r] > 0:
+                return False
+        return True
+
+    # ---- members
+
+    cdef int64_t capacity(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
+        cdef Py_ssize_t r
+        cdef int64_t request, room, most = -1
+        if not self.admitted[shape, node]:
+            return 0
+        for r in range(self.resources):
+            request = self.requests[shape, r]
+            if request > 0:
+                room = self.room[node, r]
+                if room < request:
+                    return 0
+                room = room // request
+                if most < 0 or room < most:
+                    most = room
+        return most
+
+    cdef void add(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
+        cdef Py_ssize_t r
+        cdef int64_t request
+        self.placed[shape, node] += <int32_t>members
+        for r in range(self.resources):
+            request = self.requests[shape, r]
+            if request > 0:
+                self.room[node, r] -= members * request
+                self.asked[node, r] += <int32_t>members
+
+    cdef void assume(self, int32_t[:, ::1] placement) noexcept nogil:
+        cdef Py_ssize_t shape, node
+        for shape in range(self.shapes):
+            for node in range(self.first, self.end):
+                if placement[shape, node]:
+                    self.add(shape, node, placement[shape, node])
+
+    cdef void clear(self) noexcept nogil:
+        cdef Py_ssize_t shape, node
+        for shape in range(self.shapes):
+            for node in range(self.first, self.end):
+                if self.placed[shape, node]:
+                    self.add(shape, node, -self.placed[shape, node])
+
+    # ---- what it costs
+
+    cdef Score score(self, int32_t* victims, Py_ssize_t count) noexcept nogil:
+        cdef Py_ssize_t i, k, unit, budget
+        cdef int64_t priority
+        cdef Score score
+        score.violations = score.priorities = score.pods = 0
+        score.units = count
+        score.highest = self.unit_priority[victims[0]]
+        score.age = -self.unit_start[victims[0]]
+        for i in range(count):
+            unit = victims[i]
+            priority = self.unit_priority[unit]
+            score.priorities += priority + WEIGHT
+            score.pods += self.unit_pods[unit]
+            if priority == score.highest:
+                score.age = max(score.age, -self.unit_start[unit])
+            for k in range(self.unit_budgets[unit], self.unit_budgets[unit + 1]):
+                budget = self.budget[k]
+                score.violations -= max(0, self.tally[budget] - self.allowed[budget])
+                self.tally[budget] += self.budget_pods[k]
+                score.violations += max(0, self.tally[budget] - self.allowed[budget])
+        for i in range(count):
+            for k in range(self.unit_budgets[victims[i]], self.unit_budgets[victims[i] + 1]):
+                self.tally[self.budget[k]] = 0
+        return score

@@ -1,0 +1,31 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from native.nodes._domain cimport Domain
+from native.nodes._packing cimport Packer
+
+
+cdef struct Cost:
+    int64_t violations, priorities, pods, age, members
+
+
+cdef class Placer:
+    cdef Domain domain
+    cdef Packer packer
+    cdef uint8_t[::1] needed, stale, budgeted, handled
+    cdef int64_t[::1] evicted, before
+    cdef int32_t[::1] victims, budget_nodes, budget_node
+    cdef Py_ssize_t found
+    cdef Cost[::1] costs
+
+    cdef bint place(self, bint batches, bint shared) noexcept nogil
+    cdef bint place_shape(self, Py_ssize_t shape, bint batches, bint shared) noexcept nogil
+    cdef Py_ssize_t cheapest(self, Py_ssize_t shape, int64_t most, bint shared) noexcept nogil
+    cdef Cost best_batch(self, Py_ssize_t shape, Py_ssize_t node, int64_t most, bint shared) noexcept nogil
+    cdef void marginal(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil
+    cdef void reprieve(self, Py_ssize_t node, bint strained) noexcept nogil
+    cdef Cost cost(self, int64_t members, bint shared) noexcept nogil
+    cdef int64_t strain(self, Py_ssize_t unit) noexcept nogil
+    cdef void evict(self, Py_ssize_t unit, int sign) noexcept nogil
+    cdef void commit(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil
+    cdef void forget(self) noexcept nogil
+    cdef void draw(self, Py_ssize_t unit) noexcept nogil

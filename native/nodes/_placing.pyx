@@ -1,0 +1,215 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
+"""Place the preemptor where it needs the fewest and cheapest victims.
+
+The plain twin, tests/twins/nodes/placing.py, looks at every node before every step. Here only those nodes are
+looked at again whose cost can have changed: the node that was chosen, those on which a unit that now goes has a
+piece, and those with a unit under a budget that is drawn on and not yet spent.
+"""
+
+import numpy as np
+
+
+cdef int64_t WEIGHT = 1 << 31
+
+COST = np.dtype([(name, np.int64) for name in ("violations", "priorities", "pods", "age", "members")])
+
+
+cdef bint _cheaper(Cost* a, Cost* b) noexcept nogil:
+    """Per member, without fractions; then the later start, then more members at once."""
+    if a.violations * b.members != b.violations * a.members:
+        return a.violations * b.members < b.violations * a.members
+    if a.priorities * b.members != b.priorities * a.members:
+        return a.priorities * b.members < b.priorities * a.members
+    if a.pods * b.members != b.pods * a.members:
+        return a.pods * b.members < b.pods * a.members
+    if a.age != b.age:
+        return a.age < b.age
+    return a.members > b.members
+
+
+def _nodes_by_budget(problem):
+    """[B + 1], where each budget's part begins, and the nodes with a unit that draws on it."""
+    nodes = max(1, len(problem.free))
+    units = np.repeat(np.arange(len(problem.unit_priority)), np.diff(problem.unit_budgets))
+    pieces = np.diff(problem.unit_pieces)[units]
+    first = np.cumsum(pieces) - pieces
+    piece = np.repeat(problem.unit_pieces[units] - first, pieces) + np.arange(pieces.sum())
+    pairs = np.unique(np.repeat(problem.budget.astype(np.int64), pieces) * nodes + problem.piece_node[piece])
+    beginning = np.searchsorted(pairs, np.arange(len(problem.allowed) + 1) * nodes)
+    return beginning.astype(np.int32), (pairs % nodes).astype(np.int32)
+
+
+cdef class Placer:
+
+    def __init__(self, Domain domain, Packer packer, problem):
+        self.domain, self.packer = domain, packer
+        nodes, units = len(problem.free), len(problem.unit_priority)
+        here = np.diff(problem.node_pieces)
+        widest = int(here.max()) if nodes else 0
+        self.needed = np.zeros(units, np.uint8)
+        self.stale = np.zeros(nodes, np.uint8)
+        self.handled = np.zeros(widest, np.uint8)
+        self.victims = np.zeros(widest, np.int32)
+        self.evicted = np.zeros(domain.budgets, np.int64)
+        self.before = np.zeros(domain.resources, np.int64)
+        self.costs = np.zeros(nodes, COST)
+        self.budget_nodes, self.budget_node = _nodes_by_budget(problem)
+        self.budgeted = np.zeros(nodes, np.uint8)
+        np.asarray(self.budgeted)[np.asarray(self.budget_node)] = 1
+
+    cdef bint place(self, bint batches, bint shared) noexcept nogil:
+        cdef Py_ssize_t i
+        self.forget()
+        if not self.packer.hardest_first():
+            return False
+        for i in range(self.packer.ordered):
+            if not self.place_shape(self.packer.order[i], batches, shared):
+                self.domain.clear()
+                return False
+        self.packer.keep()
+        return True
+
+    cdef void forget(self) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.domain.count):
+            self.needed[self.domain.units[i]] = 0
+        for i in range(self.domain.budgets):
+            self.evicted[i] = 0
+
+    cdef bint place_shape(self, Py_ssize_t shape, bint batches, bint shared) noexcept nogil:
+        cdef Py_ssize_t node
+        cdef int64_t left = self.domain.counts[shape]
+        for node in range(self.domain.first, self.domain.end):
+            self.stale[node] = 1
+        while left:
+            node = self.cheapest(shape, left if batches else 1, shared)
+            if node < 0:
+                return False
+            left -= self.costs[node].members
+            self.commit(shape, node, self.costs[node].members)
+        return True
+
+    cdef Py_ssize_t cheapest(self, Py_ssize_t shape, int64_t most, bint shared) noexcept nogil:
+        cdef Py_ssize_t node, best = -1
+        for node in range(self.domain.first, self.domain.end):
+            if self.stale[node] or self.costs[node].members > most:
+                self.costs[node] = self.best_batch(shape, node, most, shared)
+                self.stale[node] = 0
+            if not self.costs[node].members:
+                continue
+            if best < 0 or _cheaper(&self.costs[node], &self.costs[best]):
+                best = node
+        return best
+
+    cdef Cost best_batch(self, Py_ssize_t shape, Py_ssize_t node, int64_t most, bint shared) noexcept nogil:
+        """The members that are cheapest together; none (0) where there is no room for one."""
+        cdef Cost best, cost
+        cdef int64_t members
+        best.violations = best.priorities = best.pods = best.age = best.members = 0
+        for members in range(1, min(most, self.domain.capacity(shape, node)) + 1):
+            self.marginal(shape, node, members)
+            cost = self.cost(members, shared)
+            if best.members == 0 or _cheaper(&cost, &best):
+                best = cost
+        return best
+
+    cdef void marginal(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
+        """Into `victims`: the units that would have to go besides, looking at this node alone."""
+        cdef Py_ssize_t r
+        self.found = 0
+        self.domain.add(shape, node, members)
+        for r in range(self.domain.resources):
+            self.before[r] = self.domain.room[node, r]
+        if self.budgeted[node]:
+            self.reprieve(node, True)
+        self.reprieve(node, False)
+        for r in range(self.domain.resources):
+            self.domain.room[node, r] = self.before[r]
+        self.domain.add(shape, node, -members)
+
+    cdef void reprieve(self, Py_ssize_t node, bint strained) noexcept nogil:
+        """Put back what fits, most important first; those whose going strains a budget have a first round."""
+        cdef Py_ssize_t k, r, piece, unit
+        cdef Py_ssize_t first = self.domain.node_pieces[node]
+        cdef bint rounds = self.budgeted[node]
+        for k in range(first, self.domain.node_pieces[node + 1]):
+            piece = self.domain.node_piece[k]
+            unit = self.domain.piece_unit[piece]
+            if rounds:
+                if strained:
+                    self.handled[k - first] = 0
+                elif self.handled[k - first]:
+                    continue
+            if not self.domain.gone[unit] or self.needed[unit]:
+                continue
+            if strained:
+                if self.strain(unit) == 0:
+                    continue
+                self.handled[k - first] = 1
+            if self.domain.keeps(node, piece):
+                for r in range(self.domain.resources):
+                    self.domain.room[node, r] -= self.domain.piece_room[piece, r]
+            else:
+                self.victims[self.found] = <int32_t>unit
+                self.found += 1
+
+    cdef Cost cost(self, int64_t members, bint shared) noexcept nogil:
+        """What `victims` cost besides the units that go anyway."""
+        cdef Py_ssize_t i, unit
+        cdef int64_t parts, priority, highest = 0
+        cdef Cost cost
+        cost.violations = cost.priorities = cost.pods = cost.age = 0
+        cost.members = members
+        for i in range(self.found):
+            unit = self.victims[i]
+            priority = self.domain.unit_priority[unit]
+            cost.violations += self.strain(unit)
+            self.evict(unit, 1)
+            parts = self.domain.unit_pieces[unit + 1] - self.domain.unit_pieces[unit] if shared else 1
+            cost.priorities += (priority + WEIGHT) // parts
+            cost.pods += self.domain.unit_pods[unit]
+            if i == 0 or priority > highest:
+                highest, cost.age = priority, -self.domain.unit_start[unit]
+            elif priority == highest:
+                cost.age = max(cost.age, -self.domain.unit_start[unit])
+        for i in range(self.found):
+            self.evict(self.victims[i], -1)
+        return cost
+
+    cdef int64_t strain(self, Py_ssize_t unit) noexcept nogil:
+        cdef Py_ssize_t k, budget
+        cdef int64_t over, grown = 0
+        for k in range(self.domain.unit_budgets[unit], self.domain.unit_budgets[unit + 1]):
+            budget = self.domain.budget[k]
+            over = self.evicted[budget] - self.domain.allowed[budget]
+            grown += max(0, over + self.domain.budget_pods[k]) - max(0, over)
+        return grown
+
+    cdef void evict(self, Py_ssize_t unit, int sign) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.domain.unit_budgets[unit], self.domain.unit_budgets[unit + 1]):
+            self.evicted[self.domain.budget[k]] += sign * self.domain.budget_pods[k]
+
+    cdef void commit(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
+        cdef Py_ssize_t i, unit, piece
+        self.marginal(shape, node, members)
+        for i in range(self.found):
+            unit = self.victims[i]
+            self.needed[unit] = 1
+            self.draw(unit)
+            for piece in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
+                self.stale[self.domain.piece_node[piece]] = 1
+        self.domain.add(shape, node, members)
+        self.stale[node] = 1
+
+    cdef void draw(self, Py_ssize_t unit) noexcept nogil:
+        """The unit goes: what its budgets protect may cost more elsewhere, unless they are spent already."""
+        cdef Py_ssize_t k, i, budget
+        for k in range(self.domain.unit_budgets[unit], self.domain.unit_budgets[unit + 1]):
+            budget = self.domain.budget[k]
+            if self.evicted[budget] >= self.domain.allowed[budget]:
+                continue
+            for i in range(self.budget_nodes[budget], self.budget_nodes[budget + 1]):
+                self.stale[self.budget_node[i]] = 1
+        self.evict(unit, 1)

@@ -1,0 +1,3 @@
+from native.nodes.problem import Found, Problem
+
+def search(problem: Problem, budget: int, effort: int) -> Found: ...

@@ -1,0 +1,120 @@
+"""How the domains compare: the winner and the best losers one by one, the others counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from api import plans
+from native.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Found
+from nodes.search.problem import Built, Cluster
+from nodes.search.reasons import beaten, coarse_shortage, shortage
+
+__all__ = ["Comparison", "compare"]
+
+LISTED: Final = 50
+"""Losers that are listed one by one."""
+
+OUTCOMES: Final[dict[int, plans.Outcome]] = {
+    FITS: "Fits",
+    PREEMPTS: "Preempts",
+    UNSCHEDULABLE: "Unschedulable",
+    EXHAUSTED: "SearchBudgetExhausted",
+}
+ORDER: Final = {FITS: 0, PREEMPTS: 1, EXHAUSTED: 2, UNSCHEDULABLE: 3}
+SPENT: Final = "the search budget was spent before it was known whether the members fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All domains, best first, and in one sentence why none of them does (empty if one does)."""
+
+    listed: list[plans.DomainResult]
+    others: list[plans.OtherDomains]
+    why_none: str
+
+
+def compare(cluster: Cluster, built: Built, found: Found, budget: int) -> Comparison:
+    """Say how each domain fared."""
+    ranked = sorted(
+        range(len(found.outcomes)),
+        key=lambda domain: (ORDER[found.outcomes[domain]], found.scores[domain], domain),
+    )
+    listed = ranked[: LISTED + (found.winner >= 0)]
+    gone = cluster.room_without(built.units.pods)
+    short = {
+        domain: shortage(cluster, built, domain, gone, budget)
+        for domain in listed
+        if found.outcomes[domain] == UNSCHEDULABLE
+    }
+    results = []
+    for domain in listed:
+        _, reason = short.get(domain) or (0, _reason(found, domain))
+        results.append(_result(cluster, found, domain, reason))
+    why_none = _why_none(cluster, found, short) if found.winner < 0 else ""
+    return Comparison(results, _count_others(cluster, found, ranked[len(listed) :], gone), why_none)
+
+
+def _why_none(cluster: Cluster, found: Found, short: dict[int, tuple[int, str]]) -> str:
+    """Of several domains, the one where most members fit speaks for all."""
+    values = cluster.layout.values
+    if EXHAUSTED in found.outcomes:
+        return SPENT
+    nearest = max(short, key=lambda domain: (short[domain][0], -domain))
+    _, reason = short[nearest]
+    return reason if len(values) == 1 else f"in none of {len(values)} domains; in {values[nearest]}, {reason}"
+
+
+def _result(cluster: Cluster, found: Found, domain: int, reason: str) -> plans.DomainResult:
+    outcome, score = found.outcomes[domain], found.scores[domain]
+    return plans.DomainResult(
+        value=cluster.layout.values[domain],
+        outcome=OUTCOMES[outcome],
+        reason=reason,
+        score=_score(outcome, score) if outcome in (FITS, PREEMPTS) else None,
+    )
+
+
+def _reason(found: Found, domain: int) -> str:
+    """Of a domain about which it is not known that the members do not fit."""
+    if found.outcomes[domain] == EXHAUSTED:
+        return SPENT
+    outcome, best = found.outcomes[domain], found.outcomes[found.winner]
+    if domain == found.winner:
+        alone = sum(each in (FITS, PREEMPTS) for each in found.outcomes) == 1
+        return "the only one" if alone else "costs least"
+    if outcome == FITS:
+        return "fits as well, and its name comes later"
+    return (
+        "costs more: somebody has to go"
+        if best == FITS
+        else beaten(found.scores[domain], found.scores[found.winner])
+    )
+
+
+def _score(outcome: int, score: list[int]) -> plans.Score:
+    violations, highest, priorities, units, pods, age = score
+    if outcome == FITS:
+        return plans.Score(0, None, 0, 0, 0, None)
+    start = datetime.fromtimestamp(-age, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return plans.Score(violations, highest, priorities, units, pods, start)
+
+
+def _count_others(
+    cluster: Cluster, found: Found, domains: list[int], gone: NDArray[np.int64]
+) -> list[plans.OtherDomains]:
+    """Domains beyond the listed ones, by outcome and by a reason that is cheap to find."""
+    counts: Counter[tuple[plans.Outcome, str]] = Counter()
+    for domain in domains:
+        outcome = found.outcomes[domain]
+        reason = {FITS: "fits as well", PREEMPTS: "costs more", EXHAUSTED: SPENT}.get(outcome, "")
+        if outcome == UNSCHEDULABLE:
+            reason = coarse_shortage(cluster, domain, gone)
+        counts[OUTCOMES[outcome], reason] += 1
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [plans.OtherDomains(outcome, reason, count) for (outcome, reason), count in ordered]

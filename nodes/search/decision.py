@@ -1,0 +1,198 @@
+"""The decision for one preemptor: who goes, who is placed where, and why. A function of the snapshot alone.
+
+The live planner and `reprieve plan` call the same functions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from api import plans
+from api.words import counted
+from native.nodes._victims import search
+from native.nodes.problem import PREEMPTS, Found
+from nodes.search.comparison import compare
+from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
+from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
+from nodes.search.reasons import unavailable
+from nodes.search.unmodelled import not_modelled
+from nodes.search.victims import victims_of, violations_of
+from nodes.state.snapshot import Snapshot
+
+__all__ = ["BUDGET", "EFFORT", "DecisionError", "decide_group", "decide_pod"]
+
+BUDGET: Final = 20_000_000
+"""Steps that one exact packing of members of several shapes may take: well under a second."""
+
+EFFORT: Final = 20_000_000
+"""Nodes and pods that may be looked at to better a first plan, over all domains: a few seconds on a large cluster."""
+
+
+def decide_group(
+    snapshot: Snapshot,
+    namespace: str,
+    name: str,
+    *,
+    budget: int = BUDGET,
+    effort: int = EFFORT,
+    strict: bool = True,
+) -> plans.PreemptionPlanSpec:
+    """The plan for a PodGroup.
+
+    Raises DecisionError where the group, or its class, does not exist; and, if `strict`, where another group's class
+    does not, whose pods otherwise stay. `budget` and `effort` are counted, not timed: see `native`.
+    """
+    return _decide(snapshot, group_preemptor(snapshot, namespace, name), budget, effort, strict)
+
+
+def decide_pod(
+    snapshot: Snapshot,
+    namespace: str,
+    name: str,
+    *,
+    budget: int = BUDGET,
+    effort: int = EFFORT,
+    strict: bool = True,
+) -> plans.PreemptionPlanSpec:
+    """The plan for a single pod, whose domains are single nodes. Raises DecisionError as `decide_group` does."""
+    return _decide(snapshot, pod_preemptor(snapshot, namespace, name), budget, effort, strict)
+
+
+def _decide(
+    snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool
+) -> plans.PreemptionPlanSpec:
+    members = len(preemptor.bound) + len(preemptor.unbound)
+    if members < max(1, preemptor.minimum):
+        return _spec(preemptor, "Unschedulable", f"{members} of {max(1, preemptor.minimum)} members exist")
+    try:
+        cluster = Cluster(snapshot, preemptor, lay_out(snapshot, preemptor))
+    except MisplacedError as error:
+        if not preemptor.required and preemptor.bound:
+            return _spec(preemptor, "Fits", _bound_already(preemptor))
+        return _spec(preemptor, "Unschedulable", str(error))
+    if not cluster.layout.values:
+        reason = (
+            f"no node has the label {preemptor.topology_key}" if preemptor.kind == "PodGroup" else "no nodes"
+        )
+        return _spec(preemptor, "Unschedulable", reason)
+    if not preemptor.required:
+        return _without_victims(cluster)
+    built = build(cluster, strict=strict)
+    found = search(built.problem, budget, effort)
+    return _plan(cluster, built, found, budget)
+
+
+# ---- nobody needs to go: enough members run already, or one is enough
+
+
+def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
+    """Members that take what is there, in the first domain that has room for one."""
+    preemptor, layout = cluster.preemptor, cluster.layout
+    room = cluster.free.copy()
+    for domain, value in enumerate(layout.values):
+        placed = _fill(cluster, domain, room)
+        if placed:
+            spec = _spec(preemptor, "Fits", _bound_already(preemptor) if preemptor.bound else "a member fits")
+            spec.domain = plans.Domain(layout.topology_key, value)
+            spec.placements = _placements(cluster.snapshot, placed)
+            spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody())]
+            spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [])
+            return spec
+    if preemptor.bound:
+        return _spec(preemptor, "Fits", _bound_already(preemptor))
+    why = unavailable(cluster, layout.nodes, room, preemptor.unbound[0])
+    return _spec(preemptor, "Unschedulable", f"no member fits: {why}")
+
+
+def _bound_already(preemptor: Preemptor) -> str:
+    wanted = f"{preemptor.minimum} needed" if preemptor.policy == "gang" else "1 needed"
+    return f"bound already: {counted(len(preemptor.bound), 'member')}, {wanted}"
+
+
+def _fill(cluster: Cluster, domain: int, room: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """The later members and their nodes: first fit in what is left of `room` [N, R], which is taken from."""
+    snapshot, nodes = cluster.snapshot, cluster.layout.of(domain)
+    placed = []
+    for pod in cluster.preemptor.later:
+        its_class = int(snapshot.pod_class[pod])
+        request = cluster.requests[its_class]
+        fits = cluster.admission.mask(its_class)[nodes]
+        fits = fits & ((room[nodes] >= request) | (request == 0)).all(axis=1)
+        if fits.any():
+            node = int(nodes[int(np.argmax(fits))])
+            room[node] -= request
+            placed.append((pod, node))
+    return placed
+
+
+# ---- what the search found
+
+
+def _plan(cluster: Cluster, built: Built, found: Found, budget: int) -> plans.PreemptionPlanSpec:
+    comparison = compare(cluster, built, found, budget)
+    if found.winner < 0:
+        spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
+        spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), [])
+    else:
+        spec = _placed(cluster, built, found)
+    spec.domains, spec.other_domains = comparison.listed, comparison.others
+    return spec
+
+
+def _placed(cluster: Cluster, built: Built, found: Found) -> plans.PreemptionPlanSpec:
+    """The winner's plan; the later members come last, into what is left."""
+    snapshot, layout = cluster.snapshot, cluster.layout
+    required = _required_nodes(built, found)
+    gone = [pod for unit in found.victims for pod in built.units.members(unit)]
+    room = cluster.room_without(np.array(gone, np.intp))
+    for pod, node in required.items():
+        room[node] -= cluster.requests[int(snapshot.pod_class[pod])]
+    later = _fill(cluster, found.winner, room)
+    preempts = found.outcomes[found.winner] == PREEMPTS
+    spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits, and nobody goes")
+    spec.domain = plans.Domain(layout.topology_key, layout.values[found.winner])
+    in_order = [(pod, required[pod]) for pod in cluster.preemptor.required]
+    spec.placements = _placements(snapshot, in_order + later)
+    spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), gone)
+    if preempts:
+        victims, pods = counted(len(found.victims), "victim"), counted(len(gone), "pod")
+        spec.reason = f"it fits with {victims} ({pods}) gone"
+        spec.priority_cutoff = found.scores[found.winner][1]
+        spec.victims = victims_of(snapshot, built, found.victims)
+        spec.pod_disruption_budget_violations = violations_of(built, found.victims)
+    return spec
+
+
+def _required_nodes(built: Built, found: Found) -> dict[int, int]:
+    """Node by required member: each shape's members in their order over its nodes in theirs."""
+    nodes: dict[int, int] = {}
+    for members, row in zip(built.shapes, found.placed, strict=True):
+        places = np.repeat(built.nodes, row).tolist()
+        nodes.update(zip(members, places, strict=True))
+    return nodes
+
+
+def _placements(snapshot: Snapshot, placed: list[tuple[int, int]]) -> list[plans.Placement]:
+    return [plans.Placement(snapshot.pod_names[pod], snapshot.node_names[node]) for pod, node in placed]
+
+
+def _nobody() -> plans.Score:
+    return plans.Score(0, None, 0, 0, 0, None)
+
+
+def _spec(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:
+    return plans.PreemptionPlanSpec(
+        preemptor=plans.Preemptor(
+            kind=preemptor.kind,
+            api_version=preemptor.api_version,
+            namespace=preemptor.namespace,
+            name=preemptor.name,
+            uid=preemptor.uid,
+            priority=preemptor.priority,
+        ),
+        outcome=outcome,
+        reason=reason,
+    )

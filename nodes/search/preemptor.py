@@ -1,0 +1,158 @@
+"""Who asks for room: the group or pod, its priority, and which of its pods count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from api.groups import API_VERSION, PodGroup
+from api.priority import UnknownPriorityClass, group_priority, preemption_policy
+from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
+
+__all__ = ["HOSTNAME", "DecisionError", "Preemptor", "group_preemptor", "pod_preemptor", "priority_of_group"]
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+
+
+class DecisionError(ValueError):
+    """Nothing can be decided, because an object is missing or wrong; retry when it has changed.
+
+    `subject` says which object ("PodGroup default/a"), `field` which of its fields ("" for the object itself).
+    """
+
+    def __init__(self, subject: str, field: str, problem: str) -> None:
+        super().__init__(f"{subject}: {field}: {problem}" if field else f"{subject}: {problem}")
+        self.subject = subject
+        self.field = field
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Preemptor:
+    """Pods are rows of the snapshot, in the order in which they are served: by creation, then name."""
+
+    kind: Literal["PodGroup", "Pod"]
+    api_version: str
+    namespace: str
+    name: str
+    uid: str
+    priority: int
+    evicts: bool
+    """Whether anybody may go for it."""
+    policy: Literal["gang", "basic"]
+    minimum: int
+    """Members that have to run together, bound ones included."""
+    topology_key: str | None
+    """Node label whose values are the domains; None is the whole cluster."""
+    bound: tuple[int, ...]
+    unbound: tuple[int, ...]
+
+    @property
+    def needed(self) -> int:
+        """Unbound members without which the group does not run: the first ones."""
+        return max(0, self.minimum - len(self.bound))
+
+    @property
+    def required(self) -> tuple[int, ...]:
+        """The members that justify victims."""
+        return self.unbound[: self.needed]
+
+    @property
+    def later(self) -> tuple[int, ...]:
+        """The members that take what is left."""
+        return self.unbound[self.needed :]
+
+
+def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
+    """The PodGroup of that name. Raises DecisionError where there is none, or its class does not exist."""
+    subject = f"PodGroup {namespace}/{name}"
+    row = _row_of_group(snapshot, namespace, name)
+    group = snapshot.groups[row] if row is not None else None
+    if row is None or group is None:
+        raise DecisionError(subject, "", "there is no such object")
+    priority = priority_of_group(snapshot, group)
+    spec = group.spec
+    gang = spec.scheduling_policy.gang
+    if (gang is None) == (spec.scheduling_policy.basic is None):
+        raise DecisionError(subject, "spec.schedulingPolicy", "must have exactly one of basic and gang")
+    constraints = spec.scheduling_constraints
+    topology = constraints.topology if constraints is not None else None
+    members = _members(snapshot, row)
+    return Preemptor(
+        kind="PodGroup",
+        api_version=API_VERSION,
+        namespace=namespace,
+        name=name,
+        uid=group.metadata.uid,
+        priority=priority,
+        evicts=gang is not None and preemption_policy(group, snapshot.priority_classes) != "Never",
+        policy="gang" if gang is not None else "basic",
+        minimum=gang.min_count if gang is not None else 0,
+        topology_key=topology[0].key if topology else None,
+        bound=tuple(pod for pod in members if snapshot.pod_node[pod] >= 0),
+        unbound=tuple(pod for pod in members if snapshot.pod_node[pod] < 0),
+    )
+
+
+def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
+    """The pod of that name, alone: a gang of one whose domains are single nodes.
+
+    Raises DecisionError where there is no such pod, it is going or gated, or its group's class does not exist.
+    """
+    subject = f"Pod {namespace}/{name}"
+    rows = np.flatnonzero(snapshot.pod_live).tolist()
+    named = (row for row in rows if snapshot.pod_names[row] == name)
+    row = next((row for row in named if snapshot.pod_namespaces[row] == namespace), None)
+    if row is None:
+        raise DecisionError(subject, "", "there is no such object, or it has ended")
+    flags = int(snapshot.pod_flags[row])
+    if flags & TERMINATING:
+        raise DecisionError(subject, "metadata.deletionTimestamp", "the pod terminates")
+    if flags & GATED:
+        raise DecisionError(subject, "spec.schedulingGates", "the pod is not to be scheduled yet")
+    group = snapshot.groups[snapshot.pod_group[row]] if snapshot.pod_group[row] >= 0 else None
+    bound = bool(snapshot.pod_node[row] >= 0)
+    return Preemptor(
+        kind="Pod",
+        api_version="v1",
+        namespace=namespace,
+        name=name,
+        uid=snapshot.pod_uids[row],
+        priority=int(snapshot.pod_priority[row]) if group is None else priority_of_group(snapshot, group),
+        evicts=not flags & NEVER
+        and (group is None or preemption_policy(group, snapshot.priority_classes) != "Never"),
+        policy="gang",
+        minimum=1,
+        topology_key=HOSTNAME,
+        bound=(row,) if bound else (),
+        unbound=() if bound else (row,),
+    )
+
+
+def priority_of_group(snapshot: Snapshot, group: PodGroup) -> int:
+    """The group's priority. Raises DecisionError where its class does not exist."""
+    try:
+        return group_priority(group, snapshot.priority_classes)
+    except UnknownPriorityClass as error:
+        meta = group.metadata
+        raise DecisionError(
+            f"PodGroup {meta.namespace}/{meta.name}",
+            "spec.priorityClassName",
+            f"there is no PriorityClass {error.priority_class!r}",
+        ) from error
+
+
+def _row_of_group(snapshot: Snapshot, namespace: str, name: str) -> int | None:
+    try:
+        return snapshot.group_keys.index((namespace, name))
+    except ValueError:
+        return None
+
+
+def _members(snapshot: Snapshot, group: int) -> list[int]:
+    """Pods of the group that have neither ended nor begun to terminate, nor are gated."""
+    counted = snapshot.pod_live & (snapshot.pod_group == group)
+    rows = np.flatnonzero(counted & (snapshot.pod_flags & (TERMINATING | GATED) == 0)).tolist()
+    return sorted(rows, key=lambda row: (int(snapshot.pod_created[row]), snapshot.pod_names[row]))

@@ -1,0 +1,261 @@
+"""From a snapshot and a preemptor to the arrays that `native` searches, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from native.nodes.problem import Problem
+from nodes.search.preemptor import Preemptor
+from nodes.search.units import Units, candidates
+from nodes.state.classes import admits
+from nodes.state.snapshot import Snapshot
+
+__all__ = ["Admission", "Built", "Cluster", "Layout", "MisplacedError", "build", "lay_out"]
+
+Rows = NDArray[np.intp]
+Int64s = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class MisplacedError(Exception):
+    """The bound members leave no domain for the others; retry when one of them is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The preemptor's domains, sorted by value: `nodes[first[d]:first[d + 1]]` are rows, sorted by node name."""
+
+    topology_key: str | None
+    values: list[str | None]
+    first: list[int]
+    nodes: Rows
+
+    def of(self, domain: int) -> Rows:
+        """Rows of the domain's nodes."""
+        return self.nodes[self.first[domain] : self.first[domain + 1]]
+
+
+class Admission:
+    """Which nodes a class of pods may be on, room aside; every class and node is asked about once."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._refusals: dict[int, list[str | None]] = {}
+        self._masks: dict[int, Bools] = {}
+
+    def refusals(self, pod_class: int) -> list[str | None]:
+        """Per row of the nodes: why it refuses the class, None if it does not."""
+        known = self._refusals.get(pod_class)
+        if known is None:
+            its_class = self._snapshot.classes[pod_class]
+            shapes = zip(self._snapshot.node_shapes, self._snapshot.node_names, strict=True)
+            known = self._refusals[pod_class] = [
+                "no node" if shape is None or its_class is None else admits(its_class, shape, name)
+                for shape, name in shapes
+            ]
+        return known
+
+    def mask(self, pod_class: int) -> Bools:
+        """[N], True where the class is admitted."""
+        known = self._masks.get(pod_class)
+        if known is None:
+            refusals = self.refusals(pod_class)
+            known = self._masks[pod_class] = np.array([refusal is None for refusal in refusals], np.bool_)
+        return known
+
+
+class Cluster:
+    """The snapshot as one preemptor sees it: its domains, the resources it asks for, the room there is."""
+
+    def __init__(self, snapshot: Snapshot, preemptor: Preemptor, layout: Layout) -> None:
+        self.snapshot, self.preemptor, self.layout = snapshot, preemptor, layout
+        self.admission = Admission(snapshot)
+        classes = snapshot.pod_class[list(preemptor.unbound)]
+        self.columns = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
+        """Resources that a member requests; no other can keep one off a node."""
+
+    @cached_property
+    def requests(self) -> Int64s:
+        """[C, R]"""
+        return np.ascontiguousarray(self.snapshot.class_requests[:, self.columns])
+
+    @cached_property
+    def leaving(self) -> Int64s:
+        """[N, R]"""
+        return self.snapshot.leaving[:, self.columns]
+
+    @cached_property
+    def free(self) -> Int64s:
+        """[N, R], with terminating pods gone."""
+        s = self.snapshot
+        return s.allocatable[:, self.columns] - s.used[:, self.columns] + self.leaving
+
+    @property
+    def resources(self) -> list[str]:
+        """Names of the columns."""
+        return [self.snapshot.resources[column] for column in self.columns]
+
+    def room_without(self, pods: NDArray[np.integer]) -> Int64s:
+        """[N, R], `free` with these pods gone too."""
+        room = self.free.copy()
+        s = self.snapshot
+        bound = pods[s.pod_node[pods] >= 0]
+        np.add.at(room, s.pod_node[bound], self.requests[s.pod_class[bound]])
+        return room
+
+
+def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
+    """Split the cluster into the domains the preemptor may be in. Raises MisplacedError where that is none."""
+    rows = np.flatnonzero(snapshot.node_live).tolist()
+    domains = {row: _domain_of(snapshot, preemptor, row) for row in rows}
+    values: list[str | None] = [None]
+    if preemptor.topology_key is not None:
+        fixed = _bound_domain(snapshot, preemptor, domains)
+        values = [*sorted(fixed or {value for value in domains.values() if value is not None})]
+    place = {value: index for index, value in enumerate(values)}
+    chosen = sorted(
+        (place[value], snapshot.node_names[row], row) for row, value in domains.items() if value in place
+    )
+    counts = np.bincount([index for index, _, _ in chosen], minlength=len(values))
+    first = [0, *np.cumsum(counts).tolist()]
+    return Layout(preemptor.topology_key, values, first, np.array([row for *_, row in chosen], np.intp))
+
+
+def _domain_of(snapshot: Snapshot, preemptor: Preemptor, node: int) -> str | None:
+    """The domain that the node is in; for a pod every node is one."""
+    shape = snapshot.node_shapes[node]
+    if preemptor.topology_key is None or shape is None:
+        return None
+    return snapshot.node_names[node] if preemptor.kind == "Pod" else shape.labels.get(preemptor.topology_key)
+
+
+def _bound_domain(snapshot: Snapshot, preemptor: Preemptor, domains: dict[int, str | None]) -> set[str]:
+    """Where the bound members are; empty if there are none."""
+    found: dict[str, str] = {}
+    for pod in preemptor.bound:
+        node = int(snapshot.pod_node[pod])
+        name, value = snapshot.node_names[node], domains.get(node)
+        if value is None:
+            raise MisplacedError(
+                f"pod {snapshot.pod_names[pod]} is bound to {name}, which has no {preemptor.topology_key}"
+            )
+        found[value] = snapshot.pod_names[pod]
+    if len(found) > 1:
+        where = ", ".join(f"{pod} in {value}" for value, pod in sorted(found.items()))
+        raise MisplacedError(
+            f"members are bound in {len(found)} domains of {preemptor.topology_key}: {where}"
+        )
+    return set(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A problem, and what its rows are: nodes and members as rows of the snapshot."""
+
+    problem: Problem
+    units: Units
+    nodes: Rows
+    shapes: list[list[int]]
+    """Members of each shape, in the order in which they are served."""
+
+
+def build(cluster: Cluster, *, strict: bool) -> Built:
+    """The search for the required members. Nodes that admit none of them are left out."""
+    preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
+    shapes, requests, masks = _shapes(cluster)
+    wanted: Bools = np.logical_or.reduce(masks)[layout.nodes]
+    nodes = layout.nodes[wanted]
+    before = _running(wanted)
+    inside = np.zeros(len(snapshot.node_names), np.bool_)
+    inside[nodes] = True
+    below = preemptor.priority if preemptor.evicts else np.iinfo(np.int64).min
+    units = candidates(snapshot, int(below), inside, strict=strict)
+    problem = Problem(
+        domains=before[layout.first].astype(np.int32),
+        free=np.ascontiguousarray(cluster.free[nodes]),
+        leaving=np.ascontiguousarray(cluster.leaving[nodes]),
+        requests=requests,
+        counts=np.array([len(members) for members in shapes], np.int32),
+        admitted=np.ascontiguousarray(masks[:, nodes].astype(np.uint8)),
+        unit_priority=units.priority,
+        unit_start=units.start,
+        unit_pods=units.size.astype(np.int32),
+        **_pieces(cluster, units, nodes),
+        **_budgets(snapshot, units),
+    )
+    return Built(problem, units, nodes, shapes)
+
+
+def _shapes(cluster: Cluster) -> tuple[list[list[int]], Int64s, Bools]:
+    """Required members by equal requests and equal admitted nodes; requests [S, R] and masks [S, N]."""
+    shapes: dict[tuple[bytes, bytes], list[int]] = {}
+    keys: dict[int, tuple[bytes, bytes]] = {}
+    for pod in cluster.preemptor.required:
+        its_class = int(cluster.snapshot.pod_class[pod])
+        if its_class not in keys:
+            mask = cluster.admission.mask(its_class)
+            keys[its_class] = (cluster.requests[its_class].tobytes(), mask.tobytes())
+        shapes.setdefault(keys[its_class], []).append(pod)
+    classes = [int(cluster.snapshot.pod_class[members[0]]) for members in shapes.values()]
+    requests = np.ascontiguousarray(cluster.requests[classes])
+    return (
+        list(shapes.values()),
+        requests,
+        np.array([cluster.admission.mask(each) for each in classes], np.bool_),
+    )
+
+
+def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np.signedinteger]]:
+    """The parts of the units on the problem's nodes, by unit and by node."""
+    snapshot = cluster.snapshot
+    index = np.full(len(snapshot.node_names), -1, np.int64)
+    index[nodes] = np.arange(len(nodes))
+    node = index[snapshot.pod_node[units.pods]]
+    unit = np.repeat(np.arange(len(units)), units.size)
+    here = node >= 0
+    node, unit, pods = node[here], unit[here], units.pods[here]
+    key, inverse = np.unique(unit * max(1, len(nodes)) + node, return_inverse=True)
+    room = np.zeros((len(key), len(cluster.columns)), np.int64)
+    np.add.at(room, inverse, cluster.requests[snapshot.pod_class[pods]])
+    piece_unit, piece_node = np.divmod(key, max(1, len(nodes)))
+    return {
+        "unit_pieces": np.searchsorted(piece_unit, np.arange(len(units) + 1)).astype(np.int32),
+        "piece_unit": piece_unit.astype(np.int32),
+        "piece_node": piece_node.astype(np.int32),
+        "piece_room": room,
+        "node_pieces": _running(np.bincount(piece_node, minlength=len(nodes))).astype(np.int32),
+        "node_piece": np.argsort(piece_node, kind="stable").astype(np.int32),
+    }
+
+
+def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedinteger]]:
+    """How many pods of each unit count against which budget; pods that are being disrupted already do not."""
+    budgeted = np.array([bool(budgets) for budgets in snapshot.label_budgets], np.bool_)
+    counts: dict[tuple[int, int], int] = {}
+    unit_of = np.repeat(np.arange(len(units)), units.size)
+    drawn = (
+        np.flatnonzero(budgeted[snapshot.pod_labels[units.pods]]) if len(budgeted) else np.zeros(0, np.intp)
+    )
+    for unit, pod in zip(unit_of[drawn].tolist(), units.pods[drawn].tolist(), strict=True):
+        for row in snapshot.label_budgets[snapshot.pod_labels[pod]]:
+            budget = snapshot.budgets[row]
+            if budget is not None and snapshot.pod_names[pod] not in budget.disrupted:
+                counts[unit, row] = counts.get((unit, row), 0) + 1
+    drawn_by = np.array([unit for unit, _ in sorted(counts)], np.int64)
+    return {
+        "unit_budgets": np.searchsorted(drawn_by, np.arange(len(units) + 1)).astype(np.int32),
+        "budget": np.array([row for _, row in sorted(counts)], np.int32),
+        "budget_pods": np.array([counts[key] for key in sorted(counts)], np.int32),
+        "allowed": np.array([budget.allowed if budget else 0 for budget in snapshot.budgets], np.int64),
+    }
+
+
+def _running(counts: NDArray[np.integer] | Bools) -> Int64s:
+    """Sums of the first 0, 1, ... entries."""
+    sums = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=sums[1:])
+    return sums

@@ -1,0 +1,159 @@
+"""Who may go: the cluster's bound pods as units, and the order of their importance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodes.search.preemptor import DecisionError, priority_of_group
+from nodes.state.snapshot import MIRROR, TERMINATING, Snapshot
+
+__all__ = ["Units", "candidates"]
+
+Rows = NDArray[np.intp]
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Candidates, most important first: by priority, `all` groups before pods, larger, longer running, name.
+
+    A group in `all` mode is one unit with all its pods, wherever they run; any other pod is a unit of its own.
+    """
+
+    priority: Int64s
+    start: Int64s
+    size: Int64s
+    """Pods of the unit, on whichever node."""
+    whole: NDArray[np.bool_]
+    """An `all` group; otherwise one pod."""
+    first: Rows
+    """[U + 1], where each unit's part of `pods` begins."""
+    pods: Rows
+    """Rows of the snapshot, by unit."""
+
+    def __len__(self) -> int:
+        return len(self.priority)
+
+    def members(self, unit: int) -> list[int]:
+        """The unit's pods, as rows of the snapshot."""
+        rows: list[int] = self.pods[self.first[unit] : self.first[unit + 1]].tolist()
+        return rows
+
+    def kind(self, unit: int) -> Literal["PodGroup", "Pod"]:
+        """What the unit is named after."""
+        return "PodGroup" if self.whole[unit] else "Pod"
+
+    def name(self, snapshot: Snapshot, unit: int) -> tuple[str, str]:
+        """(namespace, name)."""
+        pod = int(self.pods[self.first[unit]])
+        if self.whole[unit]:
+            return snapshot.group_keys[int(snapshot.pod_group[pod])]
+        return snapshot.pod_namespaces[pod], snapshot.pod_names[pod]
+
+    def uid(self, snapshot: Snapshot, unit: int) -> str:
+        """metadata.uid."""
+        pod = int(self.pods[self.first[unit]])
+        group = snapshot.groups[snapshot.pod_group[pod]] if self.whole[unit] else None
+        return snapshot.pod_uids[pod] if group is None else group.metadata.uid
+
+
+def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, strict: bool) -> Units:
+    """Units of a priority lower than `below` with a pod on a node in `on` [N], none of them a mirror pod.
+
+    A group whose class does not exist is bad input (DecisionError) if `strict`; otherwise nobody of it can go.
+    """
+    rows = np.flatnonzero(
+        snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
+    )
+    groups = _Groups.of(snapshot, rows, strict=strict)
+    group = snapshot.pod_group[rows].astype(np.intp)
+    grouped = groups.exists[group]  # -1, no group, is the last entry: False
+    whole = groups.whole[group]
+    priority = np.where(grouped, groups.priority[group], snapshot.pod_priority[rows])
+    eligible = (priority < below) & ~(grouped & ~groups.known[group])
+    # Groups' rows come first, then pods' rows.
+    key = np.where(whole, group, len(snapshot.groups) + rows)
+
+    rows, key, priority, whole = rows[eligible], key[eligible], priority[eligible], whole[eligible]
+    order = np.argsort(key, kind="stable")
+    rows, key, priority, whole = rows[order], key[order], priority[order], whole[order]
+    _, first, size = np.unique(key, return_index=True, return_counts=True)
+    if not len(first):
+        nobody = np.zeros(0, np.int64)
+        return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows)
+    mirrored = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & MIRROR > 0
+    here = np.logical_or.reduceat(on[snapshot.pod_node[rows]], first)
+    unit = Units(
+        priority=priority[first],
+        start=np.minimum.reduceat(snapshot.pod_start[rows], first),
+        size=size.astype(np.int64),
+        whole=whole[first],
+        first=np.append(first, len(rows)),
+        pods=rows,
+    )
+    return _sorted(snapshot, unit, np.flatnonzero(here & ~mirrored))
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Per row of the groups; one entry more, at -1, for pods without a group."""
+
+    exists: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    """Whether its priority is known."""
+    whole: NDArray[np.bool_]
+    priority: Int64s
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, rows: Rows, *, strict: bool) -> _Groups:
+        size = len(snapshot.groups) + 1
+        found = cls(
+            exists=np.zeros(size, np.bool_),
+            known=np.zeros(size, np.bool_),
+            whole=np.zeros(size, np.bool_),
+            priority=np.zeros(size, np.int64),
+        )
+        for row in np.unique(snapshot.pod_group[rows]).tolist():
+            group = snapshot.groups[row] if row >= 0 else None
+            if group is None:
+                continue
+            found.exists[row] = True
+            mode = group.spec.disruption_mode
+            found.whole[row] = mode is not None and mode.all is not None
+            try:
+                found.priority[row] = priority_of_group(snapshot, group)
+            except DecisionError:
+                if strict:
+                    raise
+            else:
+                found.known[row] = True
+        return found
+
+
+def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows) -> Units:
+    """The chosen units in order of importance."""
+    keys = (unit.start[chosen], -unit.size[chosen], ~unit.whole[chosen], -unit.priority[chosen])
+    chosen = chosen[np.lexsort((_name_ranks(snapshot, unit, chosen), *keys))]
+    size = unit.size[chosen]
+    first = np.concatenate(([0], np.cumsum(size))).astype(np.intp)
+    # Position of each pod: its unit's old beginning, plus how far into the unit it is.
+    inside = np.arange(first[-1]) - np.repeat(first[:-1], size)
+    pods = unit.pods[np.repeat(unit.first[chosen], size) + inside]
+    return Units(unit.priority[chosen], unit.start[chosen], size, unit.whole[chosen], first, pods)
+
+
+def _name_ranks(snapshot: Snapshot, unit: Units, chosen: Rows) -> Rows:
+    """Each chosen unit's place in the order of names."""
+    pods = unit.pods[unit.first[chosen]].tolist()
+    groups = np.where(unit.whole[chosen], snapshot.pod_group[pods], -1).tolist()
+    names = [
+        snapshot.group_keys[group] if group >= 0 else (snapshot.pod_namespaces[pod], snapshot.pod_names[pod])
+        for pod, group in zip(pods, groups, strict=True)
+    ]
+    ranks = np.empty(len(names), np.intp)
+    ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return ranks

@@ -1,0 +1,67 @@
+"""Victims as the plan lists them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from api import plans
+from nodes.search.problem import Built
+from nodes.state.snapshot import Snapshot
+
+__all__ = ["victims_of", "violations_of"]
+
+
+def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[plans.Victim]:
+    """The units in their order, with all their pods."""
+    drawn = _drawn(built, victims)
+    return [_victim(snapshot, built, unit, _violates(built, drawn, unit)) for unit in victims]
+
+
+def violations_of(built: Built, victims: list[int]) -> int:
+    """Over all budgets, how many more pods go than may."""
+    allowed = built.problem.allowed
+    return sum(max(0, pods - int(allowed[budget])) for budget, pods in _drawn(built, victims).items())
+
+
+def _victim(snapshot: Snapshot, built: Built, unit: int, violates: bool) -> plans.Victim:
+    units = built.units
+    namespace, name = units.name(snapshot, unit)
+    return plans.Victim(
+        kind=units.kind(unit),
+        namespace=namespace,
+        name=name,
+        uid=units.uid(snapshot, unit),
+        priority=int(units.priority[unit]),
+        violates_pod_disruption_budget=violates,
+        pods=[
+            plans.VictimPod(
+                namespace=snapshot.pod_namespaces[pod],
+                name=snapshot.pod_names[pod],
+                uid=snapshot.pod_uids[pod],
+                node=snapshot.node_names[int(snapshot.pod_node[pod])],
+            )
+            for pod in sorted(units.members(unit), key=lambda pod: snapshot.pod_names[pod])
+        ],
+    )
+
+
+def _drawn(built: Built, victims: list[int]) -> Counter[int]:
+    """Evicted pods by the budget they count against."""
+    drawn: Counter[int] = Counter()
+    for unit in victims:
+        drawn.update(_draws(built, unit))
+    return drawn
+
+
+def _draws(built: Built, unit: int) -> dict[int, int]:
+    problem = built.problem
+    part = slice(int(problem.unit_budgets[unit]), int(problem.unit_budgets[unit + 1]))
+    return dict(zip(problem.budget[part].tolist(), problem.budget_pods[part].tolist(), strict=True))
+
+
+def _violates(built: Built, drawn: Counter[int], unit: int) -> bool:
+    """Whether there would be fewer violations without this unit."""
+    allowed = built.problem.allowed
+    return any(
+        pods > 0 and drawn[budget] > int(allowed[budget]) for budget, pods in _draws(built, unit).items()
+    )

@@ -1,0 +1,173 @@
+"""Disruption budgets, and which of them select which label set.
+
+A label set is looked up by its own pairs, not against every budget: a budget with `matchLabels` is filed
+under one of them. A changed selector only marks its namespace; the label sets there are matched again when
+somebody looks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from api.core import PodDisruptionBudget
+from api.meta import LabelSelector
+from api.selectors import matches
+from api.versions import Version
+from nodes.state.columns import Register, Rows
+from nodes.state.snapshot import BudgetRow
+
+__all__ = ["BudgetTable", "LabelSets"]
+
+Pair = tuple[str, str]
+
+
+class _Filed(NamedTuple):
+    """A budget of one namespace with its selector."""
+
+    row: int
+    selector: LabelSelector
+
+
+class BudgetTable:
+    """PodDisruptionBudgets by row."""
+
+    def __init__(self) -> None:
+        self.rows: list[BudgetRow | None] = []
+        self._numbers = Rows()
+        self._by_name: dict[tuple[str, str], int] = {}
+        self._selectors: dict[int, LabelSelector | None] = {}
+        self._versions: dict[int, Version] = {}
+        self._filed: dict[str, dict[Pair | None, list[_Filed]]] = {}
+        self.touched: set[str] = set()
+        """Namespaces in which a selector has changed since the label sets were last matched."""
+
+    def __len__(self) -> int:
+        """Budgets that exist."""
+        return len(self._by_name)
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """(namespace, name) of the budgets that exist."""
+        return list(self._by_name)
+
+    def upsert(self, budget: PodDisruptionBudget, *, listed: bool = False) -> bool:
+        """Add or change a budget; whether anything changed that decisions depend on."""
+        meta, status = budget.metadata, budget.status
+        key, version = (meta.namespace, meta.name), Version.of(meta)
+        row = self._by_name.get(key)
+        if row is not None and not listed and version.is_stale(self._versions[row]):
+            return False
+        new = BudgetRow(*key, status.disruptions_allowed, frozenset(status.disrupted_pods or ()))
+        before = self.rows[row] if row is not None else None
+        if row is None:
+            row = self._by_name[key] = self._numbers.take()
+            if row == len(self.rows):
+                self.rows.append(None)
+        self._versions[row], self.rows[row] = version, new
+        return self._file(row, meta.namespace, budget.spec.selector, is_new=before is None) | (before != new)
+
+    def delete(self, namespace: str, name: str, uid: str | None = None) -> bool:
+        """Remove the budget, unless `uid` is given and another one's; whether it was there."""
+        row = self._by_name.get((namespace, name))
+        if row is None or (uid and self._versions[row].uid not in ("", uid)):
+            return False
+        self._unfile(row, namespace)
+        del self._by_name[namespace, name], self._versions[row]
+        self.rows[row] = None
+        self._numbers.give_back(row)
+        return True
+
+    def selecting(self, namespace: str, labels: Mapping[str, str]) -> tuple[int, ...]:
+        """Rows of the budgets that select these labels, ascending."""
+        filed = self._filed.get(namespace)
+        if not filed:
+            return ()
+        found = [*filed.get(None, ()), *(entry for pair in labels.items() for entry in filed.get(pair, ()))]
+        return tuple(sorted(entry.row for entry in found if _selects(entry.selector, labels)))
+
+    def _file(self, row: int, namespace: str, selector: LabelSelector | None, *, is_new: bool) -> bool:
+        """Note the budget's selector; whether it is another one than before."""
+        if not is_new:
+            if self._selectors[row] == selector:
+                return False
+            self._unfile(row, namespace)
+        self._selectors[row] = selector
+        if selector is not None:
+            pairs = self._filed.setdefault(namespace, {})
+            pairs.setdefault(_filed_under(selector), []).append(_Filed(row, selector))
+            self.touched.add(namespace)
+        return True
+
+    def _unfile(self, row: int, namespace: str) -> None:
+        selector = self._selectors.pop(row)
+        if selector is None:
+            return
+        pairs = self._filed[namespace]
+        pair = _filed_under(selector)
+        pairs[pair] = [entry for entry in pairs[pair] if entry.row != row]
+        if not pairs[pair]:
+            del pairs[pair]
+        if not pairs:
+            del self._filed[namespace]
+        self.touched.add(namespace)
+
+
+def _filed_under(selector: LabelSelector) -> Pair | None:
+    return next(iter(selector.match_labels.items())) if selector.match_labels else None
+
+
+def _selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+    """An invalid selector selects nothing, as upstream has it."""
+    try:
+        return matches(selector, labels)
+    except ValueError:
+        return False
+
+
+class LabelSets:
+    """The (namespace, labels) of pods, interned, each with the budgets that select it."""
+
+    def __init__(self, budgets: BudgetTable) -> None:
+        self._budgets = budgets
+        self.keys: Register[tuple[str, bytes]] = Register()
+        """By namespace and the labels as JSON, sorted: half the size of the pairs."""
+        self.sets: list[tuple[str, Mapping[str, str]] | None] = []
+        self.selected_by: list[tuple[int, ...]] = []
+        self._by_namespace: dict[str, set[int]] = {}
+
+    def hold(self, namespace: str, labels: Mapping[str, str]) -> int:
+        """Refer to the label set once more."""
+        row, new = self.keys.hold((namespace, msgspec.json.encode(labels, order="sorted")))
+        if new:
+            if row == len(self.sets):
+                self.sets.append(None)
+                self.selected_by.append(())
+            self.sets[row] = (namespace, {key: sys.intern(value) for key, value in labels.items()})
+            self.selected_by[row] = self._budgets.selecting(namespace, labels)
+            self._by_namespace.setdefault(namespace, set()).add(row)
+        return row
+
+    def drop(self, row: int) -> None:
+        """Refer to it once less."""
+        if not self.keys.drop(row):
+            return
+        held = self.sets[row]
+        self.sets[row], self.selected_by[row] = None, ()
+        if held is not None:
+            rows = self._by_namespace[held[0]]
+            rows.discard(row)
+            if not rows:
+                del self._by_namespace[held[0]]
+
+    def match_again(self) -> None:
+        """Bring `selected_by` up to date with the budgets' selectors."""
+        for namespace in self._budgets.touched:
+            for row in self._by_namespace.get(namespace, ()):
+                held = self.sets[row]
+                if held is not None:
+                    self.selected_by[row] = self._budgets.selecting(*held)
+        self._budgets.touched.clear()

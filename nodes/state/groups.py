@@ -1,0 +1,87 @@
+"""The table of PodGroups. A group that only pods name has a row too, without an object."""
+
+from __future__ import annotations
+
+import itertools
+
+from api.groups import PodGroup
+from api.versions import Version
+from nodes.state.columns import Register
+
+__all__ = ["GroupKey", "GroupTable"]
+
+GroupKey = tuple[str, str]
+"""(namespace, name)."""
+
+
+class GroupTable:
+    """PodGroups by row, and the rows of the pods whose label names them."""
+
+    def __init__(self) -> None:
+        self.keys: Register[GroupKey] = Register()
+        self.objects: list[PodGroup | None] = []
+        self.members: list[set[int]] = []
+        self.touched: list[int] = []
+        """Grows whenever the group, or which pods are its members and how they are, has changed."""
+        self.changes = 0
+        """Grows whenever a group comes, goes, or changes."""
+        self._touches = itertools.count(1)
+        self._versions: dict[int, Version] = {}
+
+    def __len__(self) -> int:
+        """Groups that exist."""
+        return len(self._versions)
+
+    @property
+    def live(self) -> list[PodGroup]:
+        """Groups that exist."""
+        return [group for row in self._versions if (group := self.objects[row]) is not None]
+
+    def find(self, namespace: str, name: str) -> PodGroup | None:
+        """The group, if it exists."""
+        row = self.keys.get((namespace, name))
+        return self.objects[row] if row is not None else None
+
+    def hold(self, key: GroupKey) -> int:
+        """Refer to a group by name, whether or not it exists."""
+        row, new = self.keys.hold(key)
+        if new and row == len(self.objects):
+            self.objects.append(None)
+            self.members.append(set())
+            self.touched.append(0)
+        return row
+
+    def touch(self, row: int) -> None:
+        """The group, or one of its members, is not what it was."""
+        self.touched[row] = next(self._touches)
+
+    def drop(self, row: int) -> None:
+        """Refer to the group once less."""
+        self.keys.drop(row)
+
+    def upsert(self, group: PodGroup, *, listed: bool = False) -> bool:
+        """Add or change a group; whether anything changed that decisions depend on, so not its status."""
+        meta = group.metadata
+        key, version = (meta.namespace, meta.name), Version.of(meta)
+        row = self.keys.get(key)
+        before = self.objects[row] if row is not None else None
+        if row is None or before is None:
+            row = self.hold(key)
+        elif not listed and version.is_stale(self._versions[row]):
+            return False
+        self._versions[row], self.objects[row] = version, group
+        self.changes += 1
+        self.touch(row)
+        return before is None or before.metadata.uid != meta.uid or before.spec != group.spec
+
+    def delete(self, namespace: str, name: str, uid: str | None = None) -> bool:
+        """Remove the group, unless `uid` is given and another one's; whether it was there."""
+        row = self.keys.get((namespace, name))
+        if row is None or self.objects[row] is None or (uid and self._versions[row].uid not in ("", uid)):
+            return False
+        del self._versions[row]
+        self.objects[row] = None
+        self.changes += 1
+        self.touch(row)
+        self.drop(row)
+        return True

@@ -1,0 +1,312 @@
+"""The table of pods: those that use room or ask for it. Pods that Succeeded or Failed are in no table."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from api.core import MIRROR_POD_ANNOTATION, Pod
+from api.groups import POD_GROUP_LABEL
+from api.meta import Condition
+from api.requests import PODS
+from api.times import parse_rfc3339
+from api.versions import Version
+from nodes.state.budgets import LabelSets
+from nodes.state.classes import PodClass, pod_class
+from nodes.state.columns import Column, Columns, Register, Rows
+from nodes.state.groups import GroupTable
+from nodes.state.nodes import NodeTable
+from nodes.state.resources import Resources
+from nodes.state.snapshot import GATED, MIRROR, NEVER, TERMINATING
+
+__all__ = ["Change", "ClassTable", "MemberStatus", "PodTable"]
+
+ENDED: Final = frozenset({"Succeeded", "Failed"})
+NOWHERE: Final = -1
+REMEMBERED: Final = 10_000
+"""Pods that have gone, the last ones."""
+NO_LABELS: Final[dict[str, str]] = {}
+
+
+class Change(IntEnum):
+    """What an event changed."""
+
+    STALE = -1
+    """The event shows an older state than the one held, and was ignored."""
+    NOTHING = 0
+    STATUS = 1
+    """What the scheduler says of a group's member."""
+    DECISION = 2
+    """Something that decisions depend on."""
+
+
+class MemberStatus(NamedTuple):
+    """What is kept of a group's member besides the columns: who schedules it, and what came of it so far."""
+
+    scheduler_name: str
+    nominated_node_name: str
+    scheduled: Condition | None
+    """Its condition PodScheduled."""
+
+
+class _Facts(NamedTuple):
+    """A pod's values in the columns."""
+
+    node: int
+    pod_class: int
+    group: int
+    labels: int
+    priority: int
+    start: int
+    created: int
+    flags: int
+
+
+class ClassTable:
+    """Pod classes by row, and what each asks for."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self.classes: Register[PodClass] = Register()
+        self.requests = resources.matrix()
+        self._columns = Columns(self.requests)
+
+    def hold(self, pod_class: PodClass) -> int:
+        """Refer to the class once more."""
+        row, new = self.classes.hold(pod_class)
+        if new:
+            self._columns.reach(self.classes.size)
+            self.requests.array[row] = self._resources.vector({**pod_class.requests, PODS: 1})
+        return row
+
+    def drop(self, row: int) -> None:
+        """Refer to the class once less."""
+        if self.classes.drop(row):
+            self.requests.array[row] = 0
+
+
+class PodTable:
+    """Pods by row; see `nodes.state.snapshot` for what the columns mean."""
+
+    def __init__(
+        self, classes: ClassTable, nodes: NodeTable, groups: GroupTable, label_sets: LabelSets
+    ) -> None:
+        self._classes, self._nodes, self._groups, self._label_sets = classes, nodes, groups, label_sets
+        self.live = Column(np.bool_)
+        self.node = Column(np.int32, NOWHERE)
+        self.pod_class = Column(np.int32)
+        self.group = Column(np.int32, NOWHERE)
+        self.labels = Column(np.int32)
+        self.priority = Column(np.int64)
+        self.start = Column(np.int64)
+        self.created = Column(np.int64)
+        self.flags = Column(np.uint8)
+        self._numbers = Column(np.int64, NOWHERE)
+        self._facts: tuple[Column[np.int32] | Column[np.int64] | Column[np.uint8], ...] = (
+            self.node, self.pod_class, self.group, self.labels,
+            self.priority, self.start, self.created, self.flags,
+        )  # fmt: skip
+        self._columns = Columns(self.live, self._numbers, *self._facts)
+        self._rows = Rows()
+        self.namespaces: list[str] = []
+        self.names: list[str] = []
+        self.uids: list[str] = []
+        self.status: dict[int, MemberStatus] = {}
+        """Of groups' members only."""
+        self._by_name: dict[tuple[str, str], int] = {}
+        self._by_uid: dict[str, int] = {}
+        self._gone: OrderedDict[str, Version] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Pods that exist and have not ended."""
+        return len(self._by_name)
+
+    @property
+    def size(self) -> int:
+        """Rows, free ones included."""
+        return self._rows.size
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """(namespace, name) of the pods that exist and have not ended."""
+        return list(self._by_name)
+
+    def find(self, uid: str) -> int | None:
+        """The row of the pod with this UID."""
+        return self._by_uid.get(uid)
+
+    def find_name(self, namespace: str, name: str) -> int | None:
+        """The row of the pod of this name."""
+        return self._by_name.get((namespace, name))
+
+    def upsert(self, pod: Pod, *, listed: bool = False) -> Change:
+        """Add or change a pod. ValueError for quantities or times that are none; nothing changes then."""
+        meta = pod.metadata
+        version = Version.of(meta)
+        row = self._by_name.get((meta.namespace, meta.name))
+        held = self._version(row) if row is not None else self._gone.get(meta.uid)
+        if held is not None and not listed and version.is_stale(held):
+            return Change.STALE
+        if pod.status.phase in ENDED:
+            change = self.delete(meta.namespace, meta.name, meta.uid)
+            self._remember(version)
+            return change
+        facts = self._hold(pod)
+        replaced = Change.NOTHING
+        if row is not None and self.uids[row] != meta.uid:
+            replaced, row = self._remove(row), None
+        if row is None:
+            row = self._add(meta.namespace, meta.name, version)
+            changed = self._set(row, facts, None)
+        else:
+            before = self._read(row)
+            changed = self._set(row, facts, before)
+            self._release(before)
+            self._numbers.array[row] = version.number
+        return max(replaced, changed, self._note_status(row, facts.group, pod))
+
+    def delete(self, namespace: str, name: str, uid: str | None = None) -> Change:
+        """Remove the pod, unless `uid` is given and another one's."""
+        row = self._by_name.get((namespace, name))
+        if row is None or (uid and self.uids[row] not in ("", uid)):
+            return Change.NOTHING
+        return self._remove(row)
+
+    def _remember(self, version: Version) -> None:
+        """A pod that is gone stays gone, whatever older state of it turns up."""
+        if version.uid:
+            self._gone[version.uid] = version
+            self._gone.move_to_end(version.uid)
+            if len(self._gone) > REMEMBERED:
+                self._gone.popitem(last=False)
+
+    def _version(self, row: int) -> Version:
+        return Version(self.uids[row], self._numbers.array.item(row))
+
+    def _add(self, namespace: str, name: str, version: Version) -> int:
+        row = self._rows.take()
+        namespace = sys.intern(namespace)
+        self._columns.reach(self._rows.size)
+        if row == len(self.names):
+            self.namespaces.append(namespace)
+            self.names.append(name)
+            self.uids.append(version.uid)
+        else:
+            self.namespaces[row], self.names[row], self.uids[row] = namespace, name, version.uid
+        self._numbers.array[row] = version.number
+        self._by_name[namespace, name] = row
+        if version.uid:
+            self._by_uid[version.uid] = row
+        self.live.array[row] = True
+        return row
+
+    def _remove(self, row: int) -> Change:
+        before = self._read(row)
+        self._leave(row, before)
+        self._release(before)
+        del self._by_name[self.namespaces[row], self.names[row]]
+        self._by_uid.pop(self.uids[row], None)
+        self._remember(self._version(row))
+        self.status.pop(row, None)
+        self.live.array[row] = False
+        self.node.array[row] = self.group.array[row] = NOWHERE
+        self.namespaces[row] = self.names[row] = self.uids[row] = ""
+        self._rows.give_back(row)
+        return _weight(before)
+
+    def _hold(self, pod: Pod) -> _Facts:
+        """The pod's facts; classes, nodes, groups and label sets are referred to once more."""
+        meta, spec = pod.metadata, pod.spec
+        # What may raise comes first.
+        its_class = pod_class(pod)
+        created = _seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
+        start = _seconds(pod.status.start_time, "status.startTime", created)
+        labels = meta.labels or NO_LABELS
+        group = labels.get(POD_GROUP_LABEL)
+        return _Facts(
+            node=self._nodes.hold(spec.node_name) if spec.node_name else NOWHERE,
+            pod_class=self._classes.hold(its_class),
+            group=self._groups.hold((sys.intern(meta.namespace), group)) if group else NOWHERE,
+            labels=self._label_sets.hold(sys.intern(meta.namespace), labels),
+            priority=spec.priority or 0,
+            start=start,
+            created=created,
+            flags=_flags(pod),
+        )
+
+    def _release(self, facts: _Facts) -> None:
+        if facts.node != NOWHERE:
+            self._nodes.drop(facts.node)
+        if facts.group != NOWHERE:
+            self._groups.drop(facts.group)
+        self._classes.drop(facts.pod_class)
+        self._label_sets.drop(facts.labels)
+
+    def _read(self, row: int) -> _Facts:
+        return _Facts(*[column.array.item(row) for column in self._facts])
+
+    def _set(self, row: int, facts: _Facts, before: _Facts | None) -> Change:
+        if facts == before:
+            return Change.NOTHING
+        if before is not None:
+            self._leave(row, before)
+        for column, value in zip(self._facts, facts, strict=True):
+            column.array[row] = value
+        if facts.node != NOWHERE:
+            requests = self._classes.requests.array[facts.pod_class]
+            self._nodes.take(facts.node, requests, leaving=bool(facts.flags & TERMINATING))
+        if facts.group != NOWHERE:
+            self._groups.members[facts.group].add(row)
+            self._groups.touch(facts.group)
+        return max(_weight(facts), _weight(before) if before is not None else Change.NOTHING)
+
+    def _leave(self, row: int, before: _Facts) -> None:
+        if before.node != NOWHERE:
+            requests = self._classes.requests.array[before.pod_class]
+            self._nodes.take(before.node, -requests, leaving=bool(before.flags & TERMINATING))
+        if before.group != NOWHERE:
+            self._groups.members[before.group].discard(row)
+            self._groups.touch(before.group)
+
+    def _note_status(self, row: int, group: int, pod: Pod) -> Change:
+        """Keep a member's status; the other pods' would be the largest part of the mirror."""
+        if group == NOWHERE:
+            self.status.pop(row, None)
+            return Change.NOTHING
+        scheduled = next((c for c in pod.status.conditions or () if c.type == "PodScheduled"), None)
+        status = MemberStatus(pod.spec.scheduler_name, pod.status.nominated_node_name, scheduled)
+        if self.status.get(row) == status:
+            return Change.NOTHING
+        self.status[row] = status
+        return Change.STATUS
+
+
+def _weight(facts: _Facts) -> Change:
+    """A pod that is neither bound nor a group's changes no decision but its own."""
+    ordinary = facts.node == NOWHERE and facts.group == NOWHERE
+    return Change.NOTHING if ordinary else Change.DECISION
+
+
+def _flags(pod: Pod) -> int:
+    meta = pod.metadata
+    flags = TERMINATING if meta.deletion_timestamp is not None else 0
+    if meta.annotations is not None and MIRROR_POD_ANNOTATION in meta.annotations:
+        flags |= MIRROR
+    if pod.spec.scheduling_gates:
+        flags |= GATED
+    if pod.spec.preemption_policy == "Never":
+        flags |= NEVER
+    return flags
+
+
+def _seconds(text: str | None, field: str, default: int) -> int:
+    if text is None:
+        return default
+    try:
+        return int(parse_rfc3339(text))
+    except ValueError as error:
+        raise ValueError(f"{field}: {text!r} is no RFC 3339 time") from error

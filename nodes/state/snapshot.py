@@ -1,0 +1,107 @@
+"""What the search sees: a copy of the mirror's columns at one moment.
+
+A snapshot is immutable by agreement: whoever needs other numbers (reservations, pods assumed gone) copies the
+column first. Rows of a table keep their index for as long as the object lives; a freed row is dead (`*_live`
+false) until reused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from api.core import PriorityClass
+    from api.groups import PodGroup
+    from nodes.state.classes import NodeShape, PodClass
+
+__all__ = ["GATED", "MIRROR", "NEVER", "TERMINATING", "BudgetRow", "Snapshot"]
+
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+Flags = NDArray[np.uint8]
+
+TERMINATING = 1
+"""The pod has a deletion timestamp."""
+MIRROR = 2
+"""A static pod's mirror: nobody can evict it."""
+GATED = 4
+"""The pod has scheduling gates."""
+NEVER = 8
+"""The pod's own preemptionPolicy is Never."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRow:
+    """A PodDisruptionBudget: status.disruptionsAllowed, and the names in status.disruptedPods."""
+
+    namespace: str
+    name: str
+    allowed: int
+    disrupted: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Columns of nodes [N], pods [P], groups [G], classes [C], label sets [L], budgets [B]; R resources.
+
+    Units: cpu in milli, everything else in whole units (kube-scheduler's Resource; KEP-5710 has none). The
+    resource named `pods` counts pods. Pods that Succeeded or Failed are not in the tables. Times are whole
+    seconds since the epoch.
+    """
+
+    version: int
+    """Grows with every change of the mirror that could change a decision; a pod that is neither bound nor a
+    group's changes none but its own."""
+
+    resources: tuple[str, ...]
+
+    node_live: Bools
+    node_names: list[str]
+    node_shapes: list[NodeShape | None]
+    """Labels, taints and unschedulable, interned: nodes that look alike to every filter share one."""
+    allocatable: Int64s
+    """[N, R]"""
+    used: Int64s
+    """[N, R], by every bound pod, terminating ones included; may exceed allocatable."""
+    leaving: Int64s
+    """[N, R], the part of `used` that terminating pods hold."""
+
+    pod_live: Bools
+    pod_namespaces: list[str]
+    pod_names: list[str]
+    pod_uids: list[str]
+    pod_node: Int32s
+    """Row of the node, -1 while unbound. A pod can be bound to a node that is not (yet, any longer) live."""
+    pod_class: Int32s
+    pod_group: Int32s
+    """Row of the PodGroup that the pod's label names, -1 without one. It may be dead: no such object."""
+    pod_labels: Int32s
+    """Row of the pod's (namespace, labels)."""
+    pod_priority: Int64s
+    """The pod's own priority, before a group's replaces it."""
+    pod_start: Int64s
+    """status.startTime; creation where it has none."""
+    pod_created: Int64s
+    pod_flags: Flags
+
+    classes: list[PodClass | None]
+    class_requests: Int64s
+    """[C, R]; one in the column `pods`."""
+
+    group_keys: list[tuple[str, str]]
+    """(namespace, name), of dead rows too."""
+    groups: list[PodGroup | None]
+    """None: pods name this group, but there is no such object."""
+
+    label_sets: list[tuple[str, Mapping[str, str]] | None]
+    label_budgets: list[tuple[int, ...]]
+    """Per label set: rows of the budgets that select it."""
+    budgets: list[BudgetRow | None]
+
+    priority_classes: Mapping[str, PriorityClass]

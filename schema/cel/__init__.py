@@ -1,0 +1,12 @@
+"""The Common Expression Language, as far as the rules of our schemas use it.
+
+An expression is parsed once and becomes Python functions. A rule that uses anything else is an error when the schema is
+read; none is skipped.
+"""
+
+from __future__ import annotations
+
+from schema.cel.evaluation import Program, compile_rule
+from schema.cel.values import CelError
+
+__all__ = ["CelError", "Program", "compile_rule"]

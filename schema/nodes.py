@@ -1,0 +1,147 @@
+"""Structural schemas, read once: what of `openAPIV3Schema` decides about an object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from api.crds import schema_of
+from schema.cel import Program, compile_rule
+from schema.formats import go_pattern
+
+__all__ = ["Json", "Node", "Rule", "node_of", "read_node"]
+
+Json = Any
+"""What JSON decodes to."""
+
+TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "boolean"})
+IGNORED: Final = frozenset({"description", "x-kubernetes-map-type"})
+"""Without effect here: an atomic map differs from a granular one only in server-side apply."""
+READ: Final = frozenset(
+    {"type", "format", "nullable", "properties", "additionalProperties", "items", "required", "enum"}
+    | {"pattern", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+    | {"minimum", "maximum", "anyOf", "default", "x-kubernetes-int-or-string", "x-kubernetes-list-type"}
+    | {"x-kubernetes-list-map-keys", "x-kubernetes-validations"}
+)
+FORMATS: Final = {"string": ("date-time",), "integer": ("int32", "int64"), "number": ("double",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An entry of x-kubernetes-validations."""
+
+    text: str
+    program: Program
+    message: str
+    field_path: str
+    optional_old_self: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """The schema of one value. Nodes compare by identity, so that they can be keys of caches."""
+
+    types: tuple[str, ...] = ()
+    """JSON types, two for int-or-string; none if only `any_of` says what is meant."""
+    format: str = ""
+    nullable: bool = False
+    properties: Mapping[str, Node] = field(default_factory=dict)
+    additional: Node | None = None
+    """Of the values of a map."""
+    items: Node | None = None
+    required: tuple[str, ...] = ()
+    enum: tuple[Json, ...] = ()
+    pattern: re.Pattern[str] | None = None
+    pattern_text: str = ""
+    lengths: tuple[int | None, int | None] = (None, None)
+    """Of a string, in characters: least and most."""
+    sizes: tuple[int | None, int | None] = (None, None)
+    """Of a list."""
+    counts: tuple[int | None, int | None] = (None, None)
+    """Of the keys of an object."""
+    bounds: tuple[float | None, float | None] = (None, None)
+    """Of a number; both are allowed."""
+    any_of: tuple[Node, ...] = ()
+    default: Json = None
+    """None: there is none, since null cannot be one."""
+    list_type: str = ""
+    map_keys: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    def child(self, name: str) -> Node | None:
+        """The schema of a property or of a map's value."""
+        return self.properties.get(name) or self.additional
+
+
+@cache
+def node_of(kind: str) -> Node:
+    """The schema of a kind. Raises KeyError for a kind without one."""
+    return read_node(schema_of(kind))
+
+
+def read_node(schema: Mapping[str, Json]) -> Node:
+    """The schema. Raises ValueError for a keyword that nothing here reads: no rule is skipped silently."""
+    if unread := set(schema) - READ - IGNORED:
+        raise ValueError(f"schema keywords that are not known: {', '.join(sorted(unread))}")
+    types = _types(schema)
+    pattern = schema.get("pattern", "")
+    return Node(
+        types=types,
+        format=_format(schema, types),
+        nullable=schema.get("nullable", False),
+        properties={name: read_node(part) for name, part in schema.get("properties", {}).items()},
+        additional=_optional(schema.get("additionalProperties")),
+        items=_optional(schema.get("items")),
+        required=tuple(schema.get("required", ())),
+        enum=tuple(schema.get("enum", ())),
+        pattern=go_pattern(pattern) if pattern else None,
+        pattern_text=pattern,
+        lengths=(schema.get("minLength"), schema.get("maxLength")),
+        sizes=(schema.get("minItems"), schema.get("maxItems")),
+        counts=(schema.get("minProperties"), schema.get("maxProperties")),
+        bounds=(schema.get("minimum"), schema.get("maximum")),
+        any_of=tuple(map(read_node, schema.get("anyOf", ()))),
+        default=schema.get("default"),
+        list_type=schema.get("x-kubernetes-list-type", ""),
+        map_keys=tuple(schema.get("x-kubernetes-list-map-keys", ())),
+        rules=tuple(_rules(schema.get("x-kubernetes-validations", ()))),
+    )
+
+
+def _optional(schema: Mapping[str, Json] | None) -> Node | None:
+    return None if schema is None else read_node(schema)
+
+
+def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    if schema.get("x-kubernetes-int-or-string"):
+        return ("integer", "string")
+    kind = schema.get("type")
+    if kind is not None and kind not in TYPES:
+        raise ValueError(f"no such type: {kind!r}")
+    return () if kind is None else (kind,)
+
+
+def _format(schema: Mapping[str, Json], types: tuple[str, ...]) -> str:
+    """The format, where API servers check it."""
+    text: str = schema.get("format", "")
+    if not text or len(types) != 1:
+        return ""
+    if text not in FORMATS.get(types[0], ()):
+        raise ValueError(f"nothing checks the format {text!r} of type {types[0]}")
+    return text
+
+
+def _rules(entries: Sequence[Mapping[str, Json]]) -> list[Rule]:
+    return [
+        Rule(
+            text=entry["rule"],
+            program=compile_rule(entry["rule"]),
+            message=entry.get("message") or f"failed rule: {entry['rule']}",
+            field_path=entry.get("fieldPath", "").removeprefix("."),
+            optional_old_self=entry.get("optionalOldSelf", False),
+        )
+        for entry in entries
+    ]

@@ -1,0 +1,1 @@
+"""The plain twin of `native.nodes`."""

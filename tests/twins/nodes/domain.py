@@ -1,0 +1,145 @@
+"""One domain: the room on its nodes, given who is gone and which members are placed."""
+
+from __future__ import annotations
+
+from tests.twins.nodes.problem import Problem
+
+__all__ = ["Domain", "Score"]
+
+Score = tuple[int, int, int, int, int, int]
+"""Violations, highest priority, sum of priorities (each plus 2**31), units, pods, minus the earliest start."""
+
+
+class Domain:
+    """`room[n]` is what is left on node n once the units in `gone` are gone and the members in `placed` are there."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.room = [list(row) for row in problem.free]
+        self.gone = [False] * len(problem.unit_priority)
+        self.placed = [[0] * len(problem.free) for _ in problem.requests]
+        self.evicted = [0] * len(problem.allowed)
+        self.violations = 0
+        self.first = self.end = 0
+        self.units: list[int] = []
+        self.pieces = 0
+
+    def enter(self, index: int) -> None:
+        """KEP step 1: the potential victims are the units with a pod on the domain's nodes."""
+        p = self.problem
+        self.first, self.end = p.domains[index], p.domains[index + 1]
+        here = p.node_piece[p.node_pieces[self.first] : p.node_pieces[self.end]]
+        self.pieces = len(here)
+        self.units = sorted({p.piece_unit[piece] for piece in here})
+
+    def leave(self) -> None:
+        """As it was before `enter`."""
+        self.clear()
+        for unit in self.units:
+            if self.gone[unit]:
+                self.put_back(unit)
+
+    # ---- units
+
+    def pieces_of(self, unit: int) -> list[int]:
+        """The unit's pieces in this domain."""
+        p = self.problem
+        every = range(p.unit_pieces[unit], p.unit_pieces[unit + 1])
+        return [piece for piece in every if self.first <= p.piece_node[piece] < self.end]
+
+    def take(self, unit: int) -> None:
+        """The unit goes."""
+        self._move(unit, 1)
+        self.gone[unit] = True
+
+    def put_back(self, unit: int) -> None:
+        """The unit stays where it runs."""
+        self._move(unit, -1)
+        self.gone[unit] = False
+
+    def _move(self, unit: int, sign: int) -> None:
+        p = self.problem
+        for piece in self.pieces_of(unit):
+            room = self.room[p.piece_node[piece]]
+            for r, held in enumerate(p.piece_room[piece]):
+                room[r] += sign * held
+        for k in range(p.unit_budgets[unit], p.unit_budgets[unit + 1]):
+            self.violations += self._count(k, sign)
+
+    def _count(self, k: int, sign: int) -> int:
+        budget, pods = self.problem.budget[k], self.problem.budget_pods[k]
+        before = max(0, self.evicted[budget] - self.problem.allowed[budget])
+        self.evicted[budget] += sign * pods
+        return max(0, self.evicted[budget] - self.problem.allowed[budget]) - before
+
+    def strain(self, unit: int, sign: int) -> int:
+        """By how much the violations would grow if the unit went too (1), or shrink if it stayed (-1)."""
+        p = self.problem
+        grown = 0
+        for k in range(p.unit_budgets[unit], p.unit_budgets[unit + 1]):
+            over = self.evicted[p.budget[k]] - p.allowed[p.budget[k]]
+            grown += max(0, over + sign * p.budget_pods[k]) - max(0, over)
+        return sign * grown
+
+    def can_stay(self, unit: int) -> bool:
+        """Whether a unit that is gone could be put back without taking room from a placed member."""
+        p = self.problem
+        return all(self.keeps(p.piece_node[piece], p.piece_room[piece]) for piece in self.pieces_of(unit))
+
+    def keeps(self, node: int, held: list[int]) -> bool:
+        """Whether `held` can be taken from the node's room; only what a member there requests can be short."""
+        room = self.room[node]
+        return all(room[r] >= held[r] or not self.asked(node, r) for r in range(len(held)) if held[r] > 0)
+
+    # ---- members
+
+    def asked(self, node: int, resource: int) -> bool:
+        """Whether a member placed on the node requests the resource."""
+        requests = self.problem.requests
+        return any(requests[s][resource] > 0 and row[node] > 0 for s, row in enumerate(self.placed))
+
+    def capacity(self, shape: int, node: int) -> int:
+        """How many more members of the shape the node takes."""
+        if not self.problem.admitted[shape][node]:
+            return 0
+        room, request = self.room[node], self.problem.requests[shape]
+        return max(0, min(room[r] // request[r] for r in range(len(request)) if request[r] > 0))
+
+    def add(self, shape: int, node: int, members: int) -> None:
+        """Assume (or, with a negative number, forget) members on the node."""
+        self.placed[shape][node] += members
+        for r, request in enumerate(self.problem.requests[shape]):
+            self.room[node][r] -= members * request
+
+    def assume(self, placement: list[list[int]]) -> None:
+        """Assume the whole preemptor."""
+        for shape, row in enumerate(placement):
+            for node in range(self.first, self.end):
+                if row[node]:
+                    self.add(shape, node, row[node])
+
+    def clear(self) -> None:
+        """Forget every member."""
+        for shape, row in enumerate(self.placed):
+            for node in range(self.first, self.end):
+                if row[node]:
+                    self.add(shape, node, -row[node])
+
+    # ---- what it costs
+
+    def score(self, victims: list[int]) -> Score:
+        """What evicting these units costs; `victims` come most important first."""
+        p = self.problem
+        evicted: dict[int, int] = {}
+        for unit in victims:
+            for k in range(p.unit_budgets[unit], p.unit_budgets[unit + 1]):
+                evicted[p.budget[k]] = evicted.get(p.budget[k], 0) + p.budget_pods[k]
+        highest = p.unit_priority[victims[0]]
+        return (
+            sum(max(0, pods - p.allowed[budget]) for budget, pods in evicted.items()),
+            highest,
+            sum(p.unit_priority[unit] + 2**31 for unit in victims),
+            len(victims),
+            sum(p.unit_pods[unit] for unit in victims),
+            -min(p.unit_start[unit] for unit in victims if p.unit_priority[unit] == highest),
+        )

@@ -1,0 +1,51 @@
+"""The arrays of `native.nodes.problem.Problem` as plain lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["EXHAUSTED", "FITS", "PREEMPTS", "UNSCHEDULABLE", "Found", "Problem"]
+
+FITS: Final = 0
+PREEMPTS: Final = 1
+UNSCHEDULABLE: Final = 2
+EXHAUSTED: Final = 3
+
+Rows = list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Field for field the kernels' problem; see there."""
+
+    domains: list[int]
+    free: Rows
+    leaving: Rows
+    requests: Rows
+    counts: list[int]
+    admitted: Rows
+    unit_priority: list[int]
+    unit_start: list[int]
+    unit_pods: list[int]
+    unit_pieces: list[int]
+    piece_unit: list[int]
+    piece_node: list[int]
+    piece_room: Rows
+    node_pieces: list[int]
+    node_piece: list[int]
+    unit_budgets: list[int]
+    budget: list[int]
+    budget_pods: list[int]
+    allowed: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Field for field the kernels' answer; see there."""
+
+    outcomes: list[int]
+    scores: list[list[int]]
+    winner: int
+    victims: list[int]
+    placed: Rows

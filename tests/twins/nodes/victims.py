@@ -1,0 +1,263 @@
+"""The search of KEP-5710, "Preemption algorithm", domain by domain; the best domain wins."""
+
+from __future__ import annotations
+
+from tests.twins.nodes.domain import Domain, Score
+from tests.twins.nodes.packing import FEASIBLE, INFEASIBLE, SPENT, Packer
+from tests.twins.nodes.placing import Placer
+from tests.twins.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Found, Problem
+
+__all__ = ["search"]
+
+NOBODY: Score = (0, 0, 0, 0, 0, 0)
+
+
+def search(problem: Problem, budget: int, effort: int) -> Found:
+    """Evict whom, place where.
+
+    `budget` bounds each exact packing (steps, never time), `effort` what is spent over all domains on a plan that is
+    better than the first one. Both are deterministic.
+    """
+    return _Search(problem, budget, effort).run()
+
+
+class _Search:
+    def __init__(self, problem: Problem, budget: int, effort: int) -> None:
+        self.problem = problem
+        self.domain = Domain(problem)
+        self.packer = Packer(self.domain, budget)
+        self.placer = Placer(self.domain, self.packer)
+        self.effort = effort // max(1, len(problem.domains) - 1)
+        self.left = 0
+        self.fixed: set[int] = set()
+        self.best: Score | None = None
+        self.victims: list[int] = []
+        self.placement: list[list[int]] = []
+
+    def run(self) -> Found:
+        """Every domain; where one fits with nobody gone, no effort is made to better the others."""
+        domains = range(len(self.problem.domains) - 1)
+        statuses = [self._fits(index) for index in domains]
+        if FEASIBLE in statuses:
+            self.effort = 0
+        found = Found([], [], -1, [], [])
+        best: tuple[int, Score] | None = None
+        for index, status in zip(domains, statuses, strict=True):
+            outcome = FITS if status == FEASIBLE else self._examine(index, status)
+            score = self.best if outcome == PREEMPTS and self.best else NOBODY
+            found.outcomes.append(outcome)
+            found.scores.append(list(score))
+            if outcome in (FITS, PREEMPTS) and (best is None or (outcome, score) < best):
+                best = (outcome, score)
+                if outcome == FITS:
+                    self._fits(index)
+                    self.victims, self.placement = [], self.packer.answer
+                found = Found(found.outcomes, found.scores, index, list(self.victims), self._placed(index))
+        return found
+
+    def _placed(self, index: int) -> list[list[int]]:
+        """The placement in that domain alone."""
+        first, end = self.problem.domains[index], self.problem.domains[index + 1]
+        return [[n if first <= k < end else 0 for k, n in enumerate(row)] for row in self.placement]
+
+    def _fits(self, index: int) -> int:
+        """Room that is free now goes before room that terminating pods still hold."""
+        self.domain.enter(index)
+        self._wait(-1)
+        status = self.packer.pack()
+        self._wait(1)
+        if status != FEASIBLE:
+            status = self.packer.pack()
+        self.domain.leave()
+        return status
+
+    def _wait(self, sign: int) -> None:
+        for node in range(self.domain.first, self.domain.end):
+            for r, held in enumerate(self.problem.leaving[node]):
+                self.domain.room[node][r] += sign * held
+
+    def _examine(self, index: int, fits: int) -> int:
+        self.domain.enter(index)
+        self.fixed.clear()
+        self.best = None
+        for unit in self.domain.units:
+            self.domain.take(unit)
+        outcome = self._preempt(fits)
+        self.domain.leave()
+        return outcome
+
+    def _preempt(self, fits: int) -> int:
+        """KEP steps 2 to 7, with every potential victim gone."""
+        feasible = self.packer.pack()
+        if feasible == INFEASIBLE:
+            return UNSCHEDULABLE
+        if feasible == SPENT or fits == SPENT:
+            return EXHAUSTED
+        if self.domain.violations:
+            self._reprieve_budgets()
+        cutoff = self._cutoff(set())
+        if cutoff is None:
+            return EXHAUSTED
+        self.left = self.effort
+        self.packer.steps = 0
+        self._attempt(cutoff, set())
+        self._improve(cutoff)
+        self._exact()
+        return PREEMPTS
+
+    # ---- the steps
+
+    def _reprieve_budgets(self) -> None:
+        """KEP step 4: with the preemptor assumed, put back whom it would violate a budget to evict."""
+        if not self.placer.place(batches=False, shared=False):
+            self.packer.pack()
+        self.domain.assume(self.packer.answer)
+        for unit in self.domain.units:
+            if self.domain.strain(unit, -1) > 0 and self.domain.can_stay(unit):
+                self.domain.put_back(unit)
+                self.fixed.add(unit)
+        self.domain.clear()
+
+    def _cutoff(self, banned: set[int]) -> int | None:
+        """KEP step 5: the lowest priority N for which the preemptor fits with only units up to N gone."""
+        going = [unit for unit in self.domain.units if unit not in self.fixed and unit not in banned]
+        priorities = sorted({self.problem.unit_priority[unit] for unit in going})
+        low, high = 0, len(priorities)
+        while low < high:
+            middle = (low + high) // 2
+            self._go(priorities[middle], banned)
+            status = self.packer.pack()
+            if status == SPENT:
+                return None
+            if status == FEASIBLE:
+                high = middle
+            else:
+                low = middle + 1
+        return priorities[low] if low < len(priorities) else None
+
+    def _go(self, cutoff: int, banned: set[int]) -> None:
+        """Exactly the units up to the cut-off are gone, but those fixed or banned."""
+        for unit in self.domain.units:
+            goes = (
+                self.problem.unit_priority[unit] <= cutoff and unit not in self.fixed and unit not in banned
+            )
+            if goes != self.domain.gone[unit]:
+                (self.domain.take if goes else self.domain.put_back)(unit)
+
+    def _attempt(self, cutoff: int, banned: set[int]) -> bool:
+        """KEP step 6, in several ways, with the banned units staying; whether one is better than all before."""
+        better = False
+        self._charge(5 * (self.domain.end - self.domain.first + self.domain.pieces))
+        for way in range(5):
+            self._go(cutoff, banned)
+            if way == 4:
+                placed = self.packer.pack() == FEASIBLE
+            else:
+                placed = self.placer.place(batches=way & 1 > 0, shared=way & 2 > 0)
+            if placed:
+                better |= self._settle(cutoff)
+        return better
+
+    def _settle(self, cutoff: int) -> bool:
+        """KEP step 7: put back whoever can stay, whom a budget protects first, then by importance."""
+        d = self.domain
+        self._go(cutoff, set())
+        d.assume(self.packer.answer)
+        if d.violations:
+            for unit in d.units:
+                if d.gone[unit] and d.strain(unit, -1) > 0 and d.can_stay(unit):
+                    d.put_back(unit)
+        for unit in d.units:
+            if d.gone[unit] and d.can_stay(unit):
+                d.put_back(unit)
+        d.clear()
+        return self._accept([unit for unit in d.units if d.gone[unit]])
+
+    def _accept(self, victims: list[int]) -> bool:
+        score = self.domain.score(victims)
+        if self.best is not None and score >= self.best:
+            return False
+        self.best, self.victims = score, victims
+        self.placement = [list(row) for row in self.packer.answer]
+        return True
+
+    def _charge(self, work: int) -> None:
+        """Take the work, and what exact packings took since, from the effort."""
+        self.left -= work + self.packer.steps
+        self.packer.steps = 0
+
+    # ---- better than the first
+
+    def _improve(self, cutoff: int) -> None:
+        """Ban one victim after the other, most important first; a ban that leads to a better plan stays."""
+        banned: set[int] = set()
+        better = True
+        while better:
+            better = False
+            for unit in list(self.victims):
+                if unit in banned:
+                    continue
+                if self.left <= 0:
+                    return
+                banned.add(unit)
+                if self._banning(cutoff, banned):
+                    better = True
+                    break
+                banned.remove(unit)
+
+    def _banning(self, cutoff: int, banned: set[int]) -> bool:
+        self._charge(self.domain.end - self.domain.first + self.domain.pieces)
+        self._go(cutoff, banned)
+        if self.packer.pack() == FEASIBLE:
+            return self._attempt(cutoff, banned)
+        if self.best is None or self.best[0] == 0:
+            return False
+        # Fewer violations are worth a higher cut-off.
+        higher = self._cutoff(banned)
+        return higher is not None and self._attempt(higher, banned)
+
+    def _exact(self) -> None:
+        """All sets of victims, cheapest first in importance, as far as the effort goes."""
+        kept = (self.best, self.victims, self.placement)
+        for unit in self.domain.units:
+            if not self.domain.gone[unit]:
+                self.domain.take(unit)
+        self._branch(0, [], False)
+        if self.left <= 0:
+            # Cut short, a set found on the way may still hold one that could be exchanged for a lower one.
+            self.best, self.victims, self.placement = kept
+
+    def _branch(self, depth: int, victims: list[int], evicted: bool) -> None:
+        """Units before `depth` are decided, the others gone; the preemptor fits so."""
+        d = self.domain
+        undecided = d.units[depth:]
+        self._charge(d.end - d.first + 1 + len(undecided))
+        if self.left <= 0:
+            return
+        if evicted:
+            for unit in undecided:
+                d.put_back(unit)
+            fits = self._packs()
+            if fits:
+                self._accept(victims)
+            for unit in undecided:
+                d.take(unit)
+            if fits:
+                return
+        if not undecided:
+            return
+        unit = undecided[0]
+        d.put_back(unit)
+        if self._packs():
+            self._branch(depth + 1, victims, False)
+        d.take(unit)
+        more = [*victims, unit]
+        if self.best is None or d.score(more) < self.best:
+            self._branch(depth + 1, more, True)
+
+    def _packs(self) -> bool:
+        """Whether the preemptor fits; not to know ends the enumeration."""
+        status = self.packer.pack()
+        if status == SPENT:
+            self.left = 0
+        return status == FEASIBLE

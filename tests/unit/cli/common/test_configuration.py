@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.common.configuration import Configuration, ConfigurationError, dump, load, parse
+from extender.configuration import TLSConfiguration
+from webhooks.configuration import settings_of
+
+HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
+LOOPBACK = HEAD + "extender: {plainHTTP: true, bindAddress: 127.0.0.1}\n"
+TLS = HEAD + "extender: {tls: {certFile: a.pem, keyFile: b.pem, clientCAFile: c.pem}}\n"
+WEBHOOKS = HEAD + "extender: null\nwebhooks: {gateOpeners: {example.com/gate: [jane]}}\n"
+
+
+def test_the_webhooks_alone() -> None:
+    configuration = parse(WEBHOOKS)
+    assert configuration.extender is None
+    assert configuration.webhooks is not None
+    assert configuration.webhooks.port == 9444
+    assert settings_of(configuration.webhooks).gate_openers == {"example.com/gate": ("jane",)}
+    assert "authoritySeconds: 31536000" in dump(configuration)
+
+
+def test_defaults() -> None:
+    configuration = parse(TLS)
+    assert configuration.extender is not None
+    assert configuration.extender.tls == TLSConfiguration(
+        cert_file="a.pem", key_file="b.pem", client_ca_file="c.pem"
+    )
+    assert configuration.extender.port == 9443
+    assert configuration.ops.port == 9080
+    assert configuration.planning.plan_deadline_seconds == 300
+    assert configuration.feature_gates == {"WorkloadAwarePreemption": True}
+
+
+@pytest.mark.parametrize(
+    "text", [TLS, LOOPBACK, LOOPBACK + "featureGates: {WorkloadAwarePreemption: true}", WEBHOOKS]
+)
+def test_what_is_printed_is_the_same_configuration(text: str) -> None:
+    configuration = parse(text)
+    assert parse(dump(configuration)) == configuration
+
+
+def test_every_default_is_printed() -> None:
+    printed = dump(Configuration())
+    for name in Configuration.__struct_encode_fields__:
+        assert f"{name}:" in printed
+    assert "  tls: null\n" in printed
+    assert "  plainHTTP: false\n" in printed
+    assert "  keptPlansPerPreemptor: 3\n" in printed
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.53", "::1", "localhost"])
+def test_plain_http_on_loopback(address: str) -> None:
+    extender = parse(f"{HEAD}extender: {{plainHTTP: true, bindAddress: '{address}'}}").extender
+    assert extender is not None
+    assert extender.plain_http
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected one document, found 0"),
+        (TLS + "---\n" + TLS, "expected one document, found 2"),
+        ("- a", "expected an object, got a list"),
+        ("kind: Configuration", "apiVersion: is missing"),
+        (HEAD.replace("v1alpha1", "v9"), "apiVersion: invalid enum value 'reprieve.dev/v9'"),
+        (HEAD, "extender.tls: is missing"),
+        (HEAD + "extender: {plainHTTP: true}", "extender.bindAddress: must be a loopback address"),
+        (
+            HEAD + "extender: {plainHTTP: true, bindAddress: example}",
+            "extender.bindAddress: must be a loopback",
+        ),
+        (
+            TLS.replace("{tls", "{plainHTTP: true, tls"),
+            "extender.plainHTTP: cannot be true beside extender.tls",
+        ),
+        (HEAD + "extender: {tls: {certFile: a}}", "extender.tls.keyFile: is missing"),
+        (HEAD + "extender: {tls: {certFile: ''}}", "extender.tls.certFile: expected a string"),
+        (HEAD + "extender: {prot: 1}", "extender.prot: is no such field"),
+        (HEAD + "ops: {port: 70000}", "ops.port: expected an integer <= 65535"),
+        (HEAD + "ops: {port: '9080'}", "ops.port: expected an integer, got a string"),
+        (LOOPBACK + "featureGates: {Nope: true}", "featureGates.Nope: is no feature gate"),
+        (
+            LOOPBACK + "featureGates: {WorkloadAwarePreemption: 1}",
+            "featureGates.WorkloadAwarePreemption: expected",
+        ),
+        (
+            LOOPBACK + "featureGates: {WorkloadAwarePreemption: false}",
+            "featureGates.WorkloadAwarePreemption: is locked to true",
+        ),
+        (HEAD + "extender: null", "extender: is null, and so is webhooks: there is nothing to serve"),
+        (LOOPBACK + "webhooks: {clientNames: [a]}", "webhooks.clientNames: mean nothing without"),
+        (
+            LOOPBACK + "webhooks: {certificates: {pollSeconds: 61}}",
+            "webhooks.certificates.pollSeconds: expected",
+        ),
+        (
+            LOOPBACK + "webhooks: {certificates: {managed: {overlapSeconds: 20000000}}}",
+            "webhooks.certificates.managed.overlapSeconds: is more than a third",
+        ),
+        (
+            LOOPBACK + "webhooks: {certificates: {managed: {authoritySeconds: 86400}}}",
+            "webhooks.certificates.managed.certificateSeconds: is more than authoritySeconds",
+        ),
+        (
+            LOOPBACK + "webhooks: {certificates: {managed: {hosts: []}}}",
+            "webhooks.certificates.managed.hosts: expected",
+        ),
+        (LOOPBACK + "planning: {searchBudget: 0}", "planning.searchBudget: expected an integer >= 1"),
+        (LOOPBACK + "planning: {planDeadlineSeconds: .nan}", "planning.planDeadlineSeconds: expected"),
+        (LOOPBACK + "planning: {backoffMaxSeconds: 0.5}", "planning.backoffMaxSeconds: is less than"),
+        (HEAD + "kind: Configuration", "line 3, column 1: key 'kind' is there twice"),
+    ],
+)
+def test_errors_name_the_field(text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse(text)
+    assert str(caught.value).startswith(message)
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    with pytest.raises(ConfigurationError, match=f"^{path}: No such file"):
+        load(path)
+    path.write_bytes(b"\xff\xff")
+    with pytest.raises(ConfigurationError, match=f"^{path}: is not UTF-8"):
+        load(path)
+    path.write_text(HEAD)
+    with pytest.raises(ConfigurationError, match=f"^{path}: extender.tls: is missing"):
+        load(path)
+    path.write_text("\ufeff" + TLS, "utf-8")
+    extender = load(path).extender
+    assert extender is not None
+    assert extender.tls is not None
+
+
+MANIFESTS = Path(__file__).parents[4] / "manifests"
+
+
+@pytest.mark.parametrize(
+    ("file", "files", "beside_kueue"),
+    [
+        ("base/webhooks/configuration.yaml", False, False),
+        ("overlays/cert-manager/webhooks-configuration.yaml", True, False),
+        ("components/kueue-installed/webhooks-configuration.yaml", False, True),
+    ],
+)
+def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, beside_kueue: bool) -> None:
+    configuration = load(MANIFESTS / file)
+    assert configuration.extender is None
+    assert configuration.webhooks is not None
+    assert (configuration.webhooks.certificates.files is not None) == files
+    assert configuration.webhooks.beside_kueue == beside_kueue

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from cli.common.documents import JsonDocument
+from cli.common.output import show
+from cli.plan.objects import Objects
+from cli.plan.offline import decide
+from cli.plan.render import MAX_SURVIVORS, MAX_VICTIMS, render
+from nodes.search.survivors import survivors
+
+ROOT = Path(__file__).parents[4]
+
+
+def node(name: str, cpu: int = 4) -> dict[str, Any]:
+    allocatable = {"cpu": str(cpu), "pods": "500"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"allocatable": allocatable},
+    }
+
+
+def pod(name: str, priority: int, cpu: str, node: str = "", **metadata: Any) -> dict[str, Any]:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "d", **metadata},
+        "spec": {"nodeName": node, "priority": priority, "containers": containers},
+    }
+
+
+def group(name: str, priority: int, minimum: int, mode: str = "single") -> dict[str, Any]:
+    return {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "d"},
+        "spec": {
+            "schedulingPolicy": {"gang": {"minCount": minimum}},
+            "disruptionMode": {mode: {}},
+            "priority": priority,
+        },
+    }
+
+
+def of(name: str) -> dict[str, Any]:
+    return {"labels": {"reprieve.dev/pod-group": name}}
+
+
+def loaded(*things: dict[str, Any]) -> Objects:
+    objects = Objects()
+    for index, thing in enumerate(things):
+        objects.add(JsonDocument(msgspec.json.encode(thing)), str(index))
+    return objects
+
+
+def text(capsys: pytest.CaptureFixture[str], *things: dict[str, Any]) -> str:
+    spec, snapshot = decide(loaded(*things), "d/gang")
+    show(render(spec, snapshot))
+    return capsys.readouterr().out
+
+
+GANG = [group("gang", 100, 1), pod("member", 0, "2", **of("gang"))]
+
+
+def test_every_reason_to_stay() -> None:
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "d"},
+        "spec": {"selector": {"matchLabels": {"app": "kept"}}},
+    }
+    spec, snapshot = decide(
+        loaded(
+            node("n", 10),
+            *GANG,
+            budget,
+            pod("one", 1, "1", "n"),
+            pod("two", 1, "1", "n"),
+            pod("higher-than-cutoff", 2, "500m", "n"),
+            pod("kept", 1, "500m", "n", labels={"app": "kept"}),
+            pod("above", 50, "1", "n"),
+            pod("static", 1, "1", "n", annotations={"kubernetes.io/config.mirror": "x"}),
+            group("equal", 100, 1, "all"),
+            pod("equal-0", 1, "1", "n", **of("equal")),
+            pod("equal-1", 1, "1", "n", **of("equal")),
+            pod("higher", 200, "2", "n"),
+            pod("leaving", 1, "500m", "n", deletionTimestamp="2026-01-01T00:00:00Z"),
+            pod("bound", 0, "500m", "n", **of("other")),
+        ),
+        "d/gang",
+    )
+    assert spec.priority_cutoff == 1
+    victims = {victim.name for victim in spec.victims}
+    assert len(victims & {"one", "two"}) == 1
+    stay = survivors(snapshot, spec)
+    why = {unit.name: unit.why for unit in stay.units}
+    assert why["d/kept"] == "still fits; going would break budget d/b (allows 0)"
+    (stays,) = {"one", "two"} - victims
+    assert why[f"d/{stays}"] == "still fits beside the preemptor"
+    assert why["d/above"] == "above the cut-off 1"
+    assert why["d/static"] == "a static pod, which nobody can evict"
+    assert why["d/equal"] == "equal priority"
+    assert why["d/higher"] == "higher priority"
+    assert not victims & {name.partition("/")[2] for name in why}
+    equal = next(unit for unit in stay.units if unit.name == "d/equal")
+    assert (equal.kind, equal.priority, len(equal.pods)) == ("PodGroup", 100, 2)
+    assert stay.terminating == 1
+    assert [unit.reason for unit in stay.units] == sorted(unit.reason for unit in stay.units)
+
+
+def test_long_lists_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    low = [pod(f"low-{number}", 1, "100m", "n") for number in range(60)]
+    high = [pod(f"high-{number}", 500, "100m", "n") for number in range(20)]
+    shown = text(
+        capsys, node("n", 8), group("gang", 100, 1), pod("member", 0, "5", **of("gang")), *low, *high
+    )
+    assert sum(line.startswith(" d/low-") and "needed" in line for line in shown.splitlines()) == MAX_VICTIMS
+    assert f"and {50 - MAX_VICTIMS} more (all of them: -o yaml)" in shown
+    assert (
+        sum("higher priority" in line for line in shown.splitlines() if " d/high-" in line) == MAX_SURVIVORS
+    )
+    assert f"and {20 - MAX_SURVIVORS} more: equal or higher priority" in shown
+
+
+def test_nobody_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = text(capsys, node("n"), *GANG)
+    assert shown.startswith("Fits  PodGroup d/gang, priority 100\n")
+    assert "Who goes" not in shown
+    assert "Who stays" not in shown
+
+
+def test_what_is_not_modelled_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    member = pod("member", 0, "2", **of("gang"))
+    member["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    shown = text(capsys, node("n"), group("gang", 100, 1), member)
+    assert "Not modelled" in shown
+    assert "host port" in shown
+
+
+def test_names_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = text(capsys, node("n"), *GANG, pod("[red]x[/red]", 1, "4", "n"))
+    assert "d/[red]x[/red]" in shown
+
+
+def on_terminal(**environment: str) -> str:
+    """What the command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    variables |= {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80", **environment}
+    arguments = ["plan", "-f", str(ROOT / "examples" / "too-large.yaml"), "--for", "research/giant"]
+    program = [sys.executable, "-c", "from cli.main import main; main()", *arguments]
+    with subprocess.Popen(program, stdout=theirs, env=variables) as process:
+        os.close(theirs)
+        chunks = []
+        try:
+            while chunk := os.read(ours, 65536):
+                chunks.append(chunk)
+        except OSError:
+            # Linux ends a terminal's output with EIO.
+            pass
+        finally:
+            os.close(ours)
+        assert process.wait() == 3
+    return b"".join(chunks).decode()
+
+
+def test_a_terminal_has_colours_and_an_edge() -> None:
+    shown = on_terminal()
+    assert "\x1b[1;31mUnschedulable" in shown
+    plain = on_terminal(NO_COLOR="1")
+    assert "\x1b[31m" not in plain
+    assert "\x1b[1;31m" not in plain
+    assert all(
+        len(line) <= 80
+        for line in plain.replace("\x1b[0m", "").replace("\x1b[1m", "").replace("\x1b[2m", "").splitlines()
+    )

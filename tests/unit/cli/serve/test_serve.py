@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.common.configuration import Configuration, dump, parse
+from cli.main import reprieve
+from cli.serve import command
+
+HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
+LOOPBACK = (
+    HEAD
+    + "extender: {plainHTTP: true, bindAddress: 127.0.0.1, port: 0}\nops: {bindAddress: 127.0.0.1, port: 0}\n"
+)
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(reprieve, ["serve", *arguments])
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "config.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_print_config_without_a_file_prints_the_defaults() -> None:
+    result = invoke("--print-config")
+    assert (result.exit_code, result.stdout) == (0, dump(Configuration()))
+
+
+def test_print_config_completes_the_file(tmp_path: Path) -> None:
+    result = invoke("--config", written(tmp_path, LOOPBACK), "--print-config")
+    assert result.exit_code == 0
+    assert parse(result.stdout) == parse(LOOPBACK)
+    assert "planDeadlineSeconds: 300" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HEAD, "config.yaml: extender.tls: is missing"),
+        (LOOPBACK + "kubeconfg: a", "config.yaml: kubeconfg: is no such field"),
+        (LOOPBACK + "kubeconfig: no-such-file", "config.yaml: kubeconfig: no-such-file: no such file"),
+    ],
+)
+def test_bad_configurations_end_it(tmp_path: Path, text: str, message: str) -> None:
+    result = invoke("--config", written(tmp_path, text))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not result.stdout
+
+
+def test_a_file_is_needed() -> None:
+    assert invoke().exit_code == 2
+    result = invoke("--config", "no-such-file")
+    assert result.exit_code == 2
+    assert "no-such-file: No such file or directory" in result.stderr
+
+
+def test_it_runs_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[Configuration] = []
+
+    async def run(configuration: Configuration) -> None:
+        ran.append(configuration)
+
+    monkeypatch.setattr(command, "run", run)
+    monkeypatch.setattr(command, "_configure_logging", lambda: None)
+    assert invoke("--config", written(tmp_path, LOOPBACK)).exit_code == 0
+    assert ran == [parse(LOOPBACK)]
+
+
+def test_what_the_operator_must_mend_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run(_: Configuration) -> None:
+        raise OSError(98, "address already in use")
+
+    monkeypatch.setattr(command, "run", run)
+    monkeypatch.setattr(command, "_configure_logging", lambda: None)
+    result = invoke("--config", written(tmp_path, LOOPBACK))
+    assert result.exit_code == 1
+    assert result.stderr == "Error: [Errno 98] address already in use\n"

@@ -1,0 +1,149 @@
+"""Whatever filter holds back is woken, however what held it has ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from api.core import Pod
+from kube.client import ApiError
+from tests.unit.controllers.gangs.stage import Stage, staged
+from tests.unit.nodes.search.test_decision import gang
+from tests.unit.nodes.state.builders import group, node, pod
+
+BIG = {"cpu": "4"}
+HELD = [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 reprieve: wait."}]
+
+
+def member(name: str, group: str = "gang", node: str = "", **fields: object) -> Pod:
+    return pod(name, group=group, node=node, requests=BIG, **fields)  # type: ignore[arg-type]
+
+
+async def reserving(stage: Stage) -> None:
+    """A gang waits, with its room reserved, for a victim that takes its time."""
+    stage.add(node("n0"), gang(minimum=1), member("m0"), pod("v", node="n0", requests=BIG, priority=1))
+    await stage.settle()
+    assert stage.phases() == ["Evicting"]
+    stage.add(pod("v", node="n0", requests=BIG, priority=1, deleting=True))
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "of a basic group", "of a gang that runs"])
+async def test_whoever_was_kept_out_of_reserved_room_is_woken(kind: str) -> None:
+    async with staged() as stage:
+        await reserving(stage)
+        label = None if kind == "ordinary" else "other"
+        if label is not None:
+            basic = kind == "of a basic group"
+            stage.add(gang("other", minimum=0 if basic else 1, priority=5))
+            stage.add(node("n9"), pod("runs", group="other", node="n9", requests={"cpu": "1"}))
+            await stage.settle()
+        late = pod("late", group=label, requests=BIG, priority=5)
+        stage.add(late)
+        assert stage.filter(late, "n0") == []
+        await stage.settle()
+        assert "late" not in stage.api.woken, "it would be turned down again"
+        stage.delete(gang())
+        await stage.settle()
+        assert stage.phases() == ["Aborted"]
+        assert "late" in stage.api.woken
+
+
+async def test_a_pod_kept_out_before_a_restart_is_woken_when_the_reservation_is_no_more() -> None:
+    """The process was killed between writing that the plan had ended and waking."""
+    said = [
+        {"type": "PodScheduled", "status": "False", "message": "1 reprieve: room is reserved for a pod group"}
+    ]
+    async with staged() as stage:
+        stage.add(node("n0"), pod("late", requests=BIG, conditions=said))
+        await stage.settle()
+        assert stage.api.woken == ["late"]
+
+
+@pytest.mark.parametrize("minimum", [0, 1], ids=["basic", "running gang"])
+async def test_pods_held_while_the_mirror_was_stale_are_woken(minimum: int) -> None:
+    runs = member("runs", node="n0")
+    async with staged(node("n0"), node("n1"), gang(minimum=minimum), runs) as stage:
+        await stage.settle()
+        stage.silence(1000)
+        late = member("late")
+        stage.add(late)
+        assert stage.filter(late, "n1") == []
+        await stage.settle()
+        assert stage.api.woken == [], "it would be turned down again"
+        stage.silence(0)
+        stage.clock += 1
+        await stage.settle()
+        assert stage.api.woken == ["late"]
+        assert stage.filter(late, "n1") == ["n1"]
+
+
+async def test_a_group_that_comes_back_as_basic_between_two_looks() -> None:
+    async with staged(node("n0"), gang(minimum=0)) as stage:
+        await stage.settle()
+        stage.delete(gang(minimum=0))
+        lone = member("lone")
+        stage.add(lone)
+        assert stage.filter(lone, "n0") == []
+        stage.add(gang(minimum=0))
+        stage.clock += 1
+        await stage.settle()
+        assert stage.api.woken == ["lone"]
+
+
+async def test_a_nomination_that_could_not_be_written_is_not_written_once_its_plan_has_ended() -> None:
+    async with staged(node("n0"), gang(minimum=1), member("m0")) as stage:
+        stage.service.writer._sender._attempts = 1
+        stage.api.refuse = lambda method, path: ApiError(503, "Away", "x", 0) if "/m0/" in path else None
+        stage.filter(member("m0"), "n0")
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        stage.filter(member("m0"), "n0")
+        stage.delete(gang())
+        await stage.settle()
+        stage.api.refuse = lambda _method, _path: None
+        await stage.settle()
+        assert stage.api.nominated == {}
+        assert stage.api.woken == ["m0"]
+
+
+async def test_a_wake_that_was_refused_is_tried_again_on_a_quiet_cluster() -> None:
+    async with staged() as stage:
+        await reserving(stage)
+        late = pod("late", requests=BIG, priority=5)
+        stage.add(late)
+        stage.filter(late, "n0")
+        stage.api.refuse = lambda method, path: ApiError(503, "Away", "x", 0) if "/late/" in path else None
+        stage.service.writer._sender._attempts = 1
+        stage.delete(gang())
+        await stage.settle()
+        assert stage.service._waker.behind, "the planner has to look again by itself"
+        stage.api.refuse = lambda _method, _path: None
+        await stage.settle()
+        assert stage.api.woken == ["late"]
+        assert not stage.service._waker.behind
+
+
+async def test_pods_that_have_gone_are_not_remembered() -> None:
+    async with staged(node("n0")) as stage:
+        for number in range(3):
+            lost = pod(f"p{number}", group=f"nowhere-{number}", conditions=HELD)
+            stage.add(lost)
+            stage.filter(lost, "n0")
+            stage.delete(lost)
+        assert stage.service._waker._held == {}
+        assert not stage.service._waker.behind
+
+
+async def test_a_gang_that_waited_for_reserved_room_is_planned_when_that_comes_back() -> None:
+    """The reservation ends at its deadline, which changes nothing in the mirror."""
+    async with staged() as stage:
+        await reserving(stage)
+        stage.add(group("second", minimum=1, priority=100), member("s0", group="second"))
+        await stage.settle()
+        assert sorted(stage.phases()) == ["Evicting", "Unschedulable"]
+        second = next(plan for plan in stage.service.planner._gangs if plan.key[1] == "second")
+        stage.clock += 299
+        await stage.settle()
+        assert second.plan is None
+        stage.clock += 1.5
+        await stage.settle()
+        assert second.plan is not None

@@ -1,0 +1,221 @@
+"""Writes: what is sent, what is tried again, and which refusals are answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import aiohttp
+import msgspec
+import pytest
+from aiohttp import web
+
+from api.meta import Condition, ObjectMeta
+from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
+from controllers.gangs.writer import Deletion, Reference, Writer
+from kube.client import ApiClient, ApiError
+from kube.retry import Backoff
+from kube.sender import Sender
+from tests.unit.kube.faulty import Script, faulty_server, status
+
+GROUP = Reference("reprieve.dev/v1alpha1", "PodGroup", "d", "g", "uid-g")
+
+
+class Sent(NamedTuple):
+    """One request."""
+
+    method: str
+    path: str
+    content_type: str
+    body: Any
+
+
+class Recording(Script):
+    """Answers from a list, then with `{}`; remembers what was sent."""
+
+    def __init__(self, *answers: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> None:
+        super().__init__()
+        self.answers = list(answers)
+        self.sent: list[Sent] = []
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        text = await request.text()
+        body = json.loads(text) if text else None
+        self.sent.append(Sent(request.method, request.path, request.content_type, body))
+        return await (self.answers.pop(0) if self.answers else self.json({}))(request)
+
+
+def refusal(code: int, reason: str, **headers: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    return Script.json(status(code, reason), code=code, headers=headers)
+
+
+@asynccontextmanager
+async def writing(script: Recording) -> AsyncIterator[Writer]:
+    async with faulty_server(script) as client:
+        writer = Writer(client, sender=Sender(client, attempts=3, backoff=Backoff(0.01, 0.02)))
+        try:
+            yield writer
+        finally:
+            await writer.close()
+
+
+async def test_a_pods_status_is_patched_for_one_uid() -> None:
+    script = Recording()
+    async with writing(script) as writer:
+        held = Condition(type="reprieve.dev/Held", status="False", reason="Ready", message="go")
+        assert await writer.patch_pod_status("d", "p", "uid-p", conditions=[held], nominated_node_name="n1")
+        assert await writer.mark_disruption_target("d", "p", "uid-p", "preempted")
+    nominated, marked = script.sent
+    assert nominated == Sent(
+        "PATCH",
+        "/api/v1/namespaces/d/pods/p/status",
+        "application/strategic-merge-patch+json",
+        {
+            "metadata": {"uid": "uid-p"},
+            "status": {
+                "conditions": [
+                    {"type": "reprieve.dev/Held", "status": "False", "reason": "Ready", "message": "go"}
+                ],
+                "nominatedNodeName": "n1",
+            },
+        },
+    )
+    (condition,) = marked.body["status"]["conditions"]
+    assert "nominatedNodeName" not in marked.body["status"]
+    assert condition["type"] == "DisruptionTarget"
+    assert condition["reason"] == "PreemptionByScheduler"
+
+
+@pytest.mark.parametrize("code", [404, 422])
+async def test_a_status_for_a_pod_that_is_gone_or_another_is_an_answer(code: int) -> None:
+    wrong = {**status(code, "Invalid"), "message": 'Pod "p" is invalid: metadata.uid: field is immutable'}
+    script = Recording(Script.json(wrong, code=code))
+    async with writing(script) as writer:
+        assert not await writer.patch_pod_status("d", "p", "uid-p", nominated_node_name="n1")
+    assert len(script.sent) == 1
+
+
+async def test_another_invalid_status_is_an_error() -> None:
+    async with writing(Recording(refusal(422, "Invalid"))) as writer:
+        with pytest.raises(ApiError, match="422 Invalid"):
+            await writer.patch_pod_status("d", "p", "uid-p", nominated_node_name="n1")
+
+
+@pytest.mark.parametrize(
+    ("answers", "result"),
+    [
+        ([], Deletion.DELETED),
+        ([refusal(404, "NotFound")], Deletion.GONE),
+        ([refusal(409, "Conflict")], Deletion.REPLACED),
+        ([refusal(503, "ServiceUnavailable"), refusal(404, "NotFound")], Deletion.GONE),
+    ],
+)
+async def test_a_pod_is_deleted_by_uid(answers: list[Any], result: Deletion) -> None:
+    script = Recording(*answers)
+    async with writing(script) as writer:
+        assert await writer.delete_pod("d", "p", "uid-p") is result
+    assert script.sent[0].body["preconditions"] == {"uid": "uid-p"}
+    assert script.sent[0].method == "DELETE"
+
+
+async def test_outages_are_outlasted_and_refusals_are_not() -> None:
+    script = Recording(refusal(429, "TooManyRequests"), Script.text("<h1>Bad Gateway</h1>", code=502))
+    async with writing(script) as writer:
+        await writer.delete_plan("d", "plan")
+    assert len(script.sent) == 3
+    script = Recording(*[refusal(503, "ServiceUnavailable")] * 3)
+    async with writing(script) as writer:
+        with pytest.raises(ApiError, match="503"):
+            await writer.delete_plan("d", "plan")
+    assert len(script.sent) == 3
+    script = Recording(refusal(403, "Forbidden"))
+    async with writing(script) as writer:
+        with pytest.raises(ApiError, match="403 Forbidden"):
+            await writer.delete_plan("d", "plan")
+    assert len(script.sent) == 1
+
+
+async def test_a_server_that_is_not_there_is_an_error_without_status() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        async with aiohttp.ClientSession() as session:
+            client = ApiClient(session, f"http://127.0.0.1:{taken.getsockname()[1]}")
+            with pytest.raises(ApiError) as caught:
+                await Sender(client, attempts=1).send("test", "GET", "/")
+    assert caught.value.status == 0
+    assert caught.value.is_retriable
+
+
+def plan(name: str) -> PreemptionPlan:
+    preemptor = Preemptor("PodGroup", GROUP.api_version, "d", "g", "uid-g", 5)
+    return PreemptionPlan(
+        metadata=ObjectMeta(name=name, namespace="d"),
+        spec=PreemptionPlanSpec(preemptor=preemptor, outcome="Fits", reason="it fits"),
+    )
+
+
+async def test_plans_are_created_once_touched_listed_and_deleted() -> None:
+    pages = [
+        {"metadata": {"continue": "more"}, "items": [msgspec.to_builtins(plan("one")), {"metadata": {}}]},
+        {"metadata": {}, "items": [msgspec.to_builtins(plan("two"))]},
+    ]
+    script = Recording(
+        Script.json({}, code=201), refusal(409, "AlreadyExists"), Script.json({}), *map(Script.json, pages),
+        refusal(404, "NotFound"), refusal(409, "Conflict"),
+    )  # fmt: skip
+    async with writing(script) as writer:
+        await writer.create_plan(plan("one"))
+        await writer.create_plan(plan("one"))
+        await writer.patch_plan_status("d", "one", PreemptionPlanStatus(phase="Planned"))
+        assert [found.metadata.name for found in await writer.list_plans()] == ["one", "two"]
+        await writer.delete_plan("d", "one")
+        with pytest.raises(ApiError, match="Conflict"):
+            await writer.patch_group_status("d", "g", conditions=[], resource_version="7")
+    paths = [(sent.method, sent.path.removeprefix("/apis/reprieve.dev/v1alpha1")) for sent in script.sent]
+    assert paths == [
+        ("POST", "/namespaces/d/preemptionplans"),
+        ("POST", "/namespaces/d/preemptionplans"),
+        ("PATCH", "/namespaces/d/preemptionplans/one/status"),
+        ("GET", "/preemptionplans"),
+        ("GET", "/preemptionplans"),
+        ("DELETE", "/namespaces/d/preemptionplans/one"),
+        ("PATCH", "/namespaces/d/podgroups/g/status"),
+    ]
+    assert script.sent[2].body == {"status": {"phase": "Planned"}}
+    assert script.sent[6].body == {"status": {"conditions": []}, "metadata": {"resourceVersion": "7"}}
+
+
+async def test_events_name_both_objects_and_repeat_as_a_series() -> None:
+    script = Recording()
+    async with writing(script) as writer:
+        for _ in range(5):
+            writer.event(GROUP, "Warning", "Unschedulable", "Planning", "x" * 3000, related=GROUP)
+    created, repeated = script.sent
+    assert created.path == "/apis/events.k8s.io/v1/namespaces/d/events"
+    assert created.body["regarding"] == created.body["related"] == GROUP.wire
+    assert created.body["reportingController"] == "reprieve.dev/reprieve"
+    assert len(created.body["note"]) == 1024
+    assert repeated.method == "PATCH"
+    assert repeated.path == f"{created.path}/{created.body['metadata']['name']}"
+    assert repeated.body["series"]["count"] == 2
+
+
+async def test_an_event_that_the_server_has_forgotten_is_a_new_one() -> None:
+    script = Recording(Script.json({}, code=201), refusal(404, "NotFound"))
+    async with writing(script) as writer:
+        for _ in range(2):
+            writer.event(GROUP, "Normal", "Bound", "Binding", "note")
+    assert [sent.method for sent in script.sent] == ["POST", "PATCH", "POST"]
+
+
+async def test_events_never_raise_and_are_limited_per_object() -> None:
+    script = Recording(*[refusal(403, "Forbidden")] * 10)
+    async with writing(script) as writer:
+        for number in range(100):
+            writer.event(GROUP, "Normal", "Bound", "Binding", f"note {number}")
+        await asyncio.sleep(0)
+    assert len(script.sent) == 25

@@ -1,0 +1,193 @@
+"""Stored objects are checked, and their condition says so."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import orjson
+import pytest
+
+from api.core import PriorityClass
+from api.meta import ObjectMeta
+from controllers.recheck.metrics import INVALID_OBJECTS
+from controllers.recheck.recheck import VALID, Rechecker
+from kube.client import ApiClient, ApiError
+from webhooks import stored as stored_objects
+from webhooks.facts import KnownFacts
+from webhooks.settings import Settings
+
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+GROUPS = "/apis/reprieve.dev/v1alpha1/podgroups"
+CLASSES = KnownFacts([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
+
+
+class Api:
+    """Objects by collection, in pages of two."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, list[dict[str, Any]]] = {}
+        self.events: dict[str, dict[str, Any]] = {}
+        self.applied: list[tuple[str, dict[str, Any]]] = []
+        self.refuse: ApiError | None = None
+
+    async def request(
+        self, method: str, path: str, *, query: dict[str, str] | None = None, body: bytes = b"", **_: object
+    ) -> bytes:
+        """As ApiClient."""
+        if method == "GET":
+            if path not in self.objects:
+                raise ApiError(404, "NotFound", path)
+            start = int((query or {}).get("continue", "0"))
+            more = str(start + 2) if len(self.objects[path]) > start + 2 else ""
+            return orjson.dumps(
+                {"metadata": {"continue": more}, "items": self.objects[path][start : start + 2]}
+            )
+        if self.refuse is not None:
+            raise self.refuse
+        value = orjson.loads(body)
+        if path == EVENTS:
+            if value["metadata"]["name"] in self.events:
+                raise ApiError(409, "AlreadyExists", path)
+            self.events[value["metadata"]["name"]] = value
+            return body
+        self.applied.append((path, value))
+        for each in (each for found in self.objects.values() for each in found):
+            if each["metadata"]["uid"] == value["metadata"]["uid"]:
+                each["status"] = value["status"]
+        return b"{}"
+
+
+def group(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "generation": 3}
+    return {"metadata": metadata, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **spec}}
+
+
+def wrong(name: str, namespace: str = "default") -> dict[str, Any]:
+    return group(name, namespace, priorityClassName="high", priority=7)
+
+
+class Clock:
+    now = "2026-01-01T00:00:00Z"
+
+    def __call__(self) -> str:
+        return self.now
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def rechecker(api: Api, clock: Clock) -> Rechecker:
+    return stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), lambda: True, clock)
+
+
+async def test_what_is_wrong_is_said_in_a_condition(api: Api, rechecker: Rechecker) -> None:
+    right = group("right", priorityClassName="high", priority=1000)
+    api.objects[GROUPS] = [right, wrong("a"), right, wrong("b"), wrong("system", "kube-system")]
+    await rechecker.sweep()
+    assert [path for path, _ in api.applied] == [
+        "/apis/reprieve.dev/v1alpha1/namespaces/default/podgroups/a/status",
+        "/apis/reprieve.dev/v1alpha1/namespaces/default/podgroups/b/status",
+    ]
+    _, value = api.applied[0]
+    assert (value["apiVersion"], value["kind"]) == ("reprieve.dev/v1alpha1", "PodGroup")
+    assert value["metadata"] == {"name": "a", "uid": "uid-a"}
+    (condition,) = value["status"]["conditions"]
+    assert condition["message"].startswith("spec.priority: ")
+    assert condition | {"message": ""} == {
+        "type": VALID,
+        "status": "False",
+        "reason": "Invalid",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "observedGeneration": 3,
+    }
+    assert INVALID_OBJECTS.labels("PodGroup")._value.get() == 2
+
+
+async def test_it_is_said_once_and_taken_back(api: Api, rechecker: Rechecker, clock: Clock) -> None:
+    stored = wrong("a")
+    api.objects[GROUPS] = [stored]
+    await rechecker.sweep()
+    clock.now = "2026-01-02T00:00:00Z"
+    await rechecker.sweep()
+    assert len(api.applied) == 1
+    stored["spec"]["priority"] = 8
+    await rechecker.sweep()
+    (condition,) = stored["status"]["conditions"]
+    assert "8" in condition["message"]
+    assert condition["lastTransitionTime"] == "2026-01-01T00:00:00Z"
+    stored["spec"]["priority"] = 1000
+    await rechecker.sweep()
+    (condition,) = stored["status"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("True", "Valid")
+    assert condition["lastTransitionTime"] == "2026-01-02T00:00:00Z"
+    await rechecker.sweep()
+    assert len(api.applied) == 3
+
+
+async def test_of_kinds_without_conditions_an_event_says_what_is_wrong(
+    api: Api, rechecker: Rechecker
+) -> None:
+    """One for each fault, whoever finds it and how often."""
+    bad = {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}}
+    api.objects["/apis/kueue.x-k8s.io/v1beta2/cohorts"] = [bad]
+    await rechecker.sweep()
+    await stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), lambda: True).sweep()
+    assert api.applied == []
+    assert INVALID_OBJECTS.labels("Cohort")._value.get() == 1
+    (event,) = api.events.values()
+    assert event["type"] == "Warning"
+    assert event["note"].startswith("spec.fairSharing: ")
+    assert event["regarding"] == {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Cohort",
+        "name": "all",
+        "uid": "u",
+    }
+    bad["spec"] = {"fairSharing": {"weight": "-2"}}
+    await rechecker.sweep()
+    assert len(api.events) == 2
+    bad["spec"] = {}
+    await rechecker.sweep()
+    assert len(api.events) == 2
+
+
+@pytest.mark.parametrize("status", [0, 403, 404, 409, 422])
+async def test_one_refusal_does_not_keep_the_others_from_being_checked(
+    api: Api, rechecker: Rechecker, status: int
+) -> None:
+    api.objects[GROUPS] = [wrong("a"), wrong("b"), wrong("c")]
+    api.refuse = ApiError(status, "Reason", "message")
+    await rechecker.sweep()
+    assert INVALID_OBJECTS.labels("PodGroup")._value.get() == 3
+
+
+async def test_nothing_is_checked_before_the_facts_are_known(api: Api) -> None:
+    api.objects[GROUPS] = [wrong("a")]
+    asked = asyncio.Semaphore(0)
+    known = False
+
+    def synced() -> bool:
+        asked.release()
+        return known
+
+    rechecker = stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), synced)
+    task = asyncio.create_task(rechecker.run(0.001))
+    for _ in range(3):
+        await asked.acquire()
+    assert api.applied == []
+    known = True
+    for _ in range(3):
+        await asked.acquire()
+    assert len(api.applied) == 1
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

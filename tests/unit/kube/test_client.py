@@ -1,0 +1,151 @@
+"""Requests: time-outs, credentials, and errors of every make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from api.times import parse_rfc3339, rfc3339_now
+from kube.client import ApiClient, ApiError
+from kube.retry import Backoff, Retry
+from tests.unit.kube.faulty import Script, faulty_server, status
+
+
+class Once(Script):
+    """The same answer always."""
+
+    def __init__(self, answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> None:
+        super().__init__()
+        self._answer = answer
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        return await self._answer(request)
+
+
+async def failure(script: Script, seconds: float = 5.0) -> ApiError:
+    async with faulty_server(script) as client:
+        with pytest.raises(ApiError) as caught:
+            await client.request("GET", "/api/v1/pods", seconds=seconds)
+    return caught.value
+
+
+async def test_the_servers_own_words_are_kept() -> None:
+    error = await failure(Once(Script.json(status(409, "AlreadyExists"), code=409)))
+    assert (error.status, error.reason, error.message) == (409, "AlreadyExists", "told so")
+    assert not error.is_retriable
+
+
+async def test_retry_after_comes_from_the_header_or_the_body() -> None:
+    answer = Script.json(status(429, "TooManyRequests"), code=429, headers={"Retry-After": "3"})
+    assert (await failure(Once(answer))).retry_after == 3.0
+    body = {**status(504, "Timeout"), "details": {"retryAfterSeconds": 2}}
+    assert (await failure(Once(Script.json(body, code=504)))).retry_after == 2.0
+
+
+async def test_a_proxys_answer_is_an_error_too() -> None:
+    error = await failure(Once(Script.text("<h1>Bad Gateway</h1>", code=502)))
+    assert error.status == 502
+    assert "Bad Gateway" in str(error)
+    assert error.is_retriable
+
+
+async def test_a_server_that_does_not_answer_is_given_up() -> None:
+    script = Script()
+
+    async def hang(request: web.Request) -> web.StreamResponse:
+        await script.stop.wait()
+        return web.Response()
+
+    script.answer = hang  # type: ignore[method-assign] # this one server only hangs
+    error = await failure(script, seconds=0.05)
+    assert error.status == 0
+    assert error.is_retriable
+
+
+async def test_credentials_are_read_again_when_they_are_refused() -> None:
+    tokens = iter(["old", "new"])
+    token = next(tokens)
+    reloads = 0
+
+    async def check(request: web.Request) -> web.StreamResponse:
+        if request.headers["Authorization"] != "Bearer new":
+            return web.json_response(status(401, "Unauthorized"), status=401)
+        return web.json_response({"fine": True})
+
+    async def credentials(headers: dict[str, str]) -> None:
+        headers["Authorization"] = f"Bearer {token}"
+
+    async def reload() -> None:
+        nonlocal token, reloads
+        reloads += 1
+        token = next(tokens, token)
+
+    async with faulty_server(Once(check)) as plain, aiohttp.ClientSession() as session:
+        client = ApiClient(session, plain.server, credentials=credentials, reload=reload)
+        with pytest.raises(ApiError, match="401"):
+            await client.request("GET", "/api")
+        assert json.loads(await client.request("GET", "/api")) == {"fine": True}
+        token = "revoked"
+        for _ in range(3):
+            with pytest.raises(ApiError, match="401"):
+                await client.request("GET", "/api")
+    assert reloads == 1
+
+
+async def test_a_kubeconfig_is_used(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    async def look(request: web.Request) -> web.StreamResponse:
+        seen.append(request.headers.get("Authorization", ""))
+        return web.json_response({})
+
+    async with faulty_server(Once(look)) as plain:
+        kubeconfig = tmp_path / "kubeconfig"
+        kubeconfig.write_text(
+            json.dumps(
+                {
+                    "current-context": "c",
+                    "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+                    "clusters": [{"name": "k", "cluster": {"server": plain.server}}],
+                    "users": [{"name": "u", "user": {"token": "secret"}}],
+                }
+            )
+        )
+        async with ApiClient.connect(kubeconfig) as client:
+            await client.request("GET", "/version")
+    assert seen == ["Bearer secret"]
+
+
+@pytest.mark.parametrize("content", [None, "{}", "clusters: 3", ": ["])
+async def test_an_unusable_kubeconfig_is_an_error(tmp_path: Path, content: str | None) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    if content is not None:
+        kubeconfig.write_text(content)
+    with pytest.raises(ApiError, match="Configuration"):
+        async with ApiClient.connect(kubeconfig):
+            raise AssertionError("connected to nothing")
+
+
+def test_waits_double_up_to_the_last_and_respect_the_server() -> None:
+    retry = Retry(Backoff(1.0, 4.0))
+    waits = [retry.failed() for _ in range(6)]
+    for wait, middle in zip(waits, [1, 2, 4, 4, 4, 4], strict=True):
+        assert 0.5 * middle <= wait <= 1.5 * middle
+    assert retry.failed(ApiError(429, "TooManyRequests", "", 20.0)) == 20.0
+    assert retry.failed(ApiError(429, "TooManyRequests", "", 10_000.0)) == 60.0
+    retry.succeeded()
+    assert retry.failed() <= 1.5
+
+
+def test_times_are_rfc_3339_in_utc() -> None:
+    assert parse_rfc3339("1970-01-01T00:01:00Z") == 60.0
+    assert parse_rfc3339("1970-01-01T01:01:00+01:00") == 60.0
+    assert parse_rfc3339("1970-01-01T00:00:00.500000Z") == 0.5
+    assert parse_rfc3339(rfc3339_now()) > 1.7e9
+    with pytest.raises(ValueError, match="soon"):
+        parse_rfc3339("soon")

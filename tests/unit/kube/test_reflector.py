@@ -1,0 +1,344 @@
+"""The reflector's side of list and watch when the other side misbehaves.
+
+The server here is scripted: it proves what the reflector does with an answer, not what API servers answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+from prometheus_client import REGISTRY
+
+from api.core import Pod
+from api.meta import ObjectMeta
+from kube.reflector import Key, Reflector, Timing
+from kube.retry import Backoff
+from runtime.mirror import PODS, Mirror
+from tests.unit.kube.faulty import Script, bookmark, event, expired, faulty_server, page, pod_json, status
+
+QUICK = Timing(backoff=Backoff(0.01, 0.05))
+
+
+class Store:
+    """A handler that keeps names with versions, and the order of what it was told."""
+
+    def __init__(self) -> None:
+        self.held: dict[Key, str] = {}
+        self.log: list[str] = []
+
+    def upsert(self, item: Pod, *, listed: bool) -> None:
+        meta = item.metadata
+        if item.spec.node_name == "unreadable":
+            raise ValueError("spec.nodeName: unreadable")
+        self.log.append(f"{'list' if listed else 'put'} {meta.name}@{meta.resource_version}")
+        self.held[meta.namespace, meta.name] = meta.resource_version
+
+    def delete(self, meta: ObjectMeta) -> None:
+        self.log.append(f"delete {meta.name}")
+        self.held.pop((meta.namespace, meta.name), None)
+
+    def replaced(self, keys: AbstractSet[Key]) -> None:
+        self.log.append(f"replaced {len(keys)}")
+        for key in self.held.keys() - keys:
+            del self.held[key]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that must come."""
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event, and must not have one for a test
+            await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def reflecting(script: Script, timing: Timing = QUICK) -> AsyncIterator[tuple[Store, Reflector[Pod]]]:
+    """A reflector at work; ends with the block."""
+    async with faulty_server(script) as client:
+        store = Store()
+        reflector = Reflector(client, PODS, store, timing=timing)
+        task = asyncio.create_task(reflector.run())
+        try:
+            yield store, reflector
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def versions(store: Store) -> dict[str, str]:
+    return {name: version for (_, name), version in store.held.items()}
+
+
+def stream_ends(cause: str) -> float:
+    return (
+        REGISTRY.get_sample_value("reprieve_reflector_stream_ends_total", {"kind": "pods", "cause": cause})
+        or 0.0
+    )
+
+
+async def test_pages_then_events_from_the_lists_version_on() -> None:
+    script = Script()
+    script.lists = [
+        script.json(page([pod_json("a", 1), pod_json("b", 2)], 10, "more")),
+        script.json(page([pod_json("c", 3)], 10)),
+    ]
+    script.watches = [
+        script.stream(
+            event("ADDED", pod_json("d", 11)),
+            event("MODIFIED", pod_json("a", 12)),
+            event("DELETED", pod_json("b", 13)),
+        )
+    ]
+    async with reflecting(script) as (store, reflector):
+        await until(lambda: reflector.resource_version == "13")
+        assert versions(store) == {"a": "12", "c": "3", "d": "11"}
+        assert store.log.index("replaced 3") == 3
+    assert [query.get("continue") for query in script.list_queries] == [None, "more"]
+    assert {query["limit"] for query in script.list_queries} == {"500"}
+    (watch,) = script.watch_queries
+    assert watch["resourceVersion"] == "10"
+    assert watch["allowWatchBookmarks"] == "true"
+    assert 300 <= int(watch["timeoutSeconds"]) <= 600
+    assert watch["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
+
+
+async def test_a_connection_reset_in_the_middle_of_an_event_loses_nothing() -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    whole, cut = event("ADDED", pod_json("a", 11)), event("ADDED", pod_json("b", 12))
+    script.watches = [
+        script.stream(whole, cut[:30], end="reset"),
+        script.stream(cut),
+    ]
+    before = stream_ends("fault")
+    async with reflecting(script) as (store, _):
+        await until(lambda: len(store.held) == 2)
+        assert store.log.count("put a@11") == 1
+    assert [query["resourceVersion"] for query in script.watch_queries] == ["10", "11"]
+    assert len(script.list_queries) == 1
+    assert stream_ends("fault") == before + 1
+
+
+async def test_a_silent_connection_is_given_up_and_resumed() -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [script.stream(bookmark(20)), script.stream(event("ADDED", pod_json("a", 21)))]
+    timing = Timing(backoff=QUICK.backoff, watch_least=0.1, watch_most=0.1, watch_grace=0.1)
+    async with reflecting(script, timing) as (store, _):
+        await until(lambda: bool(store.held))
+    assert [query["resourceVersion"] for query in script.watch_queries[:2]] == ["10", "20"]
+
+
+async def test_a_stream_that_ends_in_time_is_resumed_at_once() -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [
+        script.stream(bookmark(12), end="close"),
+        script.stream(bookmark(15), end="close"),
+        script.stream(event("ADDED", pod_json("a", 16))),
+    ]
+    async with reflecting(script, Timing(backoff=Backoff(30, 30))) as (store, _):
+        await until(lambda: bool(store.held))
+    assert [query["resourceVersion"] for query in script.watch_queries] == ["10", "12", "15"]
+
+
+@pytest.mark.parametrize("how", ["event", "answer"])
+async def test_an_expired_version_means_a_new_list_and_tombstones(how: str) -> None:
+    script = Script()
+    script.lists = [
+        script.json(page([pod_json("a", 1), pod_json("b", 2)], 10)),
+        script.json(page([pod_json("b", 30), pod_json("c", 31)], 40)),
+    ]
+    gone = script.stream(expired()) if how == "event" else script.json(status(410, "Expired"), code=410)
+    script.watches = [gone, script.stream(event("ADDED", pod_json("d", 41)))]
+    async with reflecting(script) as (store, reflector):
+        await until(lambda: reflector.resource_version == "41")
+        assert versions(store) == {"b": "30", "c": "31", "d": "41"}
+    assert "resourceVersion" not in script.list_queries[1]
+    assert script.watch_queries[1]["resourceVersion"] == "40"
+
+
+async def test_a_list_whose_continuation_expires_begins_again() -> None:
+    script = Script()
+    script.lists = [
+        script.json(page([pod_json("a", 1)], 10, "more")),
+        script.json(status(410, "Expired"), code=410),
+        script.json(page([pod_json("b", 20)], 21, "more")),
+        script.json(page([pod_json("c", 20)], 21)),
+    ]
+    async with reflecting(script) as (store, reflector):
+        await until(lambda: len(script.list_queries) == 2)
+        assert not reflector.synced.is_set()
+        await until(reflector.synced.is_set)
+        assert versions(store) == {"b": "20", "c": "20"}
+    assert [query.get("continue") for query in script.list_queries] == [None, "more", None, "more"]
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        b'{"type":"ADDED","obj\n',
+        b"<html>\n",
+        b"[]\n",
+        b'{"type":"WHAT","object":{"metadata":{}}}\n',
+        b"\xff\xfe\n",
+    ],
+)
+async def test_an_invalid_line_ends_the_stream_and_it_is_resumed(nonsense: bytes) -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [
+        script.stream(event("ADDED", pod_json("a", 11)) + nonsense + event("ADDED", pod_json("never", 12))),
+        script.stream(event("ADDED", pod_json("b", 13))),
+    ]
+    before = stream_ends("invalid")
+    async with reflecting(script) as (store, reflector):
+        await until(lambda: reflector.resource_version == "13")
+        assert versions(store) == {"a": "11", "b": "13"}
+    assert script.watch_queries[1]["resourceVersion"] == "11"
+    assert stream_ends("invalid") == before + 1
+
+
+async def test_a_line_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kube.lines.lines.__kwdefaults__", {"longest": 1000})
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [script.stream(b"x" * 1500), script.stream(event("ADDED", pod_json("a", 11)))]
+    async with reflecting(script) as (store, _):
+        await until(lambda: bool(store.held))
+
+
+async def test_nonsense_that_does_not_end_leads_to_a_new_list() -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10)), script.json(page([pod_json("a", 11)], 12))]
+    script.watches = [script.stream(b"nonsense\n") for _ in range(4)]
+    async with reflecting(script) as (store, _):
+        await until(lambda: bool(store.held))
+    assert len(script.list_queries) == 2
+
+
+async def test_an_outage_is_no_reason_to_list_again() -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [
+        *[script.text("<h1>Bad Gateway</h1>", code=502) for _ in range(6)],
+        script.json(status(500, "InternalError"), code=500),
+        script.stream(event("ADDED", pod_json("a", 11))),
+    ]
+    async with reflecting(script) as (store, _):
+        await until(lambda: bool(store.held))
+    assert {query["resourceVersion"] for query in script.watch_queries} == {"10"}
+    assert len(script.list_queries) == 1
+
+
+async def test_a_right_that_is_taken_away_is_asked_for_again_from_the_start() -> None:
+    script = Script()
+    script.lists = [
+        script.json(page([], 10)),
+        script.json(status(403, "Forbidden"), code=403),
+        script.json(page([pod_json("a", 11)], 12)),
+    ]
+    script.watches = [script.json(status(403, "Forbidden"), code=403)]
+    async with reflecting(script) as (store, reflector):
+        await until(lambda: bool(store.held))
+        assert reflector.synced.is_set()
+
+
+async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    sleep = asyncio.sleep
+
+    async def remember(seconds: float) -> None:
+        waits.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr("kube.reflector.asyncio.sleep", remember)
+    script = Script()
+    script.lists = [
+        script.json(status(429, "TooManyRequests"), code=429, headers={"Retry-After": "7"}),
+        script.json(page([], 10)),
+    ]
+    async with reflecting(script) as (_, reflector):
+        async with asyncio.timeout(5):
+            await reflector.synced.wait()
+    assert 7.0 in waits
+
+
+async def test_objects_that_cannot_be_read_are_missing_and_counted() -> None:
+    def refused() -> float:
+        return REGISTRY.get_sample_value("reprieve_mirror_refused_total", {"kind": "pods"}) or 0.0
+
+    shapeless = {"metadata": {"name": "s", "namespace": "d", "resourceVersion": "5"}, "spec": "no pod"}
+    script = Script()
+    script.lists = [
+        script.json(
+            page([pod_json("a", 1), shapeless, pod_json("u", 2, node="unreadable"), pod_json("b", 3)], 10)
+        )
+    ]
+    later = {"metadata": {"name": "a", "namespace": "d", "resourceVersion": "11"}, "spec": "no pod"}
+    script.watches = [script.stream(event("MODIFIED", later) + event("ADDED", pod_json("c", 12)))]
+    before = refused()
+    async with reflecting(script) as (store, reflector):
+        await until(lambda: reflector.resource_version == "12")
+        assert versions(store) == {"b": "3", "c": "12"}
+    assert refused() == before + 3
+
+
+async def test_age_is_counted_from_the_last_word() -> None:
+    now = 100.0
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    async with faulty_server(script) as client:
+        reflector = Reflector(client, PODS, Store(), timing=QUICK, clock=lambda: now)
+        task = asyncio.create_task(reflector.run())
+        await until(lambda: bool(script.watch_queries))
+        now = 130.0
+        assert reflector.last_event_age() == 30.0
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize(("wait", "held"), [(3600.0, 0), (0.01, 10)])
+async def test_delayed_events_come_later_and_in_order(wait: float, held: int) -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [
+        script.stream(*[event("ADDED", pod_json(f"p{n}", 11 + n)) for n in range(10)], end="close")
+    ]
+    async with reflecting(script, replace(QUICK, delay=lambda: wait)) as (store, reflector):
+        await until(lambda: bool(script.watch_queries))
+        if held:
+            await until(lambda: reflector.resource_version == "20")
+        else:
+            await asyncio.sleep(0.2)
+        assert [line.split()[1] for line in store.log[1:]] == [f"p{n}@{11 + n}" for n in range(held)]
+
+
+async def test_the_mirror_tells_of_pods_and_changes() -> None:
+    script = Script()
+    empty = page([], 10)
+    told: list[tuple[str, str | None]] = []
+    changes: list[int] = []
+    old, new = pod_json("a", 11), pod_json("a", 13, uid="another", node="n2")
+    script.lists = [script.json(empty) for _ in range(5)]
+    async with faulty_server(script) as client:
+        mirror = Mirror(client, timing=QUICK)
+        mirror.on_pod(lambda uid, pod: told.append((uid, pod.spec.node_name if pod else None)))
+        mirror.on_change(lambda: changes.append(mirror.tables.version))
+        # Every watch gets the same events; only that of pods can make sense of pods bound to nodes.
+        lines = event("ADDED", old) + event("ADDED", new) + event("DELETED", new)
+        script.watches = [script.stream(lines) for _ in range(5)]
+        task = asyncio.create_task(mirror.run())
+        async with asyncio.timeout(5):
+            await mirror.wait_synced()
+        assert mirror.synced
+        await until(lambda: len(told) == 4)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert told == [("uid-a", "n1"), ("uid-a", None), ("another", "n2"), ("another", None)]
+    assert changes
+    assert mirror.tables.pod_by_name("d", "a") is None

@@ -1,0 +1,111 @@
+"""Single cases of the search, in the kernels and in their twin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from native.nodes._victims import search
+from native.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Problem
+from tests.twins.nodes import victims
+from tests.twins.nodes.problem import Found as PlainFound
+from tests.unit.native.nodes.problems import assemble, plain_of
+
+Search = Callable[..., PlainFound]
+
+
+def twin(problem: Problem, budget: int, effort: int) -> PlainFound:
+    return victims.search(plain_of(problem), budget, effort)
+
+
+both = pytest.mark.parametrize("searching", [search, twin], ids=["kernels", "twin"])
+EVERYWHERE = [1] * 8
+
+
+@both
+def test_an_overcommitted_node_takes_no_room_from_another(searching: Search) -> None:
+    problem = assemble([0, 2], [[-8, 9], [4, 9]], [([2, 1], 2, [1, 1])], [])
+    found = searching(problem, 100, 0)
+    assert (found.outcomes, found.placed) == ([FITS], [[0, 2]])
+
+
+@both
+def test_what_a_member_does_not_request_may_be_overcommitted(searching: Search) -> None:
+    """And whoever holds it need not go."""
+    problem = assemble([0, 1], [[1, -5]], [([2, 0], 1, [1])], [(0, 0, {0: [0, 3]}), (0, 1, {0: [1, 3]})])
+    found = searching(problem, 100, 1000)
+    assert (found.outcomes, found.victims) == ([PREEMPTS], [1])
+
+
+@both
+def test_a_group_pays_once_for_all_its_nodes(searching: Search) -> None:
+    """One group on four nodes, or one pod on each of four others."""
+    groups = [(0, 0, {node: [4] for node in range(4)})]
+    pods = [(0, 0, {node: [4]}) for node in range(4, 8)]
+    found = searching(assemble([0, 8], [[0]] * 8, [([4], 4, EVERYWHERE)], groups + pods), 100, 0)
+    assert (found.victims, found.scores[0][3]) == ([0], 1)
+
+
+@both
+def test_one_large_pod_goes_rather_than_four_small_ones(searching: Search) -> None:
+    units = [(0, 0, {0: [4]}), *((0, 0, {1: [1]}) for _ in range(4))]
+    found = searching(assemble([0, 2], [[0], [0]], [([4], 1, [1, 1])], units), 100, 0)
+    assert found.victims == [0]
+
+
+@both
+def test_a_budget_is_worth_more_than_priority(searching: Search) -> None:
+    units = [(9, 0, {0: [4]}), (0, 0, {1: [4]})]
+    problem = assemble([0, 2], [[0], [0]], [([4], 1, [1, 1])], units, allowed=[0], draws=[{}, {0: 1}])
+    found = searching(problem, 100, 1000)
+    assert (found.victims, found.scores[0][:2]) == ([0], [0, 9])
+
+
+@both
+def test_the_cheaper_domain_wins_and_equal_ones_by_order(searching: Search) -> None:
+    units = [(5, 0, {0: [4]}), (0, 0, {1: [4]}), (0, 0, {2: [4]})]
+    found = searching(assemble([0, 1, 2, 3], [[0]] * 3, [([4], 1, [1] * 3)], units), 100, 0)
+    assert (found.winner, found.victims) == (1, [1])
+
+
+@both
+def test_the_victim_that_started_last_goes(searching: Search) -> None:
+    units = [(0, start, {node: [4]}) for node, start in enumerate((5, 9, 7))]
+    found = searching(assemble([0, 3], [[0]] * 3, [([4], 1, [1] * 3)], units), 100, 0)
+    assert found.placed == [[0, 1, 0]]
+
+
+@both
+def test_room_that_is_free_now_goes_before_room_that_others_leave(searching: Search) -> None:
+    problem = assemble([0, 2], [[4], [4]], [([4], 1, [1, 1])], [], leaving=[[4], [0]])
+    found = searching(problem, 100, 0)
+    assert (found.outcomes, found.placed) == ([FITS], [[0, 1]])
+
+
+@both
+@pytest.mark.parametrize(("workers", "outcome"), [(7, FITS), (8, UNSCHEDULABLE)])
+def test_a_leader_with_equal_workers_is_exact_without_any_budget(
+    searching: Search, workers: int, outcome: int
+) -> None:
+    """Every node takes two members, whichever: three of 7 and one of 6."""
+    shapes = [([4], 1, [1] * 4), ([3], workers, [1] * 4)]
+    found = searching(assemble([0, 4], [[7], [7], [7], [6]], shapes, []), 0, 0)
+    assert found.outcomes == [outcome]
+
+
+@both
+def test_what_could_not_be_decided_is_said_and_nobody_goes(searching: Search) -> None:
+    """Six members of three shapes, more ways to place them than the budget allows to look at."""
+    shapes = [([3, 0], 2, [1] * 3), ([2, 1], 2, [1] * 3), ([2, 2], 2, [1] * 3)]
+    units = [(0, 0, {node: [1, 0]}) for node in range(3)]
+    problem = assemble([0, 3], [[4, 2], [4, 2], [4, 3]], shapes, units)
+    spent = searching(problem, 0, 0)
+    assert (spent.outcomes, spent.victims, spent.winner) == ([EXHAUSTED], [], -1)
+    assert searching(problem, 10**6, 0).outcomes != [EXHAUSTED]
+
+
+@both
+def test_domains_without_nodes_and_clusters_without_units(searching: Search) -> None:
+    found = searching(assemble([0, 0, 1], [[3]], [([4], 1, [1])], []), 100, 100)
+    assert (found.outcomes, found.winner) == ([UNSCHEDULABLE, UNSCHEDULABLE], -1)

@@ -1,0 +1,285 @@
+"""Decisions: whose pods count, what the plan says, and what is bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.groups import PodGroup
+from api.plans import PreemptionPlanSpec
+from nodes.search.decision import DecisionError, decide_group, decide_pod
+from nodes.state.tables import Tables
+from tests.unit.nodes.state.builders import budget, make, node, pod, priority_class
+
+NS = "default"
+RACK = {"topology": [{"key": "rack"}]}
+
+
+def gang(name: str = "gang", minimum: int = 2, mode: str = "single", **spec: Any) -> PodGroup:
+    policy = {"gang": {"minCount": minimum}} if minimum else {"basic": {}}
+    fields = {"schedulingPolicy": policy, "disruptionMode": {mode: {}}, "priority": 100, **spec}
+    meta = {"name": name, "namespace": NS, "uid": f"uid-{name}"}
+    return make(PodGroup, {"metadata": meta, "spec": {k: v for k, v in fields.items() if v is not None}})
+
+
+def tables(*objects: Any) -> Tables:
+    found = Tables()
+    for each in objects:
+        match type(each).__name__:
+            case "Node":
+                found.upsert_node(each)
+            case "Pod":
+                found.upsert_pod(each)
+            case "PodGroup":
+                found.upsert_group(each)
+            case "PodDisruptionBudget":
+                found.upsert_budget(each)
+            case _:
+                found.upsert_priority_class(each)
+    return found
+
+
+def decide(*objects: Any, **how: Any) -> PreemptionPlanSpec:
+    return decide_group(tables(*objects).snapshot(), NS, "gang", **how)
+
+
+def members(count: int, cpu: str = "4", **fields: Any) -> list[Any]:
+    return [pod(f"m{i}", group="gang", requests={"cpu": cpu}, **fields) for i in range(count)]
+
+
+def names(plan: PreemptionPlanSpec) -> list[str]:
+    return [victim.name for victim in plan.victims]
+
+
+def test_exactly_the_needed_victims_go() -> None:
+    full = [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(3)]
+    plan = decide(gang(), *members(2), *(node(f"n{i}") for i in range(3)), *full)
+    assert (plan.outcome, plan.priority_cutoff, len(plan.victims)) == ("Preempts", 1, 2)
+    assert plan.reason == "it fits with 2 victims (2 pods) gone"
+    assert {each.pod for each in plan.placements} == {"m0", "m1"}
+
+
+def test_what_does_not_fit_says_what_is_short() -> None:
+    nodes = [node("n0"), node("n1", cpu="3"), node("n2", taints=[{"key": "a", "effect": "NoSchedule"}])]
+    plan = decide(gang(), *members(2), *nodes)
+    assert (plan.outcome, plan.domain, plan.placements) == ("Unschedulable", None, [])
+    assert plan.reason == (
+        "1 of 2 members fit once every unit of lower priority is gone; for the next one "
+        "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu"
+    )
+
+
+def test_fewer_members_than_needed() -> None:
+    gated = pod("gated", group="gang", gated=True)
+    leaving = pod("leaving", group="gang", deleting=True)
+    plan = decide(gang(), *members(1), gated, leaving, node("n0"))
+    assert (plan.outcome, plan.reason) == ("Unschedulable", "1 of 2 members exist")
+
+
+def test_enough_members_are_bound_and_others_take_what_is_left() -> None:
+    bound = members(1, cpu="1", node="n0")
+    others = [pod(f"x{i}", group="gang", requests={"cpu": "3"}) for i in range(2)]
+    plan = decide(gang(minimum=1), *bound, *others, node("n0"), pod("v", node="n0", priority=1))
+    assert (plan.outcome, plan.victims, plan.placements) == ("Fits", [], [])
+    plan = decide(gang(minimum=1), *bound, *others, node("n0"))
+    assert [(each.pod, each.node) for each in plan.placements] == [("x0", "n0")]
+
+
+def test_later_members_never_cost_a_victim() -> None:
+    full = [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(2)]
+    plan = decide(gang(minimum=1), *members(2), node("n0"), node("n1"), *full)
+    assert (len(plan.victims), [each.pod for each in plan.placements]) == (1, ["m0"])
+
+
+def test_bound_members_fix_the_domain() -> None:
+    racks = [node(f"n{i}", labels={"rack": f"r{i}"}) for i in range(2)]
+    bound = pod("a", group="gang", node="n1", requests={"cpu": "1"})
+    plan = decide(gang(schedulingConstraints=RACK), *members(1, cpu="1"), bound, *racks)
+    assert plan.domain is not None
+    assert (plan.domain.value, [each.value for each in plan.domains]) == ("r1", ["r1"])
+    other = pod("b", group="gang", node="n0", requests={"cpu": "1"})
+    apart = decide(gang(minimum=3, schedulingConstraints=RACK), *members(1), bound, other, *racks)
+    assert apart.reason == "members are bound in 2 domains of rack: b in r0, a in r1"
+    nowhere = pod("c", group="gang", node="n9", requests={"cpu": "1"})
+    lost = decide(gang(schedulingConstraints=RACK), *members(1), nowhere, *racks, node("n9"))
+    assert (lost.outcome, lost.reason) == ("Unschedulable", "pod c is bound to n9, which has no rack")
+
+
+def test_the_cheaper_rack_wins_and_the_comparison_is_shown() -> None:
+    racks = [node(f"n{i}", labels={"rack": f"r{i}"}) for i in range(3)]
+    full = [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=5 - i) for i in range(2)]
+    huge = pod("huge", node="n2", requests={"cpu": "4"}, priority=100)
+    plan = decide(gang(minimum=1, schedulingConstraints=RACK), *members(1), *racks, *full, huge)
+    shown = [(each.value, each.outcome, each.reason) for each in plan.domains]
+    assert shown[:2] == [
+        ("r1", "Preempts", "costs least"),
+        ("r0", "Preempts", "costs more: highest victim priority 5, not 4"),
+    ]
+    assert shown[2][:2] == ("r2", "Unschedulable")
+    assert names(plan) == ["v1"]
+
+
+def test_losers_beyond_the_best_fifty_are_counted() -> None:
+    racks = [node(f"n{i:03}", labels={"rack": f"r{i:03}"}) for i in range(70)]
+    small = [node(f"s{i:03}", cpu="1", labels={"rack": f"s{i:03}"}) for i in range(5)]
+    plan = decide(gang(minimum=1, schedulingConstraints=RACK), *members(1), *racks, *small)
+    assert len(plan.domains) == 51
+    assert [(each.outcome, each.reason, each.count) for each in plan.other_domains] == [
+        ("Fits", "fits as well", 19),
+        ("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu", 5),
+    ]
+
+
+def test_a_group_in_all_mode_goes_whole_with_pods_elsewhere() -> None:
+    whole = gang("victims", mode="all", priority=1)
+    parts = [
+        pod(f"p{i}", group="victims", node=f"n{i}", requests={"cpu": "4"}, priority=900) for i in range(2)
+    ]
+    plan = decide(gang(minimum=1), whole, *members(1), *parts, node("n0"), node("n1"))
+    [victim] = plan.victims
+    assert (victim.kind, victim.priority, [each.node for each in victim.pods]) == (
+        "PodGroup",
+        1,
+        ["n0", "n1"],
+    )
+    single = gang("victims", mode="single", priority=1)
+    plan = decide(gang(minimum=1), single, *members(1), *parts, node("n0"), node("n1"))
+    assert [(each.kind, len(each.pods)) for each in plan.victims] == [("Pod", 1)]
+
+
+@pytest.mark.parametrize("fields", [{"mirror": True, "priority": 1}, {"priority": 100}])
+def test_who_never_goes(fields: dict[str, Any]) -> None:
+    stays = pod("v", node="n0", requests={"cpu": "4"}, **fields)
+    assert decide(gang(minimum=1), *members(1), node("n0"), stays).outcome == "Unschedulable"
+
+
+def test_waiting_for_pods_that_terminate_is_no_preemption() -> None:
+    leaving = pod("v", node="n0", requests={"cpu": "4"}, priority=900, deleting=True)
+    plan = decide(gang(minimum=1), *members(1), node("n0"), leaving)
+    assert (plan.outcome, plan.victims) == ("Fits", [])
+
+
+@pytest.mark.parametrize("spec", [{"preemptionPolicy": "Never"}, {"minimum": 0}])
+def test_who_never_evicts(spec: dict[str, Any]) -> None:
+    full = pod("v", node="n0", requests={"cpu": "4"}, priority=1)
+    group = gang(**{"minimum": 1, **spec})
+    plan = decide(group, *members(1), node("n0"), full)
+    assert (plan.outcome, plan.victims) == ("Unschedulable", [])
+    assert "0/1 nodes are available: 1 Insufficient cpu" in plan.reason
+    plan = decide(group, *members(2), node("n0"))
+    assert (plan.outcome, [each.pod for each in plan.placements]) == ("Fits", ["m0"])
+
+
+def test_a_basic_group_fits_when_one_member_does() -> None:
+    racks = [node("n0", labels={"rack": "a"}), node("n1", labels={"rack": "b"})]
+    full = [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(2)]
+    basic = gang(minimum=0, schedulingConstraints=RACK)
+    plan = decide(basic, *members(2), *racks, full[0])
+    assert (plan.outcome, plan.domain and plan.domain.value) == ("Fits", "b")
+    assert [(placed.pod, placed.node) for placed in plan.placements] == [("m0", "n1")]
+    plan = decide(basic, *members(2), *racks, *full)
+    assert (plan.outcome, plan.victims, plan.placements) == ("Unschedulable", [], [])
+    assert plan.reason == "no member fits: 0/2 nodes are available: 2 Insufficient cpu"
+
+
+@pytest.mark.parametrize("minimum", [0, 1])
+def test_a_key_that_no_node_has_is_named(minimum: int) -> None:
+    plan = decide(gang(minimum=minimum, schedulingConstraints=RACK), *members(1), node("n0"))
+    assert (plan.outcome, plan.reason) == ("Unschedulable", "no node has the label rack")
+
+
+def test_budgets_are_counted_and_named() -> None:
+    apps = [
+        pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1, labels={"app": "a"}) for i in range(2)
+    ]
+    guard = budget("guard", selector={"matchLabels": {"app": "a"}}, allowed=1)
+    plan = decide(gang(), *members(2), node("n0"), node("n1"), *apps, guard)
+    assert plan.pod_disruption_budget_violations == 1
+    assert [each.violates_pod_disruption_budget for each in plan.victims] == [True, True]
+    plan = decide(gang(minimum=1), *members(1), node("n0"), node("n1"), *apps, guard)
+    assert [each.violates_pod_disruption_budget for each in plan.victims] == [False]
+
+
+def test_what_is_not_modelled_is_named() -> None:
+    port = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    plan = decide(gang(minimum=1), pod("m0", group="gang", containers=port), node("n0"))
+    assert (plan.outcome, plan.not_modelled) == ("Fits", ["host ports"])
+    term = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "web"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    repelling = pod("r", node="n0", requests={"cpu": "1"}, priority=900, affinity=apart)
+    web = [pod("m0", group="gang", requests={"cpu": "1"}, labels={"app": "web"})]
+    assert decide(gang(minimum=1), *web, node("n0"), repelling).not_modelled == [
+        "anti-affinity of running pods"
+    ]
+    assert decide(gang(minimum=1), *members(1, cpu="1"), node("n0"), repelling).not_modelled == []
+
+
+def test_a_class_that_does_not_exist() -> None:
+    orphan = gang("orphans", priority=None, priorityClassName="gone")
+    full = pod("v", node="n0", requests={"cpu": "4"}, group="orphans", priority=1)
+    with pytest.raises(DecisionError, match=r"PodGroup default/orphans: spec\.priorityClassName") as raised:
+        decide(gang(minimum=1), *members(1), node("n0"), full, orphan)
+    assert raised.value.subject == "PodGroup default/orphans"
+    plan = decide(gang(minimum=1), *members(1), node("n0"), full, orphan, strict=False)
+    assert plan.outcome == "Unschedulable"
+    known = priority_class("gone", value=7)
+    assert names(decide(gang(minimum=1), *members(1), node("n0"), full, orphan, known)) == ["v"]
+    with pytest.raises(DecisionError, match="there is no PriorityClass 'x'"):
+        decide(gang(priority=None, priorityClassName="x"), strict=False)
+
+
+def test_objects_that_do_not_exist() -> None:
+    snapshot = tables(pod("m0", group="gang")).snapshot()
+    with pytest.raises(DecisionError, match="PodGroup default/gang: there is no such object"):
+        decide_group(snapshot, NS, "gang")
+    with pytest.raises(DecisionError, match="Pod default/x: there is no such object"):
+        decide_pod(snapshot, NS, "x")
+
+
+def test_a_single_pod_has_nodes_for_domains() -> None:
+    full = [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=3 - i) for i in range(2)]
+    asking = pod("asking", priority=10, requests={"cpu": "2"})
+    snapshot = tables(asking, node("n0"), node("n1"), *full).snapshot()
+    plan = decide_pod(snapshot, NS, "asking")
+    assert plan.domain is not None
+    assert (plan.domain.topology_key, plan.domain.value) == ("kubernetes.io/hostname", "n1")
+    assert (plan.preemptor.kind, plan.preemptor.api_version, names(plan)) == ("Pod", "v1", ["v1"])
+    meek = pod("meek", priority=10, requests={"cpu": "2"}, preemptionPolicy="Never")
+    assert decide_pod(tables(meek, node("n0"), *full).snapshot(), NS, "meek").outcome == "Unschedulable"
+
+
+def test_a_single_pod_of_a_group_that_never_evicts() -> None:
+    """The group's policy replaces the pod's own, as its priority does."""
+    full = [node("n1"), pod("low", node="n1", requests={"cpu": "4"}, priority=1)]
+    group = gang(minimum=1, preemptionPolicy="Never")
+    (member,) = members(1)
+    plan = decide_pod(tables(*full, group, member).snapshot(), "default", member.metadata.name)
+    assert (plan.outcome, plan.victims) == ("Unschedulable", [])
+
+
+def test_groups_that_interlock_go_by_the_decade() -> None:
+    """500 groups of ten pods, group g on nodes 10g to 10g + 9: whoever breaks one decade of nodes uses it up."""
+    nodes = [node(f"n{i:03}") for i in range(500)]
+    groups = [gang(f"g{g:03}", minimum=10, mode="all", priority=10) for g in range(500)]
+    running = [
+        pod(
+            f"p{g:03}-{i}",
+            group=f"g{g:03}",
+            node=f"n{(10 * g + i) % 500:03}",
+            requests={"cpu": "400m"},
+            priority=10,
+        )
+        for g in range(500)
+        for i in range(10)
+    ]
+    plan = decide(gang(minimum=100), *members(100, cpu="3600m"), *nodes, *groups, *running)
+    assert (len(plan.victims), sum(len(victim.pods) for victim in plan.victims)) == (90, 900)
+
+
+def test_plans_can_be_written() -> None:
+    plan = decide(
+        gang(minimum=1), *members(1), node("n0"), pod("v", node="n0", priority=1, requests={"cpu": "1"})
+    )
+    assert msgspec.json.decode(msgspec.json.encode(plan), type=PreemptionPlanSpec) == plan

@@ -1,0 +1,167 @@
+"""Static filters, and what makes two pods or nodes alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from api.core import Pod
+from nodes.state.classes import admits, anti_affinity_matches, node_shape, pod_class
+from tests.unit.nodes.state.builders import node, pod
+
+TAINTED = {"key": "team", "value": "a", "effect": "NoSchedule"}
+UNTOLERATED = "node(s) had untolerated taint(s)"
+NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
+
+
+def refusal(asking: Pod, **node_fields: Any) -> str | None:
+    return admits(pod_class(asking), node_shape(node("n1", **node_fields)), "n1")
+
+
+def affinity(*terms: Mapping[str, object]) -> dict[str, object]:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
+    return {"nodeAffinity": required}
+
+
+@pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
+def test_a_hard_taint_keeps_out_whoever_does_not_tolerate_it(effect: str) -> None:
+    taint = {**TAINTED, "effect": effect}
+    assert refusal(pod("p"), taints=[taint]) == UNTOLERATED
+    tolerating = pod("p", tolerations=[{"key": "team", "value": "a", "effect": effect}])
+    assert refusal(tolerating, taints=[taint]) is None
+    elsewhere = pod("p", tolerations=[{"key": "team", "value": "b"}])
+    assert refusal(elsewhere, taints=[taint]) == UNTOLERATED
+
+
+def test_a_soft_taint_keeps_nobody_out() -> None:
+    assert refusal(pod("p"), taints=[{**TAINTED, "effect": "PreferNoSchedule"}]) is None
+
+
+def test_every_hard_taint_must_be_tolerated() -> None:
+    asking = pod("p", tolerations=[{"key": "team", "operator": "Exists"}])
+    assert refusal(asking, taints=[TAINTED]) is None
+    assert refusal(asking, taints=[TAINTED, {"key": "other", "effect": "NoExecute"}]) == UNTOLERATED
+
+
+def test_a_cordoned_node_takes_only_who_tolerates_its_taint() -> None:
+    assert refusal(pod("p"), unschedulable=True) == "node(s) were unschedulable"
+    daemon = pod("p", tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
+    assert refusal(daemon, unschedulable=True) is None
+
+
+def test_node_selector_and_affinity_must_both_hold() -> None:
+    zone = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}]}
+    asking = pod("p", nodeSelector={"disk": "ssd"}, affinity=affinity(zone))
+    assert refusal(asking, labels={"disk": "ssd", "zone": "b"}) is None
+    assert refusal(asking, labels={"zone": "b"}) == NOT_SELECTED
+    assert refusal(asking, labels={"disk": "ssd", "zone": "c"}) == NOT_SELECTED
+
+
+def test_affinity_may_name_the_node() -> None:
+    def field(name: str) -> dict[str, object]:
+        return {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}
+
+    assert refusal(pod("p", affinity=affinity(field("n1")))) is None
+    assert refusal(pod("p", affinity=affinity(field("n2")))) == NOT_SELECTED
+    assert refusal(pod("p", affinity=affinity(field("n2"), field("n1")))) is None
+    assert refusal(pod("p", affinity=affinity())) == NOT_SELECTED
+
+
+def test_pods_that_differ_in_name_only_share_a_class() -> None:
+    one = pod("a", uid="1", labels={"app": "x"}, priority=5, nodeSelector={"x": "1", "y": "2"})
+    other = pod("b", uid="2", nodeSelector={"y": "2", "x": "1"})
+    assert pod_class(one) == pod_class(other)
+    assert hash(pod_class(one)) == hash(pod_class(other))
+    assert pod_class(one) != pod_class(pod("c", requests={"cpu": "1001m"}, nodeSelector={"x": "1", "y": "2"}))
+    assert pod_class(one) != pod_class(pod("c"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        ({}, ()),
+        ({"volumes": [{"name": "v", "emptyDir": {}}, {"name": "w", "projected": {"sources": []}}]}, ()),
+        (
+            {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]},
+            (),
+        ),
+        ({"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}, ("host ports",)),
+        ({"initContainers": [{"name": "c", "ports": [{"hostPort": 80}]}]}, ("host ports",)),
+        (
+            {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
+            ("persistent volume claim",),
+        ),
+        ({"volumes": [{"name": "v", "ephemeral": {}}]}, ("ephemeral volume",)),
+        ({"volumes": [{"name": "v", "rbd": {"monitors": []}}]}, ("RBD volume",)),
+        ({"resourceClaims": [{"name": "gpu"}]}, ("resource claims (DRA)",)),
+        (
+            {
+                "affinity": {
+                    "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "z"}]}
+                }
+            },
+            ("inter-pod affinity",),
+        ),
+        (
+            {
+                "affinity": {
+                    "podAntiAffinity": {
+                        "preferredDuringSchedulingIgnoredDuringExecution": [
+                            {"weight": 1, "podAffinityTerm": {"topologyKey": "z"}}
+                        ]
+                    }
+                }
+            },
+            (),
+        ),
+        (
+            {
+                "topologySpreadConstraints": [
+                    {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
+                ]
+            },
+            ("topology spread (DoNotSchedule)",),
+        ),
+        (
+            {
+                "topologySpreadConstraints": [
+                    {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}
+                ]
+            },
+            (),
+        ),
+        ({"tolerations": [{"key": "k", "operator": "Gt", "value": "1"}]}, ("toleration operator Gt",)),
+    ],
+)
+def test_filters_that_are_not_modelled_are_named(spec: dict[str, Any], named: tuple[str, ...]) -> None:
+    assert pod_class(pod("p", **spec)).unmodelled == named
+
+
+def anti(**term: object) -> Pod:
+    terms = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}, **term}]
+    return pod("p", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
+
+
+@pytest.mark.parametrize(
+    ("term", "namespace", "labels", "keeps_out"),
+    [
+        ({}, "own", {"app": "db"}, True),
+        ({}, "own", {"app": "web"}, False),
+        ({}, "other", {"app": "db"}, False),
+        ({"namespaces": ["other"]}, "other", {"app": "db"}, True),
+        ({"namespaces": ["other"]}, "own", {"app": "db"}, False),
+        ({"namespaceSelector": {}}, "anywhere", {"app": "db"}, True),
+        ({"namespaceSelector": {"matchLabels": {"team": "a"}}}, "anywhere", {"app": "db"}, True),
+        ({"namespaceSelector": {}}, "anywhere", {"app": "web"}, False),
+        ({"labelSelector": None}, "own", {"app": "db"}, False),
+        ({"labelSelector": {}}, "own", {}, True),
+    ],
+)
+def test_required_anti_affinity_keeps_others_out(
+    term: dict[str, object], namespace: str, labels: dict[str, str], keeps_out: bool
+) -> None:
+    its_class = pod_class(anti(**term))
+    assert its_class.unmodelled == ("inter-pod anti-affinity",)
+    assert anti_affinity_matches(its_class, "own", namespace, labels) is keeps_out

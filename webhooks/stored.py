@@ -1,0 +1,41 @@
+"""What the rules say of objects that are stored already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from api.times import rfc3339_now
+from controllers.recheck.recheck import CheckedKind, Rechecker
+from kube.client import ApiClient
+from schema.verdict import Verdict
+from webhooks import rules
+from webhooks.facts import Facts
+from webhooks.registrations import EXCLUDED_NAMESPACES, REGISTRATIONS
+from webhooks.rules import Object, Request
+from webhooks.settings import Settings
+
+__all__ = ["KINDS", "rechecker"]
+
+KINDS: Final = tuple(
+    CheckedKind(each.kind, each.plural, each.group, each.version, each.has_conditions)
+    for each in REGISTRATIONS
+    if each.required
+)
+"""The kinds that nobody can write without the webhook (failurePolicy Fail)."""
+
+
+def rechecker(
+    client: ApiClient,
+    facts: Facts,
+    settings: Settings,
+    synced: Callable[[], bool],
+    now: Callable[[], str] = rfc3339_now,
+) -> Rechecker:
+    """The controller that checks stored objects by the rules. `synced`: whether `facts` are known."""
+
+    def validate(kind: CheckedKind, stored: Object) -> Verdict:
+        request = Request(kind=kind.name, operation="CREATE", new=stored, facts=facts, settings=settings)
+        return rules.validate(request)
+
+    return Rechecker(client, KINDS, validate, synced, excluded_namespaces=EXCLUDED_NAMESPACES, now=now)
