@@ -60,8 +60,8 @@ fuzz: build ## Fuzz quantities, durations and the review decoder, all at once (F
 bench: build ## Measure: decisions, the mirror, the quota search, the webhooks, and gang preemption of kube-scheduler beside ours
 	@$(BIN)/python -m bench
 
-crds: build ## Write manifests/crds from the structs in api/, and the webhook configurations from their table
-	$(BIN)/python -m api.crds manifests/crds
+crds: build ## Write manifests/crds and manifests/kueue-crds from the structs in api/, and the webhook configurations from their table
+	$(BIN)/python -m api.crds manifests
 	$(BIN)/python -m webhooks.registrations manifests/base/webhooks/webhooks.yaml
 
 lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow

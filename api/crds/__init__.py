@@ -1,6 +1,6 @@
 """The CustomResourceDefinitions, made from the structs that read and write the objects.
 
-    python -m api.crds manifests/crds
+    python -m api.crds manifests
 
 Types, bounds and defaults are the structs'; descriptions are their docstrings and the sentences below their fields.
 What a type cannot say is in `api.crds.rules` (CEL) and `api.crds.lists` (which entries of lists are the same one).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -72,8 +72,8 @@ class Options:
     """Merged into the webhooks' Configuration, section by section."""
     webhooks_caller: Path | None = None
     """A kubeconfig with the certificate that the API server shows to webhooks."""
-    overlay: str = ""
-    """A folder of manifests/overlays that is applied in place of the base."""
+    manifests: Sequence[str] = ("crds", "kueue-crds", "base")
+    """Folders of manifests/ that are applied, in this order."""
     scheduler_settings: Mapping[str, object] | None = None
     """Merged into the KubeSchedulerConfiguration at its top level."""
     flush: str = FOREVER

@@ -17,26 +17,22 @@ from hack.controlplane.processes import wait_until
 
 __all__ = [
     "BASE",
+    "MANIFESTS",
     "WEBHOOK_KINDS",
     "apply_cluster_objects",
     "apply_webhooks",
-    "folder_of",
     "render",
     "write_configurations",
 ]
 
-BASE: Final = HERE.parent.parent / "manifests" / "base"
+MANIFESTS: Final = HERE.parent.parent / "manifests"
+BASE: Final = MANIFESTS / "base"
 CRD: Final = "CustomResourceDefinition"
 RBAC: Final = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", *RBAC})
 """What reprieve needs in the cluster when it runs outside of it."""
 ESTABLISHED_SECONDS: Final = 10.0
 WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-
-
-def folder_of(overlay: str) -> Path:
-    """Where an overlay is; the base, if it is empty."""
-    return BASE.parent / "overlays" / overlay if overlay else BASE
 
 
 def render(kubectl: Path, folder: Path = BASE) -> list[Json]:
@@ -48,7 +44,7 @@ def render(kubectl: Path, folder: Path = BASE) -> list[Json]:
 
 
 def apply_cluster_objects(client: Client, objects: list[Json]) -> None:
-    """Namespace, CRDs, identity and rights of reprieve, and those of KWOK; returns when the CRDs are served."""
+    """Apply the namespace, CRDs and rights among the objects, and KWOK's rights; return when the CRDs are served."""
     kwok = [document for document in yaml.load_all((HERE / "rbac.yaml").read_text(), _LOADER) if document]
     crds = [body for body in objects if body["kind"] == CRD]
     for body in [*kwok, *objects]:

@@ -19,9 +19,9 @@ from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.components import HOST, Layout, Options
 from hack.controlplane.manifests import (
+    MANIFESTS,
     apply_cluster_objects,
     apply_webhooks,
-    folder_of,
     render,
     write_configurations,
 )
@@ -137,7 +137,8 @@ class ControlPlane:
         # A refused connection would cost the API server a second of back-off.
         self.processes["etcd"].wait_healthy(self._etcd_is_healthy, START_SECONDS)
         self._start("kube-apiserver")
-        objects = render(paths["kubectl"], folder_of(self.options.overlay))
+        folders = self.options.manifests
+        objects = [body for each in folders for body in render(paths["kubectl"], MANIFESTS / each)]
         self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
         if not self.options.api_only:
             self._start("kube-controller-manager", "kube-scheduler")

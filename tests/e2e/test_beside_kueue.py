@@ -19,7 +19,7 @@ from api.crds.workload_rules import GATE_NAME
 from api.workloads import AdmissionCheckState, PreemptionGateState
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Json, path_of
-from hack.controlplane.manifests import BASE, WEBHOOK_KINDS, apply_cluster_objects, folder_of, render
+from hack.controlplane.manifests import MANIFESTS, WEBHOOK_KINDS, apply_cluster_objects, render
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
@@ -30,7 +30,7 @@ from tests.e2e.test_webhook_rules import pairs, send
 from tests.e2e.webhook_server import bundle, metrics, status_of
 from tests.unit.webhooks.rules.objects import cluster_queue, preemption, workload
 
-OVERLAY: Final = "kueue"
+OVERLAY: Final = "overlays/kueue"
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 CRD: Final = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 FIELD: Final = "withinClusterQueueConfig"
@@ -75,7 +75,7 @@ def callers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane], callers: Path) -> ControlPlane:
     """With what the overlay says, Kueue's CRDs, and an API server that has a certificate for webhooks."""
-    shipped = BASE.parent / "components" / "kueue-installed" / "webhooks-configuration.yaml"
+    shipped = MANIFESTS / "components" / "kueue-installed" / "webhooks-configuration.yaml"
     settings = {
         "besideKueue": yaml.safe_load(shipped.read_text())["webhooks"]["besideKueue"],
         "gateOpeners": {GATE: [OPENER]},
@@ -95,7 +95,7 @@ def plane(start_plane: Callable[[Options], ControlPlane], callers: Path) -> Cont
         webhooks=True,
         webhooks_settings={"webhooks": settings},
         webhooks_caller=kubeconfig,
-        overlay=OVERLAY,
+        manifests=("crds", OVERLAY),
     )
     plane = start_plane(options)
     apply_cluster_objects(plane.client, kueues_definitions())
@@ -114,7 +114,7 @@ def test_the_overlay_leaves_them_alone(plane: ControlPlane) -> None:
     names = [body["metadata"]["name"] for body in kueues_definitions()]
     before = [plane.client.get(*CRD, name) for name in names]
     known = bundle(plane.client)
-    for body in render(binaries(["kubectl"])["kubectl"], folder_of(OVERLAY)):
+    for body in render(binaries(["kubectl"])["kubectl"], MANIFESTS / OVERLAY):
         if body["kind"] not in WEBHOOK_KINDS:
             plane.client.apply(body)
     assert [plane.client.get(*CRD, name)["metadata"] for name in names] == [

@@ -14,7 +14,7 @@ import yaml
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
-from hack.controlplane.manifests import BASE, render
+from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane
 from hack.podtemplate import FILE, pod_template
 from tests.conformance.webhook_cases import cases
@@ -26,8 +26,7 @@ Change = Callable[[Json], None]
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
 EXAMPLES: Final = Path(__file__).parent / "kueue_examples.yaml"
-OWN_EXAMPLES: Final = BASE.parent.parent / "examples"
-MANIFESTS: Final = BASE.parent
+OWN_EXAMPLES: Final = MANIFESTS.parent / "examples"
 MINUTE: Final = "spec.preemption.withinClusterQueueConfig.minAdmitDuration"
 
 DEPARTURES: Final = {
@@ -355,10 +354,11 @@ def test_what_is_written_for_kueue_loads(api_plane: ControlPlane, file: Path) ->
     assert api_plane.client.warnings == []
 
 
-def test_kubectl_applies_them_from_the_client_too(api_plane: ControlPlane) -> None:
+@pytest.mark.parametrize(("folder", "count"), [("crds", 2), ("kueue-crds", 9)])
+def test_kubectl_applies_them_from_the_client_too(api_plane: ControlPlane, folder: str, count: int) -> None:
     """With the object in an annotation of at most 256 KiB, which leaves the pod template short descriptions."""
-    applied = kubectl(api_plane, "apply", "--dry-run=server", "-k", str(MANIFESTS / "crds"))
-    assert applied.count("customresourcedefinition") == len(list((MANIFESTS / "crds").glob("*.dev_*"))) + 9
+    applied = kubectl(api_plane, "apply", "--dry-run=server", "-k", str(MANIFESTS / folder))
+    assert applied.count("customresourcedefinition") == count
 
 
 def test_kubectl_explains_them(api_plane: ControlPlane) -> None:
@@ -370,21 +370,6 @@ def test_kubectl_explains_them(api_plane: ControlPlane) -> None:
     )
     for names in ("cq,lq,wl,rf,rpg,rplan", "kueue", "reprieve"):
         assert kubectl(api_plane, "get", names, "-A").startswith("No resources")
-
-
-def test_the_overlay_for_kueue_leaves_its_crds_alone() -> None:
-    path = binaries(["kubectl"])["kubectl"]
-    names = {
-        folder: {
-            body["metadata"]["name"]
-            for body in render(path, folder)
-            if body["kind"] == "CustomResourceDefinition"
-        }
-        for folder in (BASE, MANIFESTS / "overlays" / "kueue")
-    }
-    ours = {"podgroups.reprieve.dev", "preemptionplans.reprieve.dev"}
-    assert names[MANIFESTS / "overlays" / "kueue"] == ours
-    assert len(names[BASE]) == len(ours) + 9
 
 
 def kubectl(plane: ControlPlane, *arguments: str) -> str:

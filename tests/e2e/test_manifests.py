@@ -11,11 +11,12 @@ import yaml
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, Json
-from hack.controlplane.manifests import BASE, WEBHOOK_KINDS, render
+from hack.controlplane.manifests import BASE, MANIFESTS, WEBHOOK_KINDS, render
 from hack.controlplane.plane import ControlPlane
 from webhooks.registrations import SERVICE
 
-OVERLAYS = BASE.parent / "overlays"
+CRDS = [MANIFESTS / "crds", MANIFESTS / "kueue-crds"]
+OVERLAYS = MANIFESTS / "overlays"
 FOREIGN_KINDS = frozenset({"Certificate", "Issuer"})
 """Of cert-manager, which does not run here."""
 
@@ -38,7 +39,7 @@ def rendered(folder: Path) -> list[Json]:
     return render(binaries(["kubectl"])["kubectl"], folder)
 
 
-@pytest.mark.parametrize("folder", [BASE, *sorted(OVERLAYS.iterdir())], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [*CRDS, BASE, *sorted(OVERLAYS.iterdir())], ids=lambda folder: folder.name)
 def test_it_applies_without_a_warning(client: Client, folder: Path) -> None:
     for body in rendered(folder):
         if body["kind"] not in FOREIGN_KINDS:

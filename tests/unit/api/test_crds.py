@@ -13,7 +13,7 @@ import yaml
 
 from api.compression import compress
 from api.crds import definitions, schema_of
-from api.crds.__main__ import main
+from api.crds.__main__ import FOLDERS, main
 from api.crds.lists import ATOMIC, KEYS
 from api.crds.rules import FIELD_RULES
 from api.groups import PodGroup
@@ -34,7 +34,7 @@ from api.plans import (
 from tests.unit.api.kueue_objects import KINDS as KUEUES
 from tests.unit.api.kueue_objects import full
 
-COMMITTED = Path(__file__).parents[3] / "manifests" / "crds"
+MANIFESTS = Path(__file__).parents[3] / "manifests"
 PLANS = "PreemptionPlan"
 GROUPS = "PodGroup"
 KINDS_OF_ALL = [definition["spec"]["names"]["kind"] for definition in definitions().values()]
@@ -107,11 +107,13 @@ def full_plan() -> PreemptionPlan:
 
 def test_the_committed_files_are_what_is_generated(tmp_path: Path) -> None:
     assert main([str(tmp_path)]) == 0
-    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    committed = {path.name: path.read_text() for path in COMMITTED.glob("*.dev_*.yaml")}
-    committed |= {path.name: path.read_text() for path in COMMITTED.glob("kueue*.yaml")}
-    assert written == committed, "run: python -m api.crds manifests/crds"
-    assert yaml.safe_load((COMMITTED / "kustomization.yaml").read_text())["resources"] == sorted(written)
+    assert {folder.name for folder in tmp_path.iterdir()} == set(FOLDERS.values())
+    for folder in tmp_path.iterdir():
+        written = {path.name: path.read_text() for path in folder.iterdir()}
+        committed = {path.name: path.read_text() for path in (MANIFESTS / folder.name).glob("*_*.yaml")}
+        assert written == committed, "run: make crds"
+        listed = yaml.safe_load((MANIFESTS / folder.name / "kustomization.yaml").read_text())["resources"]
+        assert listed == sorted(written)
 
 
 def test_usage_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
