@@ -191,9 +191,8 @@ class Planner:
     async def _plan(self, gang: Gang) -> None:
         await failpoint("planner.delay")
         version = self._roster.version
-        pod_row = self._roster.pod_row
-        snapshot = self._ledger.subtract(self._mirror.tables.snapshot(), pod_row, but=gang.key)
-        snapshot = self._refusals.exempt(snapshot, pod_row)
+        snapshot = self._ledger.subtract(self._mirror.tables.snapshot(), but=gang.key)
+        snapshot = self._refusals.exempt(snapshot)
         namespace, name = gang.key
         loop = asyncio.get_running_loop()
         with PLANNING_SECONDS.time():

@@ -196,13 +196,8 @@ class Ledger:
             for resource, amount in requests.items()
         )
 
-    def subtract(
-        self, snapshot: Snapshot, pod_row: Callable[[str], int | None], *, but: GroupKey | None = None
-    ) -> Snapshot:
-        """The snapshot as the next plan must see it: other groups' claims used, their victims on their way out.
-
-        `pod_row(uid)` is the pod's row in this very snapshot.
-        """
+    def subtract(self, snapshot: Snapshot, *, but: GroupKey | None = None) -> Snapshot:
+        """The snapshot as the next plan must see it: other groups' claims used, their victims on their way out."""
         others = [held for group, held in self._held.items() if group != but]
         if not others:
             return snapshot
@@ -218,7 +213,7 @@ class Ledger:
                     if resource in columns:
                         used[row, columns[resource]] += amount
             for uid in held.victims:
-                pod = pod_row(uid) if uid in self._victim_node else None
+                pod = snapshot.pod_rows.get(uid) if uid in self._victim_node else None
                 if pod is not None and not flags[pod] & TERMINATING:
                     flags[pod] |= TERMINATING
                     leaving[snapshot.pod_node[pod]] += snapshot.class_requests[snapshot.pod_class[pod]]

@@ -166,10 +166,6 @@ class Roster:
 
     # ---- pods
 
-    def pod_row(self, uid: str) -> int | None:
-        """The pod's row in a snapshot that is taken now."""
-        return self._tables.pod(uid)
-
     def staying(self, uid: str) -> Claim | None:
         """Where a bound pod that is not terminating runs, and what it uses; None if it is no such pod."""
         view = self._staying(uid)

@@ -45,7 +45,7 @@ def decision(namespace: str, victims: int = 1, *, preemptor: str = "hero") -> Pr
         reason="because",
         priority_cutoff=10,
         victims=[Victim("Pod", namespace, pod.name, pod.uid, 10, False, [pod]) for pod in pods],
-        placements=[Placement(f"{preemptor}-{i}", f"node-{i:05}") for i in range(victims)],
+        placements=[Placement(f"{preemptor}-{i}", f"node-{i:05}", f"{i:032x}") for i in range(victims)],
     )
 
 
