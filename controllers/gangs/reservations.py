@@ -204,6 +204,7 @@ class Ledger:
         node_rows = {name: row for row, name in enumerate(snapshot.node_names) if snapshot.node_live[row]}
         columns = {name: column for column, name in enumerate(snapshot.resources)}
         used, leaving, flags = snapshot.used.copy(), snapshot.leaving.copy(), snapshot.pod_flags.copy()
+        promised: dict[int, int] = {}
         for held in others:
             for uid, claim in held.claims.items():
                 row = node_rows.get(claim.node)
@@ -212,9 +213,11 @@ class Ledger:
                 for resource, amount in claim.requests.items():
                     if resource in columns:
                         used[row, columns[resource]] += amount
+                if (pod := snapshot.pod_rows.get(uid)) is not None and snapshot.pod_node[pod] < 0:
+                    promised[pod] = row
             for uid in held.victims:
                 pod = snapshot.pod_rows.get(uid) if uid in self._victim_node else None
                 if pod is not None and not flags[pod] & TERMINATING:
                     flags[pod] |= TERMINATING
                     leaving[snapshot.pod_node[pod]] += snapshot.class_requests[snapshot.pod_class[pod]]
-        return replace(snapshot, used=used, leaving=leaving, pod_flags=flags)
+        return replace(snapshot, used=used, leaving=leaving, pod_flags=flags, promised=promised)

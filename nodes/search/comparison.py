@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from api import plans
 from native.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Found
 from nodes.search.problem import Built, Cluster
 from nodes.search.reasons import beaten, coarse_shortage, shortage
+from nodes.search.room import Room
 
 __all__ = ["Comparison", "compare"]
 
@@ -46,7 +44,7 @@ def compare(cluster: Cluster, built: Built, found: Found, budget: int) -> Compar
         key=lambda domain: (ORDER[found.outcomes[domain]], found.scores[domain], domain),
     )
     listed = ranked[: LISTED + (found.winner >= 0)]
-    gone = cluster.room_without(built.units.pods)
+    gone = Room(cluster, built.units.pods.tolist())
     short = {
         domain: shortage(cluster, built, domain, gone, budget)
         for domain in listed
@@ -105,9 +103,7 @@ def _score(outcome: int, score: list[int]) -> plans.Score:
     return plans.Score(violations, highest, priorities, units, pods, start)
 
 
-def _count_others(
-    cluster: Cluster, found: Found, domains: list[int], gone: NDArray[np.int64]
-) -> list[plans.OtherDomains]:
+def _count_others(cluster: Cluster, found: Found, domains: list[int], gone: Room) -> list[plans.OtherDomains]:
     """Domains beyond the listed ones, by outcome and by a reason that is cheap to find."""
     counts: Counter[tuple[plans.Outcome, str]] = Counter()
     for domain in domains:

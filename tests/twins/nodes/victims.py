@@ -75,6 +75,8 @@ class _Search:
         for node in range(self.domain.first, self.domain.end):
             for r, held in enumerate(self.problem.leaving[node]):
                 self.domain.room[node][r] += sign * held
+            for token, pods in enumerate(self.problem.held_by_leaving[node]):
+                self.domain.held[node][token] -= sign * pods
 
     def _examine(self, index: int, fits: int) -> int:
         self.domain.enter(index)

@@ -142,10 +142,10 @@ def test_nobody_goes(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_is_not_modelled_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     member = pod("member", 0, "2", **of("gang"))
-    member["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    member["spec"]["resourceClaims"] = [{"name": "gpu"}]
     shown = text(capsys, node("n"), group("gang", 100, 1), member)
     assert "Not modelled" in shown
-    assert "host port" in shown
+    assert "resource claims (DRA)" in shown
 
 
 def test_names_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,8 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from controllers.gangs.reservations import Claim, Ledger, Reservation
+from nodes.state.tables import Tables
+from tests.unit.nodes.state import builders
 
 GANG = ("team", "gang")
 OTHER = ("team", "other")
@@ -143,3 +145,17 @@ def test_claims_are_conserved(steps: list[tuple[str, tuple[str, str], str, int]]
         for name in ("n1", "n2"):
             assert ledger.claimed(name, "cpu") == sum(claims.get(name, 0) for claims in model.values())
         assert sorted(ledger.nodes) == sorted({name for claims in model.values() for name in claims})
+
+
+def test_the_next_plan_sees_where_claimed_pods_will_be() -> None:
+    """Their ports and labels count on the nodes that they are promised; a pod that has got there counts as bound."""
+    tables = Tables()
+    tables.upsert_node(builders.node("n1"))
+    tables.upsert_pod(builders.pod("a", uid="gang-n1"))
+    ledger = ledger_with(reservation(n1=1000))
+    seen = ledger.subtract(tables.snapshot())
+    assert seen.promised == {0: 0}
+    assert seen.used[0].tolist() == [1000, 0, 0, 1]
+    assert ledger.subtract(tables.snapshot(), but=GANG).promised == {}
+    tables.upsert_pod(builders.pod("a", uid="gang-n1", node="n1"))
+    assert ledger.subtract(tables.snapshot()).promised == {}
