@@ -1,4 +1,4 @@
-"""What a plan does not take into account, in words: a plan with any evicts nobody."""
+"""What a plan does not take into account, in words. A plan that would have to evict is Blocked by it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from api.plans import PreemptionPlanSpec
 from nodes.filters.registry import POD_FILTERS
 from nodes.search.problem import Cluster
 from nodes.search.tokens import Kinds, interested
 from nodes.state.snapshot import TERMINATING, Snapshot
 
-__all__ = ["not_modelled"]
+__all__ = ["not_modelled", "why_blocked"]
+
+
+def why_blocked(spec: PreemptionPlanSpec) -> str:
+    """Why nobody is evicted although the plan names victims; empty if they may go."""
+    blocked = spec.outcome == "Preempts" and bool(spec.not_modelled)
+    return f"not modelled: {', '.join(spec.not_modelled)}" if blocked else ""
 
 
 def not_modelled(cluster: Cluster, members: Collection[int], gone: list[int]) -> list[str]:
