@@ -12,12 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EXHAUSTED", "FITS", "PREEMPTS", "SCORE_COLUMNS", "UNSCHEDULABLE", "Found", "Problem"]
-
-FITS: Final = 0
-PREEMPTS: Final = 1
-UNSCHEDULABLE: Final = 2
-EXHAUSTED: Final = 3
+__all__ = ["SCORE_COLUMNS", "Problem", "Solution"]
 
 SCORE_COLUMNS: Final = ("violations", "highest", "priority_sum", "units", "pods", "age")
 """Smaller is better, from left to right.
@@ -93,7 +88,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Solution:
     """How every domain fared, and the plan of the best one (`winner` is -1 where no domain fits or preempts)."""
 
     outcomes: list[int]

@@ -11,8 +11,9 @@ import numpy as np
 
 from api import plans
 from api.words import counted
+from native.codes import PREEMPTS
 from native.nodes._victims import search
-from native.nodes.problem import PREEMPTS, Found
+from native.nodes.problem import Solution
 from nodes.search.comparison import compare
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
@@ -128,7 +129,7 @@ def _fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
 # ---- what the search found
 
 
-def _plan(cluster: Cluster, built: Built, found: Found, budget: int) -> plans.PreemptionPlanSpec:
+def _plan(cluster: Cluster, built: Built, found: Solution, budget: int) -> plans.PreemptionPlanSpec:
     comparison = compare(cluster, built, found, budget)
     if found.winner < 0:
         spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
@@ -139,7 +140,7 @@ def _plan(cluster: Cluster, built: Built, found: Found, budget: int) -> plans.Pr
     return spec
 
 
-def _placed(cluster: Cluster, built: Built, found: Found) -> plans.PreemptionPlanSpec:
+def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.PreemptionPlanSpec:
     """The winner's plan; the later members come last, into what is left."""
     snapshot, layout = cluster.snapshot, cluster.layout
     required = _required_nodes(built, found)
@@ -166,7 +167,7 @@ def _placed(cluster: Cluster, built: Built, found: Found) -> plans.PreemptionPla
     return spec
 
 
-def _required_nodes(built: Built, found: Found) -> dict[int, int]:
+def _required_nodes(built: Built, found: Solution) -> dict[int, int]:
     """Node by required member: each shape's members in their order over its nodes in theirs."""
     nodes: dict[int, int] = {}
     for members, row in zip(built.shapes, found.placed, strict=True):

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from native.codes import FITS
 from native.nodes._victims import search
-from native.nodes.problem import FITS, Problem
+from native.nodes.problem import Problem
 from nodes.search.problem import Built, Cluster
 from nodes.search.room import Room
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["EXHAUSTED", "FITS", "PREEMPTS", "UNSCHEDULABLE", "Found", "Problem"]
+__all__ = ["EXHAUSTED", "FITS", "PREEMPTS", "UNSCHEDULABLE", "Solution", "Problem"]
 
 FITS: Final = 0
 PREEMPTS: Final = 1
@@ -48,7 +48,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Solution:
     """Field for field the kernels' answer; see there."""
 
     outcomes: list[int]
