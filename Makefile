@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 COMPILED = native/*/*.c native/*/*.so native/*/*.html schema/*.c schema/*.so schema/*.html
-KERNELS := $(wildcard native/*/*.pyx native/*/*.pxd schema/*.pyx)
+KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 
 .PHONY: help build demo test lint test-unit test-e2e bench fuzz crds lock binaries clean
 

@@ -123,12 +123,17 @@ class NodeAffinity(Struct):
 
 
 class PodAffinityTerm(Struct):
-    """core/v1 PodAffinityTerm; a null `labelSelector` matches no pod, a null `namespaceSelector` nothing."""
+    """core/v1 PodAffinityTerm; a null `labelSelector` matches no pod, a null `namespaceSelector` nothing.
+
+    The API server adds what the label keys mean to the selector when the pod is created.
+    """
 
     topology_key: str
     label_selector: LabelSelector | None = None
     namespaces: list[str] | None = None
     namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
 
 
 class PodAffinity(Struct):
@@ -186,6 +191,9 @@ class ContainerPort(Struct):
     """core/v1 ContainerPort; only a port with a `hostPort` takes anything of the node."""
 
     host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    container_port: int = 0
+    protocol: str = ""
 
 
 class Container(Struct):
@@ -248,6 +256,7 @@ class PodSpec(Struct):
     priority_class_name: str = ""
     preemption_policy: str | None = None
     scheduler_name: str = ""
+    host_network: bool = False
     scheduling_gates: list[PodSchedulingGate] | None = None
     scheduling_group: PodSchedulingGroup | None = None
     node_selector: dict[str, str] | None = None

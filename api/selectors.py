@@ -10,7 +10,14 @@ from api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Ta
 from api.meta import LabelSelector
 from api.names import is_label_value, is_qualified_name
 
-__all__ = ["check_node_selector", "check_selector", "matches", "node_selector_matches", "tolerates"]
+__all__ = [
+    "check_node_selector",
+    "check_selector",
+    "matches",
+    "node_selector_matches",
+    "selects",
+    "tolerates",
+]
 
 LABEL_OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 NODE_OPERATORS: Final = LABEL_OPERATORS | {"Gt", "Lt"}
@@ -37,6 +44,11 @@ def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     if selector is None:
         return False
     check_selector(selector)
+    return selects(selector, labels)
+
+
+def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+    """Whether a selector that `check_selector` has passed selects the labels."""
     if any(labels.get(key) != value for key, value in (selector.match_labels or {}).items()):
         return False
     return all(_holds(requirement, labels) for requirement in selector.match_expressions or ())

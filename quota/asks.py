@@ -8,7 +8,8 @@ from typing import Final
 
 from api.requests import PODS
 from api.workloads import Workload
-from native.quota.quotas import ANY, FINAL_SHARE, INITIAL_SHARE, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, Ask
+from native.codes import ANY, FINAL_SHARE, INITIAL_SHARE, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER
+from native.quota.quotas import Ask
 from quota.assignment import Assignment
 from quota.snapshot import Queue, Snapshot
 from quota.workloads import effective_priority, queue_timestamp

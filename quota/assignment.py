@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from native.quota.quotas import NO_CANDIDATES, PREEMPT, RECLAIM
+from native.codes import NO_CANDIDATES, PREEMPT, RECLAIM
 
 __all__ = [
     "Assigned",

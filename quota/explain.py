@@ -9,8 +9,9 @@ from itertools import groupby
 from typing import Final, Literal
 
 from api.workloads import JOB_UID_LABEL, PreemptionReason, Workload
-from native.quota import quotas
-from native.quota.quotas import LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, Ask, Found
+from native import codes
+from native.codes import LOWER_OR_NEWER, LOWER_PRIORITY, NEVER
+from native.quota.quotas import Ask, Found
 from quota.assignment import Assignment, FlavorSearch
 from quota.snapshot import Holder, Queue, Snapshot
 
@@ -53,19 +54,19 @@ or with fair sharing done with its queue.
 """
 
 STEPS: Final[Mapping[int, Step]] = {
-    quotas.TAKEN: "Taken",
-    quotas.PUT_BACK: "PutBack",
-    quotas.QUEUE_WITHIN_NOMINAL: "QueueWithinNominal",
-    quotas.COHORT_WITHIN_QUOTA: "CohortWithinQuota",
-    quotas.WOULD_BORROW: "WouldBorrow",
-    quotas.SHARE_REFUSED: "ShareRefused",
+    codes.TAKEN: "Taken",
+    codes.PUT_BACK: "PutBack",
+    codes.QUEUE_WITHIN_NOMINAL: "QueueWithinNominal",
+    codes.COHORT_WITHIN_QUOTA: "CohortWithinQuota",
+    codes.WOULD_BORROW: "WouldBorrow",
+    codes.SHARE_REFUSED: "ShareRefused",
 }
 REASONS: Final[Mapping[int, PreemptionReason]] = {
-    quotas.IN_CLUSTER_QUEUE: "InClusterQueue",
-    quotas.TIME_BASED: "InClusterQueueTimeBased",
-    quotas.RECLAMATION: "InCohortReclamation",
-    quotas.WHILE_BORROWING: "InCohortReclaimWhileBorrowing",
-    quotas.FAIR_SHARING: "InCohortFairSharing",
+    codes.IN_CLUSTER_QUEUE: "InClusterQueue",
+    codes.TIME_BASED: "InClusterQueueTimeBased",
+    codes.RECLAMATION: "InCohortReclamation",
+    codes.WHILE_BORROWING: "InCohortReclaimWhileBorrowing",
+    codes.FAIR_SHARING: "InCohortFairSharing",
 }
 TEXTS: Final[Mapping[PreemptionReason, str]] = {
     "InClusterQueue": "prioritization in the ClusterQueue",
@@ -148,7 +149,7 @@ def _attempts(found: Found, fair_sharing: bool) -> tuple[SearchAttempt, ...]:
         counts = fair_sharing or number == last
         candidates = [
             Candidate(
-                holder, STEPS[step], reasons.get(holder.key) if counts and step == quotas.TAKEN else None
+                holder, STEPS[step], reasons.get(holder.key) if counts and step == codes.TAKEN else None
             )
             for _, _, holder, step in steps
             if isinstance(holder, Holder)

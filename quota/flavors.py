@@ -14,7 +14,7 @@ from api.kueue import FlavorFungibility
 from api.podsets import PodSet
 from api.requests import PODS
 from api.workloads import Workload
-from native.quota.quotas import NEVER
+from native.codes import NEVER
 from quota.amounts import shown
 from quota.asks import Options, ask_of
 from quota.assignment import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from native.quota.quotas import UNSET
+from native.codes import UNSET
 from quota.snapshot import Holder, Queue, Snapshot
 
 __all__ = ["Usage", "fits", "kept_free", "numbered", "without"]

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from api.kueue import ClusterQueue, Cohort, FairSharing, ResourceGroup
-from native.quota.quotas import UNSET, Quotas
+from native.codes import UNSET
+from native.quota.quotas import Quotas
 from quota.amounts import QuotaError, fair_weight, quota_amount
 
 __all__ = ["MAX_DEPTH", "FlavorResource", "Layout", "Member", "lay_out", "read_cluster_queue", "read_cohort"]

@@ -14,7 +14,8 @@ from cli.common.output import BAD_INPUT, formatted, show
 from cli.plan.objects import Objects
 from cli.plan.offline import decide, plain
 from cli.plan.render import render
-from cli.plan.stream import plan_line
+from cli.plan.stream import PlanLines
+from nodes.search.unmodelled import why_blocked
 
 __all__ = ["plan"]
 
@@ -29,9 +30,14 @@ Examples:
 
 \b
 Exit status:
-  0  Fits or Preempts; with --jsonl: every line got a plan
-  3  Unschedulable or SearchBudgetExhausted
-  2  bad input, named on standard error
+  0  Fits or Preempts; with --jsonl: every line got a plan, and none is Blocked
+  3  Unschedulable, SearchBudgetExhausted or Blocked; with --jsonl: a plan is Blocked
+  2  bad input, named on standard error; with --jsonl: in the answer to the line
+
+\b
+A plan is Blocked if somebody would have to go and the search does not model everything that
+the members use: the cluster evicts nobody then. As JSON or YAML it is the object that the
+cluster stores, with the phase Blocked and the reason in its status.
 """
 
 
@@ -65,7 +71,7 @@ def plan(
     if stream is not None:
         if paths or preemptor or pod or output:
             raise click.UsageError("--jsonl takes no other option: the lines say what to plan for")
-        context.exit(0 if answer_file(stream, plan_line) else BAD_INPUT)
+        context.exit(_stream(stream))
     if not paths or not preemptor:
         raise click.UsageError("-f FILE and --for NAMESPACE/NAME are needed (or --jsonl FILE)")
     try:
@@ -73,6 +79,13 @@ def plan(
     except InputError as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(BAD_INPUT)
+
+
+def _stream(path: str) -> int:
+    answers = PlanLines()
+    if not answer_file(path, answers):
+        return BAD_INPUT
+    return NOT_PLACED if answers.any_blocked else 0
 
 
 def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, output: str) -> int:
@@ -85,4 +98,4 @@ def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, output: str) -> int
         show(render(spec, snapshot))
     else:
         click.echo(formatted(plain(spec), output), nl=False)
-    return 0 if spec.outcome in PLACED else NOT_PLACED
+    return 0 if spec.outcome in PLACED and not why_blocked(spec) else NOT_PLACED

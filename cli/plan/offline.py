@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 
 from api.groups import API_VERSION
-from api.plans import PreemptionPlanSpec
+from api.meta import Condition
+from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
 from cli.common.documents import InputError, split_key
 from cli.plan.objects import Objects
 from nodes.search.decision import DecisionError, decide_group, decide_pod
 from nodes.search.naming import plan_name
+from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["decide", "plain"]
+
+BLOCKED: Final[Literal["Blocked"]] = "Blocked"
 
 
 def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[PreemptionPlanSpec, Snapshot]:
@@ -34,10 +38,17 @@ def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[Pree
 
 
 def plain(spec: PreemptionPlanSpec) -> dict[str, Any]:
-    """The PreemptionPlan object as plain data, every field of the decision written out."""
-    return {
+    """The PreemptionPlan object as plain data, every field of the decision written out.
+
+    It has a status only if it is Blocked: the one that the cluster stores for such a plan, without the time.
+    """
+    plan = {
         "apiVersion": API_VERSION,
         "kind": "PreemptionPlan",
         "metadata": {"name": plan_name(spec), "namespace": spec.preemptor.namespace},
         "spec": msgspec.to_builtins(spec),
     }
+    if message := why_blocked(spec):
+        condition = Condition(type=BLOCKED, status="True", reason=BLOCKED, message=message)
+        plan["status"] = msgspec.to_builtins(PreemptionPlanStatus(phase=BLOCKED, conditions=[condition]))
+    return plan

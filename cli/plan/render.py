@@ -13,6 +13,7 @@ from api.plans import Outcome, PreemptionPlanSpec, Score, Victim
 from api.words import counted
 from cli.common.output import line, plain_table, some, title, with_rest
 from nodes.search.survivors import budget_text, budgets_of, survivors, waiting
+from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["render"]
@@ -23,6 +24,7 @@ COLOURS: Final[dict[Outcome, str]] = {
     "Unschedulable": "bold red",
     "SearchBudgetExhausted": "bold red",
 }
+BLOCKED_COLOUR: Final = "bold red"
 SCORE: Final = (
     "compared by budgets broken, highest victim priority, sum of priorities (each + 2^31), units, pods, start"
 )
@@ -37,7 +39,7 @@ def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
     """The whole plan; `snapshot` is what it was made from."""
     parts: list[RenderableType] = [_head(spec)]
     if spec.victims:
-        parts += [title("Who goes"), _victims(spec, snapshot)]
+        parts += [title("Who would go" if why_blocked(spec) else "Who goes"), _victims(spec, snapshot)]
         parts += _stay(spec, snapshot)
     if spec.placements:
         parts += [title("Placements"), _placements(spec, waiting(snapshot, spec))]
@@ -50,10 +52,13 @@ def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
 
 def _head(spec: PreemptionPlanSpec) -> RenderableType:
     preemptor = spec.preemptor
+    blocked = why_blocked(spec)
     head = Text()
-    head.append(spec.outcome, COLOURS[spec.outcome])
+    head.append(*(("Blocked", BLOCKED_COLOUR) if blocked else (spec.outcome, COLOURS[spec.outcome])))
     head.append(f"  {preemptor.kind} {preemptor.namespace}/{preemptor.name}", "bold")
     head.append(f", priority {preemptor.priority}")
+    if blocked:
+        head.append(f": {blocked}")
     return Group(head, line(_sentence(spec)))
 
 
@@ -62,6 +67,8 @@ def _sentence(spec: PreemptionPlanSpec) -> str:
         pods = sum(len(victim.pods) for victim in spec.victims)
         who = f"{counted(len(spec.victims), 'unit')} with {counted(pods, 'pod')}"
         who += f" of priority {spec.priority_cutoff} or lower"
+        if why_blocked(spec):
+            return f"Nobody goes. Otherwise {who} would have to go."
         return f"{who} must go so that {counted(len(spec.placements), 'pod')} can run in {_place(spec)}."
     if spec.placements:
         return f"{counted(len(spec.placements), 'pod')} can run in {_place(spec)}: {spec.reason}."

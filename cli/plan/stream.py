@@ -12,7 +12,7 @@ from cli.common.lines import read_line
 from cli.plan.objects import Objects
 from cli.plan.offline import decide, plain
 
-__all__ = ["plan_line"]
+__all__ = ["PlanLines", "plan_line"]
 
 
 class Request(Struct):
@@ -20,6 +20,19 @@ class Request(Struct):
 
     objects: list[msgspec.Raw]
     for_: str = msgspec.field(name="for")
+
+
+class PlanLines:
+    """Answers lines, and remembers whether one of the plans was Blocked."""
+
+    def __init__(self) -> None:
+        self.any_blocked = False
+
+    def __call__(self, line: bytes) -> dict[str, Any]:
+        """As `plan_line`."""
+        plan = plan_line(line)
+        self.any_blocked |= "status" in plan
+        return plan
 
 
 def plan_line(line: bytes) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from api.validation import FieldError
 from cli.common.documents import JsonDocument, split_key
 from cli.common.lines import read_line
 from cli.quota.objects import QuotaObjects, read_time
-from native.quota.quotas import FINAL_SHARE, INITIAL_SHARE
+from native.codes import FINAL_SHARE, INITIAL_SHARE
 from quota.decision import Decision, Options
 
 __all__ = ["answer_scenario"]

@@ -233,17 +233,20 @@ class Reservations:
         node_rows = {name: row for row, name in enumerate(snapshot.node_names) if snapshot.node_live[row]}
         columns = {name: column for column, name in enumerate(snapshot.resources)}
         used, leaving, flags = snapshot.used.copy(), snapshot.leaving.copy(), snapshot.pod_flags.copy()
+        promised: dict[int, int] = {}
         for group in others:
-            for claim in self._claims.of(group).values():
+            for uid, claim in self._claims.of(group).items():
                 row = node_rows.get(claim.node)
                 if row is None:
                     continue
                 for resource, amount in claim.requests.items():
                     if resource in columns:
                         used[row, columns[resource]] += amount
+                if (pod := snapshot.pod_rows.get(uid)) is not None and snapshot.pod_node[pod] < 0:
+                    promised[pod] = row
             for uid in self._victims.of(group):
                 pod = snapshot.pod_rows.get(uid)
                 if pod is not None and not flags[pod] & TERMINATING:
                     flags[pod] |= TERMINATING
                     leaving[snapshot.pod_node[pod]] += snapshot.class_requests[snapshot.pod_class[pod]]
-        return replace(snapshot, used=used, leaving=leaving, pod_flags=flags)
+        return replace(snapshot, used=used, leaving=leaving, pod_flags=flags, promised=promised)

@@ -3,6 +3,7 @@
 """One domain: the room on its nodes, given who is gone and which members are placed.
 
 `room[n]` is what is left on node n once the units in `gone` are gone and the members in `placed` are there.
+Then `held[n, t]` pods bring token t to node n, and `barred[n, t]` members there forbid it.
 The plain twin is tests/twins/nodes/domain.py.
 """
 
@@ -45,10 +46,18 @@ cdef class Domain:
         self.unit_priority, self.unit_start = problem.unit_priority, problem.unit_start
         self.leaving, self.requests = problem.leaving, problem.requests
         self.piece_room, self.admitted = problem.piece_room, problem.admitted
+        self.held_by_leaving = problem.held_by_leaving
+        self.brings, self.forbids = problem.brings, problem.forbids
+        self.piece_tokens = problem.piece_tokens
+        self.token, self.token_pods = problem.token, problem.token_pods
         nodes, units = len(problem.free), len(problem.unit_priority)
         self.shapes, self.resources = problem.requests.shape
         self.budgets = len(problem.allowed)
+        self.tokens = problem.held.shape[1]
         self.room = problem.free.copy()
+        self.held = problem.held.copy()
+        self.barred = np.zeros_like(problem.held)
+        self.alone = (problem.brings & problem.forbids).any(axis=1).astype(np.uint8)
         self.placed = np.zeros((self.shapes, nodes), np.int32)
         self.asked = np.zeros((nodes, self.resources), np.int32)
         self.gone = np.zeros(units, np.uint8)
@@ -97,6 +106,9 @@ cdef class Domain:
             if self.first <= node < self.end:
                 for r in range(self.resources):
                     self.room[node, r] += sign * self.piece_room[piece, r]
+                if self.tokens:
+                    for k in range(self.piece_tokens[piece], self.piece_tokens[piece + 1]):
+                        self.held[node, self.token[k]] -= sign * self.token_pods[k]
         for k in range(self.unit_budgets[unit], self.unit_budgets[unit + 1]):
             budget = self.budget[k]
             self.violations -= max(0, self.evicted[budget] - self.allowed[budget])
@@ -104,10 +116,12 @@ cdef class Domain:
             self.violations += max(0, self.evicted[budget] - self.allowed[budget])
 
     cdef void wait(self, int sign) noexcept nogil:
-        cdef Py_ssize_t node, r
+        cdef Py_ssize_t node, r, t
         for node in range(self.first, self.end):
             for r in range(self.resources):
                 self.room[node, r] += sign * self.leaving[node, r]
+            for t in range(self.tokens):
+                self.held[node, t] -= sign * self.held_by_leaving[node, t]
 
     cdef int64_t strain(self, Py_ssize_t unit, int sign) noexcept nogil:
         cdef Py_ssize_t k, budget
@@ -127,12 +141,16 @@ cdef class Domain:
         return True
 
     cdef bint keeps(self, Py_ssize_t node, Py_ssize_t piece) noexcept nogil:
-        cdef Py_ssize_t r
+        cdef Py_ssize_t r, k
         cdef int64_t held
         for r in range(self.resources):
             held = self.piece_room[piece, r]
             if held > 0 and self.room[node, r] < held and self.asked[node, r] > 0:
                 return False
+        if self.tokens:
+            for k in range(self.piece_tokens[piece], self.piece_tokens[piece + 1]):
+                if self.barred[node, self.token[k]] > 0:
+                    return False
         return True
 
     # ---- members
@@ -140,7 +158,7 @@ cdef class Domain:
     cdef int64_t capacity(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
         cdef Py_ssize_t r
         cdef int64_t request, room, most = -1
-        if not self.admitted[shape, node]:
+        if not self.admitted[shape, node] or (self.tokens and self.kept_off(shape, node)):
             return 0
         for r in range(self.resources):
             request = self.requests[shape, r]
@@ -151,10 +169,19 @@ cdef class Domain:
                 room = room // request
                 if most < 0 or room < most:
                     most = room
-        return most
+        return 1 if most > 1 and self.alone[shape] else most
+
+    cdef bint kept_off(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(self.tokens):
+            if self.forbids[shape, t] and self.held[node, t] > 0:
+                return True
+            if self.brings[shape, t] and self.barred[node, t] > 0:
+                return True
+        return False
 
     cdef void add(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
-        cdef Py_ssize_t r
+        cdef Py_ssize_t r, t
         cdef int64_t request
         self.placed[shape, node] += <int32_t>members
         for r in range(self.resources):
@@ -162,6 +189,9 @@ cdef class Domain:
             if request > 0:
                 self.room[node, r] -= members * request
                 self.asked[node, r] += <int32_t>members
+        for t in range(self.tokens):
+            self.held[node, t] += <int32_t>members * self.brings[shape, t]
+            self.barred[node, t] += <int32_t>members * self.forbids[shape, t]
 
     cdef void assume(self, int32_t[:, ::1] placement) noexcept nogil:
         cdef Py_ssize_t shape, node

@@ -2,12 +2,6 @@ from libc.stdint cimport int32_t, int64_t
 
 from native.nodes._domain cimport Domain
 
-cdef enum:
-    SPENT = -1
-    INFEASIBLE = 0
-    FEASIBLE = 1
-
-
 cdef class Packer:
     cdef Domain domain
     cdef int64_t budget

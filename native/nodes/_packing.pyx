@@ -10,6 +10,8 @@ import numpy as np
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from native.codes cimport FEASIBLE, INFEASIBLE, SPENT
+
 
 cdef class Packer:
 

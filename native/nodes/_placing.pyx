@@ -2,9 +2,9 @@
 # cython: freethreading_compatible=True
 """Place the preemptor where it needs the fewest and cheapest victims.
 
-The plain twin, tests/twins/nodes/placing.py, looks at every node before every step. Here only those nodes are
-looked at again whose cost can have changed: the node that was chosen, those on which a unit that now goes has a
-piece, and those with a unit under a budget that is drawn on and not yet spent.
+The plain twin, tests/twins/nodes/placing.py, looks at every node before every step. This one looks again
+only at nodes whose cost can have changed: the node that was chosen, those on which a unit that now goes has
+a piece, and those with a unit under a budget that is drawn on and not yet spent.
 """
 
 import numpy as np

@@ -7,20 +7,14 @@ The plain twin is tests/twins/nodes/victims.py.
 
 import numpy as np
 
-from native.nodes.problem import Found
+from native.nodes.problem import Solution
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from native.codes cimport EXHAUSTED, FEASIBLE, FITS, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
 from native.nodes._domain cimport Domain, Score, less
-from native.nodes._packing cimport FEASIBLE, INFEASIBLE, SPENT, Packer
+from native.nodes._packing cimport Packer
 from native.nodes._placing cimport Placer
-
-
-cdef enum:
-    FITS = 0
-    PREEMPTS = 1
-    UNSCHEDULABLE = 2
-    EXHAUSTED = 3
 
 
 def search(problem, int64_t budget, int64_t effort):
@@ -94,7 +88,7 @@ cdef class Search:
             first, end = self.domain.domains[self.winner], self.domain.domains[self.winner + 1]
             placed[:, first:end] = np.asarray(self.won.placement)[:, first:end]
             victims = np.asarray(self.won.victims)[:self.won.count].tolist()
-        return Found(
+        return Solution(
             outcomes=np.asarray(self.outcomes).tolist(), scores=np.asarray(self.scores).tolist(),
             winner=self.winner, victims=victims, placed=placed.tolist() if self.winner >= 0 else [],
         )

@@ -12,12 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EXHAUSTED", "FITS", "PREEMPTS", "SCORE_COLUMNS", "UNSCHEDULABLE", "Found", "Problem"]
-
-FITS: Final = 0
-PREEMPTS: Final = 1
-UNSCHEDULABLE: Final = 2
-EXHAUSTED: Final = 3
+__all__ = ["SCORE_COLUMNS", "Problem", "Solution"]
 
 SCORE_COLUMNS: Final = ("violations", "highest", "priority_sum", "units", "pods", "age")
 """Smaller is better, from left to right.
@@ -32,10 +27,11 @@ Flags = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One preemptor in one cluster: D domains, N nodes, R resources, S shapes, U units, E pieces, B budgets.
+    """One preemptor in one cluster: D domains, N nodes, R resources, T tokens, S shapes, U units, E pieces, B budgets.
 
-    A shape stands for members with equal requests and equal admitted nodes. A unit is what may be evicted, whole;
-    a piece is the part of a unit that runs on one node.
+    A shape stands for members with equal requests, admitted nodes and tokens. A unit is what may be evicted, whole;
+    a piece is the part of a unit that runs on one node. Two pods cannot share a node if one of them forbids a token
+    that the other one brings; of two pods that run already nothing is asked.
     """
 
     domains: Int32s
@@ -50,7 +46,16 @@ class Problem:
     counts: Int32s
     """[S], members of the shape to place."""
     admitted: Flags
-    """[S, N], 1 where the node admits the shape, room aside."""
+    """[S, N], 1 where the node admits the shape, room and other pods aside."""
+
+    held: Int32s
+    """[N, T], how many pods on the node bring each token; those that terminate do not count."""
+    held_by_leaving: Int32s
+    """[N, T], how many pods that terminate bring it."""
+    brings: Int32s
+    """[S, T], 1 where a member brings the token to its node."""
+    forbids: Int32s
+    """[S, T], 1 where a member cannot be on a node with the token, and no pod that brings it on the member's."""
 
     unit_priority: Int64s
     unit_start: Int64s
@@ -63,6 +68,11 @@ class Problem:
     piece_node: Int32s
     piece_room: Int64s
     """[E, R], what the piece holds on its node."""
+    piece_tokens: Int32s
+    """[E + 1], where each piece's part of `token` and `token_pods` begins."""
+    token: Int32s
+    token_pods: Int32s
+    """How many pods of the piece bring that token."""
     node_pieces: Int32s
     """[N + 1], where each node's part of `node_piece` begins."""
     node_piece: Int32s
@@ -78,7 +88,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Solution:
     """How every domain fared, and the plan of the best one (`winner` is -1 where no domain fits or preempts)."""
 
     outcomes: list[int]

@@ -11,9 +11,7 @@ import numpy as np
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from native.quota._amounts cimport minus
-from native.quota._holders cimport Key, View, before
-from native.quota._wish cimport (
+from native.codes cimport (
     COHORT_WITHIN_QUOTA,
     NEVER,
     QUEUE_WITHIN_NOMINAL,
@@ -22,6 +20,8 @@ from native.quota._wish cimport (
     WHILE_BORROWING,
     WOULD_BORROW,
 )
+from native.quota._amounts cimport minus
+from native.quota._holders cimport Key, View, before
 
 
 cdef class Classical(Search):

@@ -10,13 +10,9 @@ import numpy as np
 
 from libc.stdlib cimport calloc, free
 
+from native.codes cimport FAIR_SHARING, FINAL_SHARE, RECLAMATION, SHARE_REFUSED
 from native.quota._holders cimport View, before
 from native.quota._tree cimport compare
-from native.quota._wish cimport FAIR_SHARING, RECLAMATION, SHARE_REFUSED
-
-
-cdef enum:
-    FINAL_SHARE = 0
 
 
 cdef class Fair(Search):

@@ -12,6 +12,7 @@ from native.quota.quotas import Found
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
+from native.codes cimport NO_CANDIDATES, PREEMPT, RECLAIM
 from native.quota._classical cimport Classical
 from native.quota._fair cimport Fair
 from native.quota._holders cimport Block, Key, View
@@ -19,11 +20,6 @@ from native.quota._search cimport Search, Step, Target
 from native.quota._tree cimport Share, Tree
 from native.quota._wish cimport Wish
 
-
-cdef enum:
-    NO_CANDIDATES = 0
-    PREEMPT = 1
-    RECLAIM = 2
 
 cdef int64_t MOST = (<int64_t>1 << 62) - 1
 

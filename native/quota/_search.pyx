@@ -7,7 +7,7 @@ A search works on its own copy of the usage.
 
 from libc.stdlib cimport free, realloc
 
-from native.quota._wish cimport PUT_BACK, TAKEN
+from native.codes cimport PUT_BACK, TAKEN
 
 
 cdef class Search:

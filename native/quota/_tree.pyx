@@ -8,11 +8,9 @@ to themselves. The plain twin is tests/twins/quota/tree.py.
 
 import numpy as np
 
+from native.codes cimport UNSET
+
 from native.quota._amounts cimport minus, plus
-
-
-cdef enum:
-    UNSET = -1
 
 
 cdef int compare(Share* one, Share* other) noexcept nogil:

@@ -4,26 +4,6 @@ from native.quota._holders cimport View
 from native.quota._tree cimport Tree
 
 
-cdef enum:
-    NEVER = 0
-    LOWER_PRIORITY = 1
-    LOWER_OR_NEWER = 2
-    ANY = 3
-
-    IN_CLUSTER_QUEUE = 0
-    TIME_BASED = 1
-    RECLAMATION = 2
-    WHILE_BORROWING = 3
-    FAIR_SHARING = 4
-
-    TAKEN = 0
-    PUT_BACK = 1
-    QUEUE_WITHIN_NOMINAL = 2
-    COHORT_WITHIN_QUOTA = 3
-    WOULD_BORROW = 4
-    SHARE_REFUSED = 5
-
-
 cdef class Wish:
     # The ask, as in native/quota/quotas.py.
     cdef Py_ssize_t queue, count

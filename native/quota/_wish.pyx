@@ -7,6 +7,7 @@ What both searches, the classical and the fair one, have in common.
 
 import numpy as np
 
+from native.codes cimport ANY, IN_CLUSTER_QUEUE, LOWER_OR_NEWER, NEVER, TIME_BASED
 from native.quota._amounts cimport plus
 
 

@@ -12,68 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "ANY",
-    "COHORT_WITHIN_QUOTA",
-    "FAIR_SHARING",
-    "FINAL_SHARE",
-    "INITIAL_SHARE",
-    "IN_CLUSTER_QUEUE",
-    "LOWER_OR_NEWER",
-    "LOWER_PRIORITY",
-    "NEVER",
-    "NO_CANDIDATES",
-    "PREEMPT",
-    "PUT_BACK",
-    "QUEUE_WITHIN_NOMINAL",
-    "RECLAIM",
-    "RECLAMATION",
-    "SHARE_REFUSED",
-    "TAKEN",
-    "TIME_BASED",
-    "UNLIMITED",
-    "UNSET",
-    "WHILE_BORROWING",
-    "WOULD_BORROW",
-    "Ask",
-    "Found",
-    "Quotas",
-]
+__all__ = ["UNLIMITED", "Ask", "Found", "Quotas"]
 
 UNLIMITED: Final = 2**63 - 1
 """A quota that does not fit 64 bits: whatever is taken of it, it stays."""
-UNSET: Final = -1
-"""No borrowing or lending limit."""
-
-NEVER: Final = 0
-LOWER_PRIORITY: Final = 1
-LOWER_OR_NEWER: Final = 2
-ANY: Final = 3
-"""Preemption policies; LOWER_OR_NEWER is LowerOrNewerEqualPriority."""
-
-IN_CLUSTER_QUEUE: Final = 0
-TIME_BASED: Final = 1
-RECLAMATION: Final = 2
-WHILE_BORROWING: Final = 3
-FAIR_SHARING: Final = 4
-"""Reasons of a target."""
-
-NO_CANDIDATES: Final = 0
-PREEMPT: Final = 1
-RECLAIM: Final = 2
-"""What a simulated preemption says: nobody may go; somebody of the own ClusterQueue must; only others must."""
-
-FINAL_SHARE: Final = 0
-INITIAL_SHARE: Final = 1
-"""Fair sharing strategies: LessThanOrEqualToFinalShare, LessThanInitialShare."""
-
-TAKEN: Final = 0
-PUT_BACK: Final = 1
-QUEUE_WITHIN_NOMINAL: Final = 2
-COHORT_WITHIN_QUOTA: Final = 3
-WOULD_BORROW: Final = 4
-SHARE_REFUSED: Final = 5
-"""What became of a candidate."""
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from api import plans
-from native.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Found
+from native.codes import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE
+from native.nodes.problem import Solution
 from nodes.search.problem import Built, Cluster
 from nodes.search.reasons import beaten, coarse_shortage, shortage
+from nodes.search.room import Room
 
 __all__ = ["Comparison", "compare"]
 
@@ -39,14 +38,14 @@ class Comparison:
     why_none: str
 
 
-def compare(cluster: Cluster, built: Built, found: Found, budget: int) -> Comparison:
+def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Comparison:
     """Say how each domain fared."""
     ranked = sorted(
         range(len(found.outcomes)),
         key=lambda domain: (ORDER[found.outcomes[domain]], found.scores[domain], domain),
     )
     listed = ranked[: LISTED + (found.winner >= 0)]
-    gone = cluster.room_without(built.units.pods)
+    gone = Room(cluster, built.units.pods.tolist())
     short = {
         domain: shortage(cluster, built, domain, gone, budget)
         for domain in listed
@@ -60,7 +59,7 @@ def compare(cluster: Cluster, built: Built, found: Found, budget: int) -> Compar
     return Comparison(results, _count_others(cluster, found, ranked[len(listed) :], gone), why_none)
 
 
-def _why_none(cluster: Cluster, found: Found, short: dict[int, tuple[int, str]]) -> str:
+def _why_none(cluster: Cluster, found: Solution, short: dict[int, tuple[int, str]]) -> str:
     """Of several domains, the one where most members fit speaks for all."""
     values = cluster.layout.values
     if EXHAUSTED in found.outcomes:
@@ -70,7 +69,7 @@ def _why_none(cluster: Cluster, found: Found, short: dict[int, tuple[int, str]])
     return reason if len(values) == 1 else f"in none of {len(values)} domains; in {values[nearest]}, {reason}"
 
 
-def _result(cluster: Cluster, found: Found, domain: int, reason: str) -> plans.DomainResult:
+def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plans.DomainResult:
     outcome, score = found.outcomes[domain], found.scores[domain]
     return plans.DomainResult(
         value=cluster.layout.values[domain],
@@ -80,7 +79,7 @@ def _result(cluster: Cluster, found: Found, domain: int, reason: str) -> plans.D
     )
 
 
-def _reason(found: Found, domain: int) -> str:
+def _reason(found: Solution, domain: int) -> str:
     """Of a domain about which it is not known that the members do not fit."""
     if found.outcomes[domain] == EXHAUSTED:
         return SPENT
@@ -106,7 +105,7 @@ def _score(outcome: int, score: list[int]) -> plans.Score:
 
 
 def _count_others(
-    cluster: Cluster, found: Found, domains: list[int], gone: NDArray[np.int64]
+    cluster: Cluster, found: Solution, domains: list[int], gone: Room
 ) -> list[plans.OtherDomains]:
     """Domains beyond the listed ones, by outcome and by a reason that is cheap to find."""
     counts: Counter[tuple[plans.Outcome, str]] = Counter()

@@ -8,16 +8,17 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from api import plans
 from api.words import counted
+from native.codes import PREEMPTS
 from native.nodes._victims import search
-from native.nodes.problem import PREEMPTS, Found
+from native.nodes.problem import Solution
 from nodes.search.comparison import compare
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
 from nodes.search.reasons import unavailable
+from nodes.search.room import Room
 from nodes.search.unmodelled import not_modelled
 from nodes.search.victims import victims_of, violations_of
 from nodes.state.snapshot import Snapshot
@@ -91,7 +92,7 @@ def _decide(
 def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
     """Members that take what is there, in the first domain that has room for one."""
     preemptor, layout = cluster.preemptor, cluster.layout
-    room = cluster.free.copy()
+    room = Room(cluster)
     for domain, value in enumerate(layout.values):
         placed = _fill(cluster, domain, room)
         if placed:
@@ -103,7 +104,7 @@ def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
             return spec
     if preemptor.bound:
         return _spec(preemptor, "Fits", _bound_already(preemptor))
-    why = unavailable(cluster, layout.nodes, room, preemptor.unbound[0])
+    why = unavailable(layout.nodes, room, preemptor.unbound[0])
     return _spec(preemptor, "Unschedulable", f"no member fits: {why}")
 
 
@@ -112,18 +113,15 @@ def _bound_already(preemptor: Preemptor) -> str:
     return f"bound already: {counted(len(preemptor.bound), 'member')}, {wanted}"
 
 
-def _fill(cluster: Cluster, domain: int, room: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """The later members and their nodes: first fit in what is left of `room` [N, R], which is taken from."""
-    snapshot, nodes = cluster.snapshot, cluster.layout.of(domain)
+def _fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
+    """The later members and their nodes: first fit in what is left of `room`, which is taken from."""
+    nodes = cluster.layout.of(domain)
     placed = []
     for pod in cluster.preemptor.later:
-        its_class = int(snapshot.pod_class[pod])
-        request = cluster.requests[its_class]
-        fits = cluster.admission.mask(its_class)[nodes]
-        fits = fits & ((room[nodes] >= request) | (request == 0)).all(axis=1)
+        fits = room.fits(pod, nodes)
         if fits.any():
             node = int(nodes[int(np.argmax(fits))])
-            room[node] -= request
+            room.place(pod, node)
             placed.append((pod, node))
     return placed
 
@@ -131,7 +129,7 @@ def _fill(cluster: Cluster, domain: int, room: NDArray[np.int64]) -> list[tuple[
 # ---- what the search found
 
 
-def _plan(cluster: Cluster, built: Built, found: Found, budget: int) -> plans.PreemptionPlanSpec:
+def _plan(cluster: Cluster, built: Built, found: Solution, budget: int) -> plans.PreemptionPlanSpec:
     comparison = compare(cluster, built, found, budget)
     if found.winner < 0:
         spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
@@ -142,14 +140,14 @@ def _plan(cluster: Cluster, built: Built, found: Found, budget: int) -> plans.Pr
     return spec
 
 
-def _placed(cluster: Cluster, built: Built, found: Found) -> plans.PreemptionPlanSpec:
+def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.PreemptionPlanSpec:
     """The winner's plan; the later members come last, into what is left."""
     snapshot, layout = cluster.snapshot, cluster.layout
     required = _required_nodes(built, found)
     gone = [pod for unit in found.victims for pod in built.units.members(unit)]
-    room = cluster.room_without(np.array(gone, np.intp))
+    room = Room(cluster, gone)
     for pod, node in required.items():
-        room[node] -= cluster.requests[int(snapshot.pod_class[pod])]
+        room.place(pod, node)
     later = _fill(cluster, found.winner, room)
     preempts = found.outcomes[found.winner] == PREEMPTS
     spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits, and nobody goes")
@@ -169,7 +167,7 @@ def _placed(cluster: Cluster, built: Built, found: Found) -> plans.PreemptionPla
     return spec
 
 
-def _required_nodes(built: Built, found: Found) -> dict[int, int]:
+def _required_nodes(built: Built, found: Solution) -> dict[int, int]:
     """Node by required member: each shape's members in their order over its nodes in theirs."""
     nodes: dict[int, int] = {}
     for members, row in zip(built.shapes, found.placed, strict=True):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from native.nodes.problem import Problem
 from nodes.search.preemptor import Preemptor
+from nodes.search.tokens import Tokens
 from nodes.search.units import Units, candidates
 from nodes.state.classes import admits
 from nodes.state.snapshot import Snapshot
@@ -69,7 +70,7 @@ class Admission:
 
 
 class Cluster:
-    """The snapshot as one preemptor sees it: its domains, the resources it asks for, the room there is."""
+    """The snapshot as one preemptor sees it: its domains, the resources and tokens that matter, the room there is."""
 
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, layout: Layout) -> None:
         self.snapshot, self.preemptor, self.layout = snapshot, preemptor, layout
@@ -94,12 +95,30 @@ class Cluster:
         s = self.snapshot
         return s.allocatable[:, self.columns] - s.used[:, self.columns] + self.leaving
 
+    @cached_property
+    def tokens(self) -> Tokens:
+        """What keeps the unbound members away from other pods and from one another."""
+        return Tokens(self.snapshot, self.preemptor.unbound)
+
     @property
     def resources(self) -> list[str]:
         """Names of the columns."""
         return [self.snapshot.resources[column] for column in self.columns]
 
-    def room_without(self, pods: NDArray[np.integer]) -> Int64s:
+    def request(self, pod: int) -> Int64s:
+        """[R], what the pod requests."""
+        row: Int64s = self.requests[self.snapshot.pod_class[pod]]
+        return row
+
+    def mask(self, pod: int) -> Bools:
+        """[N], the nodes that admit the pod, room and other pods aside."""
+        return self.admission.mask(int(self.snapshot.pod_class[pod]))
+
+    def refusal(self, pod: int, node: int) -> str | None:
+        """Why the node refuses the pod, room and other pods aside; None if it does not."""
+        return self.admission.refusals(int(self.snapshot.pod_class[pod]))[node]
+
+    def free_without(self, pods: NDArray[np.integer]) -> Int64s:
         """[N, R], `free` with these pods gone too."""
         room = self.free.copy()
         s = self.snapshot
@@ -166,7 +185,9 @@ class Built:
 def build(cluster: Cluster, *, strict: bool) -> Built:
     """The search for the required members. Nodes that admit none of them are left out."""
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
-    shapes, requests, masks = _shapes(cluster)
+    shapes, masks = _shapes(cluster)
+    first = [members[0] for members in shapes]
+    tokens = cluster.tokens
     wanted: Bools = np.logical_or.reduce(masks)[layout.nodes]
     nodes = layout.nodes[wanted]
     before = _running(wanted)
@@ -178,9 +199,13 @@ def build(cluster: Cluster, *, strict: bool) -> Built:
         domains=before[layout.first].astype(np.int32),
         free=np.ascontiguousarray(cluster.free[nodes]),
         leaving=np.ascontiguousarray(cluster.leaving[nodes]),
-        requests=requests,
+        requests=np.ascontiguousarray([cluster.request(pod) for pod in first], np.int64),
         counts=np.array([len(members) for members in shapes], np.int32),
         admitted=np.ascontiguousarray(masks[:, nodes].astype(np.uint8)),
+        held=np.ascontiguousarray(tokens.held()[nodes]),
+        held_by_leaving=np.ascontiguousarray(tokens.leaving()[nodes]),
+        brings=np.ascontiguousarray([tokens.brings[pod] for pod in first], np.int32),
+        forbids=np.ascontiguousarray([tokens.forbids[pod] for pod in first], np.int32),
         unit_priority=units.priority,
         unit_start=units.start,
         unit_pods=units.size.astype(np.int32),
@@ -190,22 +215,19 @@ def build(cluster: Cluster, *, strict: bool) -> Built:
     return Built(problem, units, nodes, shapes)
 
 
-def _shapes(cluster: Cluster) -> tuple[list[list[int]], Int64s, Bools]:
-    """Required members by equal requests and equal admitted nodes; requests [S, R] and masks [S, N]."""
-    shapes: dict[tuple[bytes, bytes], list[int]] = {}
+def _shapes(cluster: Cluster) -> tuple[list[list[int]], Bools]:
+    """Required members by equal requests, admitted nodes and tokens; and the nodes that admit each shape [S, N]."""
+    shapes: dict[tuple[bytes, ...], list[int]] = {}
     keys: dict[int, tuple[bytes, bytes]] = {}
+    tokens = cluster.tokens
     for pod in cluster.preemptor.required:
         its_class = int(cluster.snapshot.pod_class[pod])
         if its_class not in keys:
-            mask = cluster.admission.mask(its_class)
-            keys[its_class] = (cluster.requests[its_class].tobytes(), mask.tobytes())
-        shapes.setdefault(keys[its_class], []).append(pod)
-    classes = [int(cluster.snapshot.pod_class[members[0]]) for members in shapes.values()]
-    requests = np.ascontiguousarray(cluster.requests[classes])
-    return (
-        list(shapes.values()),
-        requests,
-        np.array([cluster.admission.mask(each) for each in classes], np.bool_),
+            keys[its_class] = (cluster.request(pod).tobytes(), cluster.mask(pod).tobytes())
+        apart = (tokens.brings[pod].tobytes(), tokens.forbids[pod].tobytes())
+        shapes.setdefault((*keys[its_class], *apart), []).append(pod)
+    return list(shapes.values()), np.array(
+        [cluster.mask(members[0]) for members in shapes.values()], np.bool_
     )
 
 
@@ -221,12 +243,19 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
     key, inverse = np.unique(unit * max(1, len(nodes)) + node, return_inverse=True)
     room = np.zeros((len(key), len(cluster.columns)), np.int64)
     np.add.at(room, inverse, cluster.requests[snapshot.pod_class[pods]])
+    tokens = np.zeros((len(key), len(cluster.tokens)), np.int32)
+    if len(cluster.tokens):
+        np.add.at(tokens, inverse, cluster.tokens.brought_by(pods))
+    holding, token = np.nonzero(tokens)
     piece_unit, piece_node = np.divmod(key, max(1, len(nodes)))
     return {
         "unit_pieces": np.searchsorted(piece_unit, np.arange(len(units) + 1)).astype(np.int32),
         "piece_unit": piece_unit.astype(np.int32),
         "piece_node": piece_node.astype(np.int32),
         "piece_room": room,
+        "piece_tokens": np.searchsorted(holding, np.arange(len(key) + 1)).astype(np.int32),
+        "token": token.astype(np.int32),
+        "token_pods": tokens[holding, token],
         "node_pieces": _running(np.bincount(piece_node, minlength=len(nodes))).astype(np.int32),
         "node_piece": np.argsort(piece_node, kind="stable").astype(np.int32),
     }

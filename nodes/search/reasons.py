@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from api.requests import PODS
+from native.codes import FITS
 from native.nodes._victims import search
-from native.nodes.problem import FITS, Problem
+from native.nodes.problem import Problem
 from nodes.search.problem import Built, Cluster
+from nodes.search.room import Room
 
 __all__ = ["beaten", "coarse_shortage", "shortage", "unavailable"]
-
-Int64s = NDArray[np.int64]
 
 SCORE_WORDS = (
     "pod disruption budget violations",
@@ -37,34 +36,25 @@ def beaten(score: list[int], winner: list[int]) -> str:
     return "costs the same, and its name comes later"
 
 
-def unavailable(cluster: Cluster, nodes: NDArray[np.intp], room: Int64s, pod: int) -> str:
-    """Why none of these nodes takes the pod: "0/5 nodes are available: 3 Insufficient cpu, ..."; `room` is [N, R]."""
-    its_class = int(cluster.snapshot.pod_class[pod])
-    refusals, request = cluster.admission.refusals(its_class), cluster.requests[its_class]
+def unavailable(nodes: NDArray[np.intp], room: Room, pod: int) -> str:
+    """Why none of these nodes takes the pod: "0/5 nodes are available: 3 Insufficient cpu, ..."."""
     counts: Counter[str] = Counter()
     for node in nodes.tolist():
-        refusal = refusals[node]
-        counts.update([refusal] if refusal is not None else _insufficient(cluster, request, room[node]))
+        counts.update(room.refusals(pod, node))
     words = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
     return f"0/{len(nodes)} nodes are available" + (f": {words}" if words else "")
 
 
-def _insufficient(cluster: Cluster, request: Int64s, room: Int64s) -> list[str]:
-    short = ((request > 0) & (room < request)).tolist()
-    names = [name for name, is_short in zip(cluster.resources, short, strict=True) if is_short]
-    return ["Too many pods" if name == PODS else f"Insufficient {name}" for name in names]
-
-
-def shortage(cluster: Cluster, built: Built, domain: int, gone: Int64s, budget: int) -> tuple[int, str]:
+def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: int) -> tuple[int, str]:
     """Why the required members do not fit in the domain, even with every unit of lower priority gone.
 
-    First, how many of them do. `gone` is the room [N, R] when all those units are gone.
+    First, how many of them do. `gone` is the room when all those units are gone.
     """
     preemptor, nodes = cluster.preemptor, cluster.layout.of(domain)
+    fitting, placed = _most_members(cluster, built, domain, gone, budget)
     room = gone.copy()
-    fitting, placed = _most_members(cluster, built, domain, room, budget)
-    _take(cluster, built, domain, room, placed)
-    why = unavailable(cluster, nodes, room, preemptor.required[fitting])
+    _place(built, domain, room, placed)
+    why = unavailable(nodes, room, preemptor.required[fitting])
     when = (
         "once every unit of lower priority is gone"
         if preemptor.evicts
@@ -76,24 +66,21 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Int64s, budget: 
     return fitting, f"{running} of {preemptor.minimum} members fit {when}; for the next one {why}"
 
 
-def coarse_shortage(cluster: Cluster, domain: int, room: Int64s) -> str:
-    """The same in less time and fewer words; `room` is [N, R] with every unit of lower priority gone."""
-    first = cluster.preemptor.required[0]
-    its_class = int(cluster.snapshot.pod_class[first])
-    nodes, request = cluster.layout.of(domain), cluster.requests[its_class]
-    fits = cluster.admission.mask(its_class)[nodes] & ((room[nodes] >= request) | (request == 0)).all(axis=1)
-    return "not every member fits" if fits.any() else unavailable(cluster, nodes, room, first)
+def coarse_shortage(cluster: Cluster, domain: int, gone: Room) -> str:
+    """The same in less time and fewer words."""
+    first, nodes = cluster.preemptor.required[0], cluster.layout.of(domain)
+    return "not every member fits" if gone.fits(first, nodes).any() else unavailable(nodes, gone, first)
 
 
 def _most_members(
-    cluster: Cluster, built: Built, domain: int, room: Int64s, budget: int
+    cluster: Cluster, built: Built, domain: int, gone: Room, budget: int
 ) -> tuple[int, list[list[int]]]:
     """The longest row of first members that fits together, and where."""
     low, high = 0, len(cluster.preemptor.required) - 1
     placed: list[list[int]] = []
     while low < high:
         middle = (low + high + 1) // 2
-        found = search(_part(cluster, built, domain, room, middle), budget, 0)
+        found = search(_part(cluster, built, domain, gone, middle), budget, 0)
         if found.outcomes == [FITS]:
             low, placed = middle, found.placed
         else:
@@ -101,18 +88,21 @@ def _most_members(
     return low, placed
 
 
-def _part(cluster: Cluster, built: Built, domain: int, room: Int64s, members: int) -> Problem:
+def _part(cluster: Cluster, built: Built, domain: int, gone: Room, members: int) -> Problem:
     """The problem of the first members alone, in one domain, with nobody left to go."""
     whole = built.problem
     inside = slice(int(whole.domains[domain]), int(whole.domains[domain + 1]))
     first = set(cluster.preemptor.required[:members])
-    free = np.ascontiguousarray(room[built.nodes[inside]])
+    free = np.ascontiguousarray(gone.free[built.nodes[inside]])
+    held = np.ascontiguousarray(gone.held[built.nodes[inside]])
     nothing, start = np.zeros(0, np.int32), np.zeros(1, np.int32)
     return replace(
         whole,
         domains=np.array([0, len(free)], np.int32),
         free=free,
         leaving=np.zeros_like(free),
+        held=held,
+        held_by_leaving=np.zeros_like(held),
         counts=np.array([len(first.intersection(shape)) for shape in built.shapes], np.int32),
         admitted=np.ascontiguousarray(whole.admitted[:, inside]),
         unit_priority=nothing.astype(np.int64),
@@ -122,6 +112,9 @@ def _part(cluster: Cluster, built: Built, domain: int, room: Int64s, members: in
         piece_unit=nothing,
         piece_node=nothing,
         piece_room=np.zeros((0, free.shape[1]), np.int64),
+        piece_tokens=start,
+        token=nothing,
+        token_pods=nothing,
         node_pieces=np.zeros(len(free) + 1, np.int32),
         node_piece=nothing,
         unit_budgets=start,
@@ -130,8 +123,10 @@ def _part(cluster: Cluster, built: Built, domain: int, room: Int64s, members: in
     )
 
 
-def _take(cluster: Cluster, built: Built, domain: int, room: Int64s, placed: list[list[int]]) -> None:
-    """Take the room of the placed members."""
-    nodes = built.nodes[built.problem.domains[domain] : built.problem.domains[domain + 1]]
-    for request, row in zip(built.problem.requests, placed, strict=False):
-        room[nodes] -= np.array(row, np.int64)[:, None] * request
+def _place(built: Built, domain: int, room: Room, placed: list[list[int]]) -> None:
+    """The placed members are there; `placed` has a row for each shape, or none at all."""
+    nodes = built.nodes[built.problem.domains[domain] : built.problem.domains[domain + 1]].tolist()
+    for shape, row in zip(built.shapes, placed, strict=False):
+        for node, members in zip(nodes, row, strict=True):
+            if members:
+                room.place(shape[0], node, members)

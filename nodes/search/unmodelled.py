@@ -1,43 +1,50 @@
-"""What a plan does not take into account, in words: a plan with any evicts nobody."""
+"""What a plan does not take into account, in words. A plan that would have to evict is Blocked by it."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from api.plans import PreemptionPlanSpec
+from nodes.filters.registry import POD_FILTERS
 from nodes.search.problem import Cluster
-from nodes.state.classes import anti_affinity_matches
+from nodes.search.tokens import Kinds, interested
 from nodes.state.snapshot import TERMINATING, Snapshot
 
-__all__ = ["not_modelled"]
-
-FOREIGN: Final = "anti-affinity of running pods"
+__all__ = ["not_modelled", "why_blocked"]
 
 
-def not_modelled(cluster: Cluster, members: list[int], gone: list[int]) -> list[str]:
-    """Filters that these members use and the search lacks, and whether a pod that stays could keep one away; sorted."""
+def why_blocked(spec: PreemptionPlanSpec) -> str:
+    """Why nobody is evicted although the plan names victims; empty if they may go."""
+    blocked = spec.outcome == "Preempts" and bool(spec.not_modelled)
+    return f"not modelled: {', '.join(spec.not_modelled)}" if blocked else ""
+
+
+def not_modelled(cluster: Cluster, members: Collection[int], gone: list[int]) -> list[str]:
+    """What the filters see of these members and do not model, and what pods that stay could have against them; sorted.
+
+    `gone` are the pods of the victims; they have nothing against anybody any longer.
+    """
     snapshot = cluster.snapshot
-    classes = {int(row) for row in snapshot.pod_class[members]}
+    classes = {int(row) for row in snapshot.pod_class[list(members)]}
     names = {name for row in classes if (each := snapshot.classes[row]) for name in each.unmodelled}
-    if _kept_away(snapshot, members, gone):
-        names.add(FOREIGN)
+    names.update(_between(snapshot, members, gone))
+    shapes = [shape for shape in snapshot.node_shapes if shape is not None]
+    names.update(name for each in cluster.tokens.filters if (name := each.unmodelled_on(shapes)) is not None)
     return sorted(names)
 
 
-def _kept_away(snapshot: Snapshot, members: list[int], gone: list[int]) -> bool:
-    """Whether a required anti-affinity of a bound pod, neither going nor a victim, could match a member."""
-    repelling = np.array([bool(each and each.anti_affinity) for each in snapshot.classes], np.bool_)
+def _between(snapshot: Snapshot, members: Collection[int], gone: list[int]) -> Iterator[str]:
+    """What bound pods, neither going nor victims, could have against a member."""
     staying = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
     staying[gone] = False
-    rows = np.flatnonzero(staying)
-    rows = rows[repelling[snapshot.pod_class[rows]]]
-    theirs = {(int(snapshot.pod_class[row]), snapshot.pod_namespaces[row]) for row in rows.tolist()}
-    ours = {int(row) for row in snapshot.pod_labels[members]}
-    label_sets = [each for row in ours if (each := snapshot.label_sets[row]) is not None]
-    return any(
-        anti_affinity_matches(pod_class, namespace, own_namespace, labels)
-        for row, namespace in theirs
-        if (pod_class := snapshot.classes[row]) is not None
-        for own_namespace, labels in label_sets
-    )
+    bound = np.flatnonzero(staying)
+    mine = Kinds(snapshot, np.array(list(members), np.intp))
+    for place, each in POD_FILTERS:
+        theirs = Kinds(snapshot, bound[interested(snapshot, place)[snapshot.pod_class[bound]]])
+        members_seen = mine.tenants(place)
+        for running in theirs.tenants(place):
+            for member in members_seen:
+                if (name := each.unmodelled_between(running, member)) is not None:
+                    yield name

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from api.core import Node
 from api.requests import allocatable
 from api.versions import Version
-from nodes.state.classes import NodeShape, node_shape
+from nodes.filters.filter import NodeShape
+from nodes.state.classes import node_shape
 from nodes.state.columns import Column, Columns, Register
 from nodes.state.resources import Resources
 

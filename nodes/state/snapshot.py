@@ -8,7 +8,7 @@ false) until reused.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from api.core import PriorityClass
     from api.groups import PodGroup
-    from nodes.state.classes import NodeShape, PodClass
+    from nodes.filters.filter import NodeShape
+    from nodes.state.classes import PodClass
 
 __all__ = ["GATED", "MIRROR", "NEVER", "TERMINATING", "BudgetRow", "Snapshot"]
 
@@ -107,3 +108,7 @@ class Snapshot:
     budgets: list[BudgetRow | None]
 
     priority_classes: Mapping[str, PriorityClass]
+
+    promised: Mapping[int, int] = field(default_factory=dict)
+    """Row of the node by row of the pod: unbound pods for which other plans hold room. `used` counts what they request;
+    here it is known which ports and labels they will have there."""

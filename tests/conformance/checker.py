@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tests.conformance.apart import are_apart, relations
 from tests.conformance.raw import GROUP_LABEL, Amounts, Cluster, Object, Unit, admits
 
 Key = tuple[str, str]
@@ -103,12 +104,14 @@ class Case:
 
     def packs(self, nodes: Iterable[str], gone: Iterable[Unit]) -> bool:
         """Whether the required members fit on these nodes with these units gone."""
-        room = self.cluster.room(pods_of(gone))
+        away = pods_of(gone)
+        room = self.cluster.room(away)
         shapes = Counter(self._shape(key) for key in self.required)
         wanted = tuple(shapes.values())
         reached = {(0,) * len(wanted)}
         for node in nodes:
-            options = list(self._packings(room[node], node, list(shapes.items())))
+            there = [key for key in self.cluster.on(node) if key not in away]
+            options = list(self._packings(room[node], node, list(shapes.items()), there))
             sums = (
                 tuple(min(w, a + b) for w, a, b in zip(wanted, one, other, strict=True))
                 for one, other in itertools.product(reached, options)
@@ -116,26 +119,39 @@ class Case:
             reached = _undominated(set(sums))
         return wanted in reached
 
-    def _shape(self, key: Key) -> tuple[tuple[tuple[str, int], ...], frozenset[str]]:
+    def _shape(self, key: Key) -> tuple[tuple[tuple[str, int], ...], frozenset[str], Key]:
+        """Requests, nodes, and one of the members that other pods keep away alike."""
         pod = self.cluster.pods[key]
         allowed = frozenset(name for name, node in self.cluster.nodes.items() if admits(pod, node))
-        return tuple(sorted(self.cluster.requests[key].items())), allowed
+        return tuple(sorted(self.cluster.requests[key].items())), allowed, self._alike[relations(pod)]
 
-    def _packings(self, room: Amounts, node: str, shapes: list[tuple[Any, int]]) -> Iterator[tuple[int, ...]]:
-        """Ways to put members on one node, as many of the last shape as fit."""
+    @cached_property
+    def _alike(self) -> dict[str, Key]:
+        return {relations(self.cluster.pods[key]): key for key in self.required}
+
+    def _packings(
+        self, room: Amounts, node: str, shapes: list[tuple[Any, int]], there: list[Key]
+    ) -> Iterator[tuple[int, ...]]:
+        """Ways to put members on one node beside the pods there, as many of the last shape as fit."""
         if not shapes:
             yield ()
             return
-        ((requests, allowed), count), *others = shapes
+        ((requests, allowed, member), count), *others = shapes
         most = 0
-        if node in allowed:
+        if node in allowed and not any(self.apart(member, key, node) for key in there):
             most = min(count, *(max(0, room.get(r, 0)) // v for r, v in requests if v > 0))
+            most = min(most, 1) if self.apart(member, member, node) else most
         for members in range(most, -1, -1) if others else [most]:
             left = {**room}
             for resource, value in requests:
                 left[resource] = left.get(resource, 0) - members * value
-            for rest in self._packings(left, node, others):
+            for rest in self._packings(left, node, others, [*there, member] if members else there):
                 yield (members, *rest)
+
+    def apart(self, one: Key, other: Key, node: str) -> bool:
+        """Whether the two pods cannot share the node."""
+        pods = self.cluster.pods
+        return are_apart(pods[one], pods[other], self.cluster.nodes[node])
 
     def outcome(self) -> str:
         """Fits, Preempts or Unschedulable."""
@@ -244,7 +260,15 @@ class _Checker:
                 room[node][resource] = room[node].get(resource, 0) - value
                 if value > 0:
                     asked[node].add(resource)
-        return all(room[node][resource] >= 0 for node, resources in asked.items() for resource in resources)
+        fits = all(room[node][resource] >= 0 for node, resources in asked.items() for resource in resources)
+        return fits and not any(self.crowded(placed, pods_of(gone)))
+
+    def crowded(self, placed: dict[Key, str], away: set[Key]) -> Iterator[bool]:
+        """For each placed member: whether it shares its node with a pod from which it must be apart."""
+        for key, node in placed.items():
+            there = [other for other in self.cluster.on(node) if other not in away]
+            there += [other for other, place in placed.items() if place == node and other != key]
+            yield any(self.case.apart(key, other, node) for other in there)
 
     def units(self) -> Iterator[str]:
         candidates = {unit.pods for unit in self.case.candidates}

@@ -16,11 +16,15 @@ HERO_PRIORITIES = (10, 100, 1000, 1000, 1000)
 def clusters(draw: st.DrawFn, budgets: bool = True, pods: int = 10) -> list[Object]:
     """Nodes in up to two racks, up to `pods` pods of other groups and of none, and the gang."""
     racks = draw(st.integers(1, 2))
+    apart = draw(_relations() if not draw(st.integers(0, 2)) else st.just(()))
     nodes = [draw(_node(index, racks)) for index in range(draw(st.integers(1, 4)))]
     names = [node["metadata"]["name"] for node in nodes]
     groups = [draw(_group(f"g{index}")) for index in range(draw(st.integers(0, 3)))]
     running = [draw(_pod(f"v{index}", names, groups)) for index in range(draw(st.integers(pods // 2, pods)))]
-    objects = [*nodes, *groups, *running, *draw(_hero(names))]
+    hero, *members = draw(_hero(names))
+    for each in (*running, *members) if apart else ():
+        draw(_keep_apart(each, apart))
+    objects = [*nodes, *groups, *running, hero, *members]
     if budgets:
         objects += [draw(_budget(app)) for app in sorted(draw(st.sets(st.sampled_from("abc"))))]
     return objects
@@ -42,6 +46,53 @@ def _node(draw: st.DrawFn, index: int, racks: int) -> Object:
         allocatable["example.com/gpu"] = str(gpu)
     meta = {"name": f"n{index}", "uid": f"uid-n{index}", "labels": labels}
     return {"kind": "Node", "metadata": meta, "spec": spec, "status": {"allocatable": allocatable}}
+
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@st.composite
+def _relations(draw: st.DrawFn) -> tuple[Object, ...]:
+    """Host ports and anti-affinity terms that pods may have; few, so that they meet."""
+    port = st.fixed_dictionaries(
+        {"containerPort": st.just(80), "hostPort": st.sampled_from((80, 81))},
+        optional={
+            "protocol": st.sampled_from(("TCP", "UDP")),
+            "hostIP": st.sampled_from(("0.0.0.0", "10.0.0.1", "10.0.0.2")),  # noqa: S104
+        },
+    )
+    selector = st.sampled_from(
+        (
+            {"matchLabels": {"app": "a"}},
+            {"matchLabels": {"reprieve.dev/pod-group": "hero"}},
+            {"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b"]}]},
+        )
+    )
+    term = st.fixed_dictionaries(
+        {"topologyKey": st.just(HOSTNAME), "labelSelector": selector},
+        optional={
+            "namespaces": st.sampled_from((["d"], ["other"], [])),
+            "namespaceSelector": st.just({}),
+            "matchLabelKeys": st.just(["app"]),
+            "mismatchLabelKeys": st.just(["reprieve.dev/pod-group"]),
+        },
+    )
+    return (*draw(st.lists(port, max_size=2)), *draw(st.lists(term, min_size=1, max_size=2)))
+
+
+@st.composite
+def _keep_apart(draw: st.DrawFn, pod: Object, relations: tuple[Object, ...]) -> None:
+    """Give the pod one of the relations, or none."""
+    relation = draw(st.sampled_from((None, *relations)))
+    pod["metadata"]["labels"].setdefault("app", draw(st.sampled_from("abc")))
+    pod["spec"] = {**pod["spec"]}  # members of one shape share it
+    if relation is None:
+        return
+    if "topologyKey" in relation:
+        terms = {"requiredDuringSchedulingIgnoredDuringExecution": [relation]}
+        pod["spec"]["affinity"] = {"podAntiAffinity": terms}
+    else:
+        pod["spec"]["containers"] = [{**pod["spec"]["containers"][0], "ports": [relation]}]
 
 
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")

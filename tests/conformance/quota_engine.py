@@ -11,7 +11,7 @@ import msgspec
 
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.workloads import Workload
-from native.quota.quotas import FINAL_SHARE, INITIAL_SHARE
+from native.codes import FINAL_SHARE, INITIAL_SHARE
 from quota.decision import Options, decide
 from quota.state import QuotaState
 from quota.workloads import time_us

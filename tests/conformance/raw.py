@@ -176,6 +176,18 @@ class Cluster:
         pod = self.pods[key]
         return bool(pod["spec"].get("nodeName")) and not pod["metadata"].get("deletionTimestamp")
 
+    def on(self, node: str) -> list[tuple[str, str]]:
+        """Pods that run there and stay, if nobody evicts them."""
+        return self._by_node[node]
+
+    @cached_property
+    def _by_node(self) -> dict[str, list[tuple[str, str]]]:
+        by_node: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for key, pod in self.pods.items():
+            if self.stays(key):
+                by_node[pod["spec"]["nodeName"]].append(key)
+        return by_node
+
     @cached_property
     def units(self) -> dict[tuple[str, str, str], Unit]:
         """Everything that runs, whatever its priority."""

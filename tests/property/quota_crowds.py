@@ -7,7 +7,8 @@ from random import Random
 import numpy as np
 from hypothesis import strategies as st
 
-from native.quota.quotas import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNLIMITED, UNSET, Ask, Quotas
+from native.codes import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNSET
+from native.quota.quotas import UNLIMITED, Ask, Quotas
 from tests.property.quotas import Holder, Scene, admit
 from tests.twins.quota.quota import Ledger
 

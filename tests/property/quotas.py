@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from native.codes import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNSET
 from native.quota._quota import Ledger as Compiled
-from native.quota.quotas import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER, UNLIMITED, UNSET, Ask, Quotas
+from native.quota.quotas import UNLIMITED, Ask, Quotas
 from tests.twins.quota.quota import Ledger as Plain
 
 __all__ = [

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from native.quota.quotas import PREEMPT, RECLAIM, TAKEN, UNLIMITED, UNSET, Ask, Quotas
+from native.codes import PREEMPT, RECLAIM, TAKEN, UNSET
+from native.quota.quotas import UNLIMITED, Ask, Quotas
 from tests.property.quota_crowds import crowds
 from tests.property.quotas import (
     Compiled,

@@ -11,11 +11,15 @@ Score = tuple[int, int, int, int, int, int]
 
 
 class Domain:
-    """`room[n]` is what is left on node n once the units in `gone` are gone and the members in `placed` are there."""
+    """`room[n]` is what is left on node n once the units in `gone` are gone and the members in `placed` are there.
+
+    `held[n][t]` is then how many pods and members on node n bring token t.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.room = [list(row) for row in problem.free]
+        self.held = [list(row) for row in problem.held]
         self.gone = [False] * len(problem.unit_priority)
         self.placed = [[0] * len(problem.free) for _ in problem.requests]
         self.evicted = [0] * len(problem.allowed)
@@ -63,6 +67,8 @@ class Domain:
             room = self.room[p.piece_node[piece]]
             for r, held in enumerate(p.piece_room[piece]):
                 room[r] += sign * held
+            for token, pods in self.tokens_of(piece):
+                self.held[p.piece_node[piece]][token] -= sign * pods
         for k in range(p.unit_budgets[unit], p.unit_budgets[unit + 1]):
             self.violations += self._count(k, sign)
 
@@ -84,12 +90,27 @@ class Domain:
     def can_stay(self, unit: int) -> bool:
         """Whether a unit that is gone could be put back without taking room from a placed member."""
         p = self.problem
-        return all(self.keeps(p.piece_node[piece], p.piece_room[piece]) for piece in self.pieces_of(unit))
+        return all(self.keeps(p.piece_node[piece], piece) for piece in self.pieces_of(unit))
 
-    def keeps(self, node: int, held: list[int]) -> bool:
-        """Whether `held` can be taken from the node's room; only what a member there requests can be short."""
-        room = self.room[node]
+    def keeps(self, node: int, piece: int) -> bool:
+        """Whether the piece could be put back; only what a member there requests can be short, or forbids be there."""
+        room, held = self.room[node], self.problem.piece_room[piece]
+        forbidden = {
+            token
+            for shape, row in enumerate(self.placed)
+            if row[node] > 0
+            for token, forbids in enumerate(self.problem.forbids[shape])
+            if forbids
+        }
+        if any(token in forbidden for token, _ in self.tokens_of(piece)):
+            return False
         return all(room[r] >= held[r] or not self.asked(node, r) for r in range(len(held)) if held[r] > 0)
+
+    def tokens_of(self, piece: int) -> list[tuple[int, int]]:
+        """The tokens that the piece brings to its node, and how many of its pods bring each."""
+        p = self.problem
+        part = slice(p.piece_tokens[piece], p.piece_tokens[piece + 1])
+        return list(zip(p.token[part], p.token_pods[part], strict=True))
 
     # ---- members
 
@@ -100,16 +121,35 @@ class Domain:
 
     def capacity(self, shape: int, node: int) -> int:
         """How many more members of the shape the node takes."""
-        if not self.problem.admitted[shape][node]:
+        if not self.problem.admitted[shape][node] or self.kept_off(shape, node):
             return 0
         room, request = self.room[node], self.problem.requests[shape]
-        return max(0, min(room[r] // request[r] for r in range(len(request)) if request[r] > 0))
+        most = max(0, min(room[r] // request[r] for r in range(len(request)) if request[r] > 0))
+        return min(most, 1) if self.are_apart(shape, shape) else most
+
+    def kept_off(self, shape: int, node: int) -> bool:
+        """Whether a pod that is there brings what a member forbids, or a member there forbids what it brings."""
+        forbids = self.problem.forbids[shape]
+        return any(forbids[token] and held > 0 for token, held in enumerate(self.held[node])) or any(
+            row[node] > 0 and self.are_apart(shape, other) for other, row in enumerate(self.placed)
+        )
+
+    def are_apart(self, shape: int, other: int) -> bool:
+        """Whether members of the two shapes cannot share a node."""
+        p = self.problem
+        return any(
+            (p.forbids[shape][token] and p.brings[other][token])
+            or (p.forbids[other][token] and p.brings[shape][token])
+            for token in range(len(p.forbids[shape]))
+        )
 
     def add(self, shape: int, node: int, members: int) -> None:
         """Assume (or, with a negative number, forget) members on the node."""
         self.placed[shape][node] += members
         for r, request in enumerate(self.problem.requests[shape]):
             self.room[node][r] -= members * request
+        for token, brings in enumerate(self.problem.brings[shape]):
+            self.held[node][token] += members * brings
 
     def assume(self, placement: list[list[int]]) -> None:
         """Assume the whole preemptor."""

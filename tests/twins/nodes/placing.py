@@ -68,7 +68,7 @@ class Placer:
         strained = [piece for piece in open_ if self._strain(p.piece_unit[piece]) > 0]
         victims = []
         for piece in strained + [piece for piece in open_ if piece not in strained]:
-            if d.keeps(node, p.piece_room[piece]):
+            if d.keeps(node, piece):
                 for r, held in enumerate(p.piece_room[piece]):
                     d.room[node][r] -= held
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["EXHAUSTED", "FITS", "PREEMPTS", "UNSCHEDULABLE", "Found", "Problem"]
+__all__ = ["EXHAUSTED", "FITS", "PREEMPTS", "UNSCHEDULABLE", "Solution", "Problem"]
 
 FITS: Final = 0
 PREEMPTS: Final = 1
@@ -25,6 +25,10 @@ class Problem:
     requests: Rows
     counts: list[int]
     admitted: Rows
+    held: Rows
+    held_by_leaving: Rows
+    brings: Rows
+    forbids: Rows
     unit_priority: list[int]
     unit_start: list[int]
     unit_pods: list[int]
@@ -32,6 +36,9 @@ class Problem:
     piece_unit: list[int]
     piece_node: list[int]
     piece_room: Rows
+    piece_tokens: list[int]
+    token: list[int]
+    token_pods: list[int]
     node_pieces: list[int]
     node_piece: list[int]
     unit_budgets: list[int]
@@ -41,7 +48,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Solution:
     """Field for field the kernels' answer; see there."""
 
     outcomes: list[int]

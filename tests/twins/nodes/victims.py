@@ -5,14 +5,14 @@ from __future__ import annotations
 from tests.twins.nodes.domain import Domain, Score
 from tests.twins.nodes.packing import FEASIBLE, INFEASIBLE, SPENT, Packer
 from tests.twins.nodes.placing import Placer
-from tests.twins.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Found, Problem
+from tests.twins.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Problem, Solution
 
 __all__ = ["search"]
 
 NOBODY: Score = (0, 0, 0, 0, 0, 0)
 
 
-def search(problem: Problem, budget: int, effort: int) -> Found:
+def search(problem: Problem, budget: int, effort: int) -> Solution:
     """Evict whom, place where.
 
     `budget` bounds each exact packing (steps, never time), `effort` what is spent over all domains on a plan that is
@@ -34,13 +34,13 @@ class _Search:
         self.victims: list[int] = []
         self.placement: list[list[int]] = []
 
-    def run(self) -> Found:
+    def run(self) -> Solution:
         """Every domain; where one fits with nobody gone, no effort is made to better the others."""
         domains = range(len(self.problem.domains) - 1)
         statuses = [self._fits(index) for index in domains]
         if FEASIBLE in statuses:
             self.effort = 0
-        found = Found([], [], -1, [], [])
+        found = Solution([], [], -1, [], [])
         best: tuple[int, Score] | None = None
         for index, status in zip(domains, statuses, strict=True):
             outcome = FITS if status == FEASIBLE else self._examine(index, status)
@@ -52,7 +52,7 @@ class _Search:
                 if outcome == FITS:
                     self._fits(index)
                     self.victims, self.placement = [], self.packer.answer
-                found = Found(found.outcomes, found.scores, index, list(self.victims), self._placed(index))
+                found = Solution(found.outcomes, found.scores, index, list(self.victims), self._placed(index))
         return found
 
     def _placed(self, index: int) -> list[list[int]]:
@@ -75,6 +75,8 @@ class _Search:
         for node in range(self.domain.first, self.domain.end):
             for r, held in enumerate(self.problem.leaving[node]):
                 self.domain.room[node][r] += sign * held
+            for token, pods in enumerate(self.problem.held_by_leaving[node]):
+                self.domain.held[node][token] -= sign * pods
 
     def _examine(self, index: int, fits: int) -> int:
         self.domain.enter(index)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from native.codes import PREEMPTS
 from native.nodes._victims import search
-from native.nodes.problem import PREEMPTS
 from tests.unit.native.nodes.problems import assemble
 
 NATIVE = Path(__file__).parents[3] / "native"

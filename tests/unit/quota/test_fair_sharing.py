@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from api.workloads import Workload
-from native.quota.quotas import FINAL_SHARE, INITIAL_SHARE
+from native.codes import FINAL_SHARE, INITIAL_SHARE
 from quota.decision import Options, decide
 from tests.unit.quota.builders import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
 

@@ -15,7 +15,8 @@ from api.kueue import (
     ResourceQuota,
 )
 from api.meta import ObjectMeta
-from native.quota.quotas import UNLIMITED, UNSET
+from native.codes import UNSET
+from native.quota.quotas import UNLIMITED
 from quota.amounts import QuotaError
 from quota.tree import MAX_DEPTH, Layout, lay_out, read_cluster_queue, read_cohort
 from tests.unit.quota.builders import cluster_queue, cohort, cpu

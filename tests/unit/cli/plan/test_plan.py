@@ -187,6 +187,53 @@ def test_stream_exit_codes(tmp_path: Path) -> None:
     assert invoke("--jsonl", "-", stdin="").exit_code == 0
 
 
+def blocked_objects() -> list[Any]:
+    """The training cluster, with a resource claim in every pod of the gang."""
+    found: list[Any] = objects_of(TRAINING)
+    for each in found:
+        if each["kind"] == "Pod" and each["metadata"]["name"].startswith("llama-train-"):
+            each["spec"]["resourceClaims"] = [{"name": "gpu"}]
+    return found
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_a_blocked_plan_is_the_object_that_the_cluster_stores(tmp_path: Path, output: str) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": blocked_objects()}))
+    result = invoke("-f", str(path), "--for", "research/llama-train", "-o", output)
+    assert result.exit_code == 3
+    plan = yaml.safe_load(result.stdout)
+    condition = {
+        "type": "Blocked",
+        "status": "True",
+        "reason": "Blocked",
+        "message": "not modelled: resource claims (DRA)",
+    }
+    assert plan["status"] == {"phase": "Blocked", "conditions": [condition]}
+    assert (plan["spec"]["outcome"], plan["spec"]["notModelled"]) == ("Preempts", ["resource claims (DRA)"])
+
+
+def test_a_blocked_plan_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": blocked_objects()}))
+    result = invoke("-f", str(path), "--for", "research/llama-train")
+    assert result.exit_code == 3
+    first = "Blocked  PodGroup research/llama-train, priority 1000: not modelled: resource claims (DRA)"
+    assert result.stdout.splitlines()[0] == first
+
+
+def test_a_stream_with_a_blocked_plan() -> None:
+    blocked = json.dumps({"id": 1, "objects": blocked_objects(), "for": "research/llama-train"})
+    fine = json.dumps({"id": 2, "objects": objects_of(TRAINING), "for": "research/llama-train"})
+    result = invoke("--jsonl", "-", stdin=f"{blocked}\n{fine}\n")
+    assert result.exit_code == 3
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert first["status"]["phase"] == "Blocked"
+    assert "status" not in second
+    assert invoke("--jsonl", "-", stdin=f"{blocked}\nx\n").exit_code == 2
+    assert invoke("--jsonl", "-", stdin=f"{fine}\n").exit_code == 0
+
+
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     return subprocess.run(

@@ -142,10 +142,25 @@ def test_nobody_goes(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_is_not_modelled_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     member = pod("member", 0, "2", **of("gang"))
-    member["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    member["spec"]["resourceClaims"] = [{"name": "gpu"}]
     shown = text(capsys, node("n"), group("gang", 100, 1), member)
     assert "Not modelled" in shown
-    assert "host port" in shown
+    assert "resource claims (DRA)" in shown
+
+
+def test_a_plan_that_evicts_nobody_because_of_what_is_not_modelled_is_blocked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    member = pod("member", 0, "2", **of("gang"))
+    member["spec"]["resourceClaims"] = [{"name": "gpu"}]
+    low = pod("low", 1, "4", "n")
+    shown = text(capsys, node("n"), group("gang", 100, 1), member, low)
+    first, second, *_ = shown.splitlines()
+    assert first == "Blocked  PodGroup d/gang, priority 100: not modelled: resource claims (DRA)"
+    assert second == "  Nobody goes. Otherwise 1 unit with 1 pod of priority 1 or lower would have to go."
+    assert "Who would go" in shown
+    assert "d/low" in shown
+    assert "Preempts" not in "\n".join(shown.splitlines()[:2])
 
 
 def test_names_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:

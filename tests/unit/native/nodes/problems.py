@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,25 @@ from numpy.typing import NDArray
 from native.nodes.problem import Problem
 from tests.twins.nodes import problem as plain
 
-__all__ = ["assemble", "plain_of", "problems"]
+__all__ = ["Tokens", "assemble", "plain_of", "problems"]
 
 Rows = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens of a problem: on nodes by pods that stay and by pods that terminate, of shapes, of units by node."""
+
+    width: int
+    held: Rows
+    leaving: Rows
+    brings: Rows
+    forbids: Rows
+    units: list[dict[int, dict[int, int]]]
+
+    @classmethod
+    def none(cls, nodes: int, shapes: int, units: int) -> Tokens:
+        return cls(0, [[]] * nodes, [[]] * nodes, [[]] * shapes, [[]] * shapes, [{}] * units)
 
 
 def plain_of(problem: Problem) -> plain.Problem:
@@ -34,14 +50,21 @@ def assemble(
     allowed: list[int] | None = None,
     draws: list[dict[int, int]] | None = None,
     leaving: Rows | None = None,
+    tokens: Tokens | None = None,
 ) -> Problem:
     """A problem from shapes (requests, count, admitted) and units (priority, start, held by node)."""
+    tokens = tokens or Tokens.none(len(free), len(shapes), len(units))
     width = len(shapes[0][0])
     order = sorted(range(len(units)), key=lambda unit: (-units[unit][0], units[unit][1]))
     pieces = [
         (rank, node, held) for rank, unit in enumerate(order) for node, held in sorted(units[unit][2].items())
     ]
     owners, places = [unit for unit, *_ in pieces], [node for _, node, _ in pieces]
+    brought = [sorted(tokens.units[order[rank]].get(node, {}).items()) for rank, node, _ in pieces]
+    held = _ints(tokens.held).reshape(len(free), tokens.width)
+    for places_of, each in zip(places, brought, strict=True):
+        for token, pods in each:
+            held[places_of, token] += pods
     drawn = [sorted((draws or [{}] * len(units))[unit].items()) for unit in order]
     return Problem(
         domains=_ints(domains),
@@ -50,6 +73,10 @@ def assemble(
         requests=_ints([requests for requests, _, _ in shapes], np.int64),
         counts=_ints([count for _, count, _ in shapes]),
         admitted=_ints([admitted for *_, admitted in shapes], np.uint8),
+        held=held,
+        held_by_leaving=_ints(tokens.leaving).reshape(len(free), tokens.width),
+        brings=_ints(tokens.brings).reshape(len(shapes), tokens.width),
+        forbids=_ints(tokens.forbids).reshape(len(shapes), tokens.width),
         unit_priority=_ints([units[unit][0] for unit in order], np.int64),
         unit_start=_ints([units[unit][1] for unit in order], np.int64),
         unit_pods=_ints([max(1, len(units[unit][2])) for unit in order]),
@@ -57,6 +84,9 @@ def assemble(
         piece_unit=_ints(owners),
         piece_node=_ints(places),
         piece_room=_ints([held for *_, held in pieces], np.int64).reshape(-1, width),
+        piece_tokens=_ints([0, *np.cumsum([len(each) for each in brought], dtype=np.int64)]),
+        token=_ints([token for each in brought for token, _ in each]),
+        token_pods=_ints([pods for each in brought for _, pods in each]),
         node_pieces=_ints([0, *np.cumsum(np.bincount(_ints(places), minlength=len(free)))]),
         node_piece=_ints(np.argsort(_ints(places), kind="stable")),
         unit_budgets=_ints([0, *np.cumsum([len(each) for each in drawn], dtype=np.int64)]),
@@ -83,14 +113,35 @@ def problems(draw: st.DrawFn, domain: int = 4, units_most: int = 10) -> Problem:
     units = draw(
         st.lists(st.tuples(st.sampled_from((0, 5, 9)), st.integers(0, 5), held), max_size=units_most)
     )
+    shapes = draw(st.lists(shape, min_size=1, max_size=4))
     budgets = draw(st.integers(0, 2))
     drawing = st.dictionaries(st.integers(0, budgets - 1), st.integers(1, 2)) if budgets else st.just({})
     return assemble(
         domains=[0, *np.cumsum(sizes, dtype=np.int64)],
         free=draw(st.lists(row, min_size=nodes, max_size=nodes)),
         leaving=draw(st.lists(vector, min_size=nodes, max_size=nodes)),
-        shapes=draw(st.lists(shape, min_size=1, max_size=4)),
+        shapes=shapes,
         units=units,
         allowed=[draw(st.integers(0, 2)) for _ in range(budgets)],
         draws=[draw(drawing) for _ in units],
+        tokens=draw(_tokens(nodes, len(shapes), [[*held] for *_, held in units])),
+    )
+
+
+@st.composite
+def _tokens(draw: st.DrawFn, nodes: int, shapes: int, units: list[list[int]]) -> Tokens:
+    """Up to three tokens, none of them in two of five problems; few pods bring any."""
+    width = draw(st.sampled_from((0, 0, 1, 2, 3)))
+    if not width:
+        return Tokens.none(nodes, shapes, len(units))
+    seldom = st.lists(st.sampled_from((0, 0, 0, 0, 1, 2)), min_size=width, max_size=width)
+    flags = st.lists(st.sampled_from((0, 0, 1)), min_size=width, max_size=width)
+    pods = st.dictionaries(st.integers(0, width - 1), st.integers(1, 2), max_size=width)
+    return Tokens(
+        width,
+        draw(st.lists(seldom, min_size=nodes, max_size=nodes)),
+        draw(st.lists(seldom, min_size=nodes, max_size=nodes)),
+        draw(st.lists(flags, min_size=shapes, max_size=shapes)),
+        draw(st.lists(flags, min_size=shapes, max_size=shapes)),
+        [{node: draw(pods) for node in places if draw(st.booleans())} for places in units],
     )

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from native.codes import LOWER_PRIORITY, NEVER, UNSET
 from native.quota._quota import Ledger
-from native.quota.quotas import LOWER_PRIORITY, NEVER, UNSET, Ask, Quotas
+from native.quota.quotas import Ask, Quotas
 
 COUNT = 1000
 ASK = Ask(

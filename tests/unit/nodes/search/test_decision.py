@@ -214,9 +214,9 @@ def test_budgets_are_counted_and_named() -> None:
 
 
 def test_what_is_not_modelled_is_named() -> None:
-    port = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
-    plan = decide(gang(minimum=1), pod("m0", group="gang", containers=port), node("n0"))
-    assert (plan.outcome, plan.not_modelled) == ("Fits", ["host ports"])
+    claim = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    plan = decide(gang(minimum=1), pod("m0", group="gang", volumes=claim), node("n0"))
+    assert (plan.outcome, plan.not_modelled) == ("Fits", ["persistent volume claim"])
     term = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "web"}}}
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     repelling = pod("r", node="n0", requests={"cpu": "1"}, priority=900, affinity=apart)

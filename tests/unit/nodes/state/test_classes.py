@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api.core import Pod
-from nodes.state.classes import admits, anti_affinity_matches, node_shape, pod_class
+from nodes.state.classes import admits, node_shape, pod_class
 from tests.unit.nodes.state.builders import node, pod
 
 TAINTED = {"key": "team", "value": "a", "effect": "NoSchedule"}
@@ -87,8 +87,7 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
             {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]},
             (),
         ),
-        ({"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}, ("host ports",)),
-        ({"initContainers": [{"name": "c", "ports": [{"hostPort": 80}]}]}, ("host ports",)),
+        ({"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}, ()),
         (
             {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
             ("persistent volume claim",),
@@ -118,6 +117,19 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
         ),
         (
             {
+                "affinity": {
+                    "podAntiAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {"topologyKey": "z", "labelSelector": {}}
+                        ]
+                    }
+                }
+            },
+            ("inter-pod anti-affinity",),
+        ),
+        ({"schedulingGroup": {"podGroupName": "g"}}, ("native pod group (scheduling.k8s.io)",)),
+        (
+            {
                 "topologySpreadConstraints": [
                     {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
                 ]
@@ -137,31 +149,3 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
 )
 def test_filters_that_are_not_modelled_are_named(spec: dict[str, Any], named: tuple[str, ...]) -> None:
     assert pod_class(pod("p", **spec)).unmodelled == named
-
-
-def anti(**term: object) -> Pod:
-    terms = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}, **term}]
-    return pod("p", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
-
-
-@pytest.mark.parametrize(
-    ("term", "namespace", "labels", "keeps_out"),
-    [
-        ({}, "own", {"app": "db"}, True),
-        ({}, "own", {"app": "web"}, False),
-        ({}, "other", {"app": "db"}, False),
-        ({"namespaces": ["other"]}, "other", {"app": "db"}, True),
-        ({"namespaces": ["other"]}, "own", {"app": "db"}, False),
-        ({"namespaceSelector": {}}, "anywhere", {"app": "db"}, True),
-        ({"namespaceSelector": {"matchLabels": {"team": "a"}}}, "anywhere", {"app": "db"}, True),
-        ({"namespaceSelector": {}}, "anywhere", {"app": "web"}, False),
-        ({"labelSelector": None}, "own", {"app": "db"}, False),
-        ({"labelSelector": {}}, "own", {}, True),
-    ],
-)
-def test_required_anti_affinity_keeps_others_out(
-    term: dict[str, object], namespace: str, labels: dict[str, str], keeps_out: bool
-) -> None:
-    its_class = pod_class(anti(**term))
-    assert its_class.unmodelled == ("inter-pod anti-affinity",)
-    assert anti_affinity_matches(its_class, "own", namespace, labels) is keeps_out

@@ -1,0 +1,21 @@
+"""DynamicResources: not modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from api.core import Pod
+from nodes.filters.filter import Filter
+
+__all__ = ["DynamicResources"]
+
+
+class DynamicResources(Filter[Any]):
+    """Names resource claims. Extended resources that DRA backs are not seen."""
+
+    name: ClassVar[str] = "DynamicResources"
+
+    def unmodelled(self, pod: Pod) -> Iterable[str]:
+        """A resource claim."""
+        return ("resource claims (DRA)",) if pod.spec.resource_claims else ()

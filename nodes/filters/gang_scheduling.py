@@ -1,0 +1,23 @@
+"""GangScheduling: pod groups that the scheduler places itself (gate GenericWorkload). Not modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from api.core import Pod
+from nodes.filters.filter import Filter
+
+__all__ = ["GangScheduling"]
+
+
+class GangScheduling(Filter[Any]):
+    """Names the scheduler's own pod groups."""
+
+    name: ClassVar[str] = "GangScheduling"
+
+    def unmodelled(self, pod: Pod) -> Iterable[str]:
+        """`spec.schedulingGroup.podGroupName`."""
+        group = pod.spec.scheduling_group
+        named = group is not None and group.pod_group_name
+        return ("native pod group (scheduling.k8s.io)",) if named else ()

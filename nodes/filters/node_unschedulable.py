@@ -1,0 +1,29 @@
+"""NodeUnschedulable: a cordoned node takes only pods that tolerate the taint of cordoned nodes."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from api.core import Pod, Taint
+from api.selectors import tolerates
+from nodes.filters.filter import NodeShape, StaticFilter
+
+__all__ = ["NodeUnschedulable"]
+
+REASON: Final = "node(s) were unschedulable"
+TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class NodeUnschedulable(StaticFilter[bool]):
+    """Needs: True for a pod that does not tolerate the taint."""
+
+    name: ClassVar[str] = "NodeUnschedulable"
+
+    def needs(self, pod: Pod) -> bool | None:
+        """None for a pod that tolerates the taint."""
+        tolerated = any(tolerates(toleration, TAINT) for toleration in pod.spec.tolerations or ())
+        return None if tolerated else True
+
+    def refusal(self, needs: bool, node: NodeShape, node_name: str) -> str | None:
+        """A node with `spec.unschedulable`."""
+        return REASON if node.unschedulable else None

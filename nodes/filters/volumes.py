@@ -1,0 +1,37 @@
+"""VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone: none is modelled; the volumes are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Final
+
+from api.core import Pod, Volume
+from nodes.filters.filter import Filter
+
+__all__ = ["Volumes"]
+
+SOURCES: Final[tuple[tuple[str, Callable[[Volume], object]], ...]] = (
+    ("persistent volume claim", lambda volume: volume.persistent_volume_claim),
+    ("ephemeral volume", lambda volume: volume.ephemeral),
+    ("CSI volume", lambda volume: volume.csi),
+    ("GCE persistent disk", lambda volume: volume.gce_persistent_disk),
+    ("AWS EBS volume", lambda volume: volume.aws_elastic_block_store),
+    ("Azure disk", lambda volume: volume.azure_disk),
+    ("Cinder volume", lambda volume: volume.cinder),
+    ("iSCSI volume", lambda volume: volume.iscsi),
+    ("RBD volume", lambda volume: volume.rbd),
+    ("Portworx volume", lambda volume: volume.portworx_volume),
+    ("vSphere volume", lambda volume: volume.vsphere_volume),
+)
+"""Sources that one of the four filters looks at."""
+
+
+class Volumes(Filter[Any]):
+    """The four filters together: each looks at several of the sources."""
+
+    name: ClassVar[str] = "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone"
+
+    def unmodelled(self, pod: Pod) -> Iterator[str]:
+        """The kinds of volumes that the pod mounts."""
+        for volume in pod.spec.volumes or ():
+            yield from (name for name, source in SOURCES if source(volume) is not None)

@@ -1,0 +1,151 @@
+"""Which pods keep which members off their node: the tokens of the filters that look at other pods.
+
+A token is a column. Pods and members bring some tokens, and members forbid some; two pods of which one forbids what the
+other one brings cannot share a node. Without a member that forbids anything there are no columns, and nothing is paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodes.filters.filter import PodFilter, Tenant, Token
+from nodes.filters.registry import POD_FILTERS, RESOURCES_FIT
+from nodes.state.snapshot import TERMINATING, Snapshot
+
+__all__ = ["Kinds", "Tokens", "interested"]
+
+Rows = NDArray[np.intp]
+Int32s = NDArray[np.int32]
+
+
+class Kinds:
+    """Pods (rows of the snapshot) by class and label set: to a filter that looks at other pods, alike ones are one."""
+
+    def __init__(self, snapshot: Snapshot, pods: Rows) -> None:
+        self._snapshot = snapshot
+        width = max(1, len(snapshot.label_sets))
+        keys, self.of = np.unique(
+            snapshot.pod_class[pods].astype(np.int64) * width + snapshot.pod_labels[pods], return_inverse=True
+        )
+        """The kind of each pod."""
+        self._keys: list[tuple[int, int]] = [divmod(key, width) for key in keys.tolist()]
+
+    def tenants(self, place: int) -> list[Tenant]:
+        """One for each kind, as the filter at this place in the registry sees it."""
+        found = []
+        for class_row, labels_row in self._keys:
+            its_class, labels = self._snapshot.classes[class_row], self._snapshot.label_sets[labels_row]
+            found.append(Tenant(its_class and its_class.needs[place], *(labels or ("", {}))))
+        return found
+
+
+class Tokens:
+    """The T tokens that decide where some members may be in one snapshot, and which pods bring them."""
+
+    def __init__(self, snapshot: Snapshot, members: Collection[int]) -> None:
+        self._snapshot = snapshot
+        self.tokens: list[Token] = []
+        self.before_resources: list[bool] = []
+        """[T], whether the scheduler asks the token's filter before NodeResourcesFit."""
+        self.filters: list[PodFilter[object]] = []
+        """The filters that made the tokens."""
+        bound, node = _on_nodes(snapshot)
+        rows = np.array(list(members), np.intp)
+        kinds = Kinds(snapshot, rows)
+        brings, forbids, brought = [], [], []
+        for place, each in POD_FILTERS:
+            running = interested(snapshot, place)[snapshot.pod_class[bound]]
+            theirs = Kinds(snapshot, bound[running])
+            mine = kinds.tenants(place)
+            tokens = list(each.tokens(mine, theirs.tenants(place)))
+            if not tokens:
+                continue
+            self.tokens += tokens
+            self.filters.append(each)
+            self.before_resources += [place < RESOURCES_FIT] * len(tokens)
+            brings.append(_matrix([[token.brought_by(kind) for token in tokens] for kind in mine]))
+            forbids.append(_matrix([[token.forbidden_by(kind) for token in tokens] for kind in mine]))
+            brought.append(_brought(snapshot, tokens, place, bound, running, theirs))
+        self.brings = _by_member(rows, kinds, brings)
+        """[T] per member: 1 for the tokens that it brings."""
+        self.forbids = _by_member(rows, kinds, forbids)
+        """[T] per member: 1 for the tokens that it forbids."""
+        every = np.concatenate([np.zeros((len(bound), 0), np.int32), *brought], axis=1)
+        some = every.any(axis=1)
+        self._holders, self._node, self._brought = bound[some], node[some], every[some]
+
+    def __len__(self) -> int:
+        """T."""
+        return len(self.tokens)
+
+    def held(self, gone: Iterable[int] = ()) -> Int32s:
+        """[N, T], how many pods on each node bring each token; those that terminate or are `gone` do not count."""
+        return self._count(~self._terminating() & ~np.isin(self._holders, list(gone)))
+
+    def leaving(self) -> Int32s:
+        """[N, T], how many of those that terminate bring each token."""
+        return self._count(self._terminating())
+
+    def brought_by(self, pods: Rows) -> Int32s:
+        """[len(pods), T], 1 for the tokens that these bound pods bring."""
+        place = np.full(len(self._snapshot.pod_live), -1, np.intp)
+        place[self._holders] = np.arange(len(self._holders))
+        every = np.concatenate([self._brought, np.zeros((1, len(self)), np.int32)])
+        return every[place[pods]]
+
+    def _terminating(self) -> NDArray[np.bool_]:
+        return self._snapshot.pod_flags[self._holders] & TERMINATING > 0
+
+    def _count(self, holders: NDArray[np.bool_]) -> Int32s:
+        count = np.zeros((len(self._snapshot.node_names), len(self)), np.int32)
+        if len(self):
+            np.add.at(count, self._node[holders], self._brought[holders])
+        return count
+
+
+def interested(snapshot: Snapshot, place: int) -> NDArray[np.bool_]:
+    """[C], of which classes the filter at this place in the registry needs something."""
+    return np.array(
+        [each is not None and each.needs[place] is not None for each in snapshot.classes], np.bool_
+    )
+
+
+def _on_nodes(snapshot: Snapshot) -> tuple[Rows, Rows]:
+    """Pods that are bound or promised a node, and the nodes; as rows."""
+    bound = np.flatnonzero(snapshot.pod_live & (snapshot.pod_node >= 0))
+    promised = np.array(list(snapshot.promised.items()), np.intp).reshape(-1, 2)
+    return (
+        np.concatenate([bound, promised[:, 0]]),
+        np.concatenate([snapshot.pod_node[bound].astype(np.intp), promised[:, 1]]),
+    )
+
+
+def _brought(
+    snapshot: Snapshot,
+    tokens: list[Token],
+    place: int,
+    bound: Rows,
+    running: NDArray[np.bool_],
+    theirs: Kinds,
+) -> Int32s:
+    """[len(bound), len(tokens)], 1 for the tokens that each pod brings."""
+    brought = np.zeros((len(bound), len(tokens)), np.int32)
+    if any(token.by_labels for token in tokens):
+        running, theirs = np.ones(len(bound), np.bool_), Kinds(snapshot, bound)
+    kinds = _matrix([[token.brought_by(kind) for token in tokens] for kind in theirs.tenants(place)])
+    if len(kinds):
+        brought[running] = kinds[theirs.of]
+    return brought
+
+
+def _matrix(rows: list[list[bool]]) -> Int32s:
+    return np.array(rows, np.int32)
+
+
+def _by_member(members: Rows, kinds: Kinds, parts: list[Int32s]) -> dict[int, Int32s]:
+    """Each member's row of the parts side by side."""
+    whole = np.concatenate([np.zeros((max(kinds.of, default=-1) + 1, 0), np.int32), *parts], axis=1)
+    return {row: whole[kind] for row, kind in zip(members.tolist(), kinds.of.tolist(), strict=True)}
