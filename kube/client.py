@@ -83,7 +83,10 @@ class ApiClient:
         reload: Callable[[], Awaitable[None]] | None = None,
         proxy: str | None = None,
         server_hostname: str | None = None,
+        cluster: str = "",
     ) -> None:
+        self.cluster = cluster
+        """Its name in metrics and logs; empty where there is only one."""
         self._session = session
         self.server = server.rstrip("/")
         """Its URL."""
@@ -95,7 +98,9 @@ class ApiClient:
 
     @classmethod
     @asynccontextmanager
-    async def connect(cls, kubeconfig: str | Path | None = None) -> AsyncIterator[ApiClient]:
+    async def connect(
+        cls, kubeconfig: str | Path | None = None, *, cluster: str = ""
+    ) -> AsyncIterator[ApiClient]:
         """A client for a kubeconfig's current context; without one for the cluster that this process runs in.
 
         Raises ApiError (status 0) when the configuration is unusable.
@@ -131,6 +136,7 @@ class ApiClient:
                 reload=load,
                 proxy=configuration.proxy,
                 server_hostname=configuration.tls_server_name,
+                cluster=cluster,
             )
         finally:
             await api_client.close()
@@ -194,7 +200,7 @@ class ApiClient:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ApiError(0, type(error).__name__, str(error) or "no answer in time") from error
         finally:
-            API_REQUESTS.labels(method, str(code)).inc()
+            API_REQUESTS.labels(self.cluster, method, str(code)).inc()
             if code == 401:
                 await self._refused()
 

@@ -113,12 +113,12 @@ class EventRecorder:
         note = note.encode()[:NOTE_BYTES].decode(errors="ignore")
         happening = _Happening(regarding, related, type_, reason, action, note)
         if happening not in self._series and not self._allowed(regarding.uid):
-            EVENTS_DROPPED.labels("rate").inc()
+            EVENTS_DROPPED.labels(self._sender.cluster, "rate").inc()
             return
         try:
             self._queue.put_nowait(happening)
         except asyncio.QueueFull:
-            EVENTS_DROPPED.labels("queue").inc()
+            EVENTS_DROPPED.labels(self._sender.cluster, "queue").inc()
             return
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write_all(), name="events")
@@ -153,7 +153,7 @@ class EventRecorder:
             try:
                 await self._write(happening)
             except ApiError as error:
-                EVENTS_DROPPED.labels("refused").inc()
+                EVENTS_DROPPED.labels(self._sender.cluster, "refused").inc()
                 log.warning("event could not be written", reason=happening.reason, error=str(error))
             finally:
                 self._queue.task_done()

@@ -1,4 +1,4 @@
-"""Sender that are tried again: for a while, when the API server is away or overloaded."""
+"""Requests that are sent again for a while when the API server is away or overloaded."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Sender:
         self, client: ApiClient, *, attempts: int = ATTEMPTS, backoff: Backoff = DEFAULT_BACKOFF
     ) -> None:
         self._client, self._attempts, self._backoff = client, attempts, backoff
+        self.cluster = client.cluster
+        """Whose API server it is: for metrics."""
 
     async def send(
         self, what: str, method: str, path: str, *, body: bytes | None = None, content_type: str = JSON
@@ -35,7 +37,7 @@ class Sender:
         `what` names the kind of write in metrics and logs.
         """
         retry = Retry(self._backoff)
-        with WRITE_SECONDS.labels(what).time():
+        with WRITE_SECONDS.labels(self.cluster, what).time():
             while True:
                 try:
                     return await self._client.request(method, path, body=body, content_type=content_type)
@@ -43,6 +45,6 @@ class Sender:
                     wait = retry.failed(error)
                     if not error.is_retriable or retry.failures >= self._attempts:
                         raise
-                    WRITE_RETRIES.labels(what).inc()
+                    WRITE_RETRIES.labels(self.cluster, what).inc()
                     log.info("write is tried again", what=what, error=str(error), wait=round(wait, 2))
                 await asyncio.sleep(wait)

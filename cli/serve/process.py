@@ -1,4 +1,4 @@
-"""One process: a mirror, and the services that the configuration enables, run until told to stop."""
+"""One process: views of the cluster, and the services that the configuration enables, run until told to stop."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import structlog
 from cli.common.configuration import Configuration
 from extender.service import Service
 from kube.client import ApiClient
-from runtime.mirror import ALL, Mirror
+from runtime.views import Views
 from serving.garbage import collect_seldom
 from serving.listeners import serving
 from serving.ops import Check, ops_app
-from webhooks.service import MIRRORED, WebhookService
+from webhooks.service import WebhookService
 
 __all__ = ["run"]
 
@@ -47,18 +47,18 @@ async def run(configuration: Configuration) -> None:
         loop.add_signal_handler(signum, stop.set)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig))
-        mirror = Mirror(client, resources=ALL if configuration.extender else MIRRORED)
+        views = Views(client)
         parts: list[Part] = []
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
-            parts.append(Service(configuration.extender, configuration.planning, client, mirror, executor))
+            parts.append(Service(configuration.extender, configuration.planning, client, views, executor))
         if configuration.webhooks is not None:
-            parts.append(WebhookService(configuration.webhooks, client, mirror))
+            parts.append(WebhookService(configuration.webhooks, client, views))
         checks = {name: check for part in parts for name, check in part.checks().items()}
         await stack.enter_async_context(serving(ops_app(checks), configuration.ops))
         for part in parts:
             await stack.enter_async_context(part.listening())
-        await stack.enter_async_context(_background("mirror", mirror.run(), stop))
+        await stack.enter_async_context(_background("views", views.run(), stop))
         for name, task in _tasks(parts):
             await stack.enter_async_context(_background(name, task, stop))
         await stop.wait()

@@ -25,6 +25,8 @@ CLASSES = KnownFacts([PriorityClass(metadata=ObjectMeta(name="high"), value=1000
 class Api:
     """Objects by collection, in pages of two."""
 
+    cluster = ""
+
     def __init__(self) -> None:
         self.objects: dict[str, list[dict[str, Any]]] = {}
         self.events: dict[str, dict[str, Any]] = {}
