@@ -26,8 +26,9 @@ from extender.verbs import Verbs
 from extender.world import LiveWorld
 from kube.client import ApiClient
 from runtime.failpoints import failpoint
-from runtime.mirror import Mirror
 from runtime.readiness import not_synced, too_old
+from runtime.views import Views
+from runtime.watched_tables import WatchedTables
 from serving.listeners import serving
 from serving.ops import Check
 
@@ -45,14 +46,14 @@ class Service:
         configuration: ExtenderConfiguration,
         planning: PlanningConfiguration,
         client: ApiClient,
-        mirror: Mirror,
+        views: Views,
         executor: ThreadPoolExecutor,
     ) -> None:
         self._configuration = configuration
         loop_time = asyncio.get_running_loop().time
-        self.mirror = mirror
-        self._not_synced = not_synced(mirror)
-        self._too_old = too_old(mirror, planning.max_watch_age_seconds)
+        self.mirror = WatchedTables(views)
+        self._not_synced = not_synced(self.mirror.views)
+        self._too_old = too_old(self.mirror.views, planning.max_watch_age_seconds)
         self.writer = Writer(client)
         roster = Roster(self.mirror.tables)
         gangs = Gangs(roster, lambda: Backoff(planning.backoff_initial_seconds, planning.backoff_max_seconds))

@@ -26,7 +26,7 @@ from controllers.gangs.verify import difference, protected
 from nodes.search.decision import DecisionError, decide_group
 from nodes.state.snapshot import Snapshot
 from runtime.failpoints import failpoint
-from runtime.mirror import Mirror
+from runtime.watched_tables import WatchedTables
 
 __all__ = ["Planner", "Planning"]
 
@@ -65,7 +65,7 @@ class Planner:
 
     def __init__(
         self,
-        mirror: Mirror,
+        mirror: WatchedTables,
         roster: Roster,
         gangs: Gangs,
         ledger: Ledger,

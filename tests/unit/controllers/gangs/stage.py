@@ -22,7 +22,8 @@ from extender.service import Service
 from extender.wire import filter_decoder, preemption_decoder
 from kube.client import ApiClient, ApiError
 from kube.reflector import Resource
-from runtime.mirror import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES, Mirror
+from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
+from runtime.views import Views
 
 __all__ = ["Api", "Stage", "staged"]
 
@@ -37,6 +38,8 @@ KINDS: dict[object, Resource[Any]] = {
 
 class Api:
     """What was written, and the plans that are stored."""
+
+    cluster = ""
 
     def __init__(self) -> None:
         self.plans: dict[str, dict[str, Any]] = {}
@@ -107,17 +110,18 @@ class Stage:
         self._executor = executor
         client = cast(ApiClient, api)
         configuration, planning = ExtenderConfiguration(), PlanningConfiguration()
-        self.service = Service(configuration, planning, client, Mirror(client), executor)
+        views = Views(client)
+        self.service = Service(configuration, planning, client, views, executor)
         self.planner, self.mirror = self.service.planner, self.service.mirror
         self.planner.now = self.service.world.now = lambda: self.clock
-        self._handlers = {reflector.kind: reflector._handler for reflector in self.mirror._reflectors}
-        for reflector in self.mirror._reflectors:
-            reflector.synced.set()
+        self._views = {view.kind: view for view in views}
+        for view in views:
+            view.replaced(set(), "")
 
     def silence(self, seconds: float) -> None:
         """The API server was last heard so long ago."""
-        for reflector in self.mirror._reflectors:
-            reflector._heard = reflector._clock() - seconds
+        for view in self._views.values():
+            view._reflector._heard = view._reflector._clock.monotonic() - seconds
 
     def restart(self) -> Stage:
         """A new process, whose mirror is still empty."""
@@ -126,12 +130,12 @@ class Stage:
     def add(self, *objects: Any) -> None:
         """Objects come, or change."""
         for each in objects:
-            self._handlers[KINDS[type(each)].kind].upsert(each, listed=True)
+            self._views[KINDS[type(each)].kind].upsert(each, listed=True)
 
     def delete(self, *objects: Any) -> None:
         """Objects go."""
         for each in objects:
-            self._handlers[KINDS[type(each)].kind].delete(each.metadata)
+            self._views[KINDS[type(each)].kind].delete(each.metadata)
 
     def filter(self, pod: Pod, *nodes: str) -> list[str]:
         """The nodes that are left to the pod, as the scheduler asks for them."""
