@@ -7,7 +7,6 @@ because importing it takes over a second.
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from api.clock import SYSTEM_CLOCK, Clock
 from kube.metrics import API_REQUESTS
 
 __all__ = ["JSON", "MERGE_PATCH", "STRATEGIC_MERGE_PATCH", "ApiClient", "ApiError", "get_or_none"]
@@ -84,7 +84,9 @@ class ApiClient:
         proxy: str | None = None,
         server_hostname: str | None = None,
         cluster: str = "",
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        self._clock = clock
         self.cluster = cluster
         """Its name in metrics and logs; empty where there is only one."""
         self._session = session
@@ -99,7 +101,7 @@ class ApiClient:
     @classmethod
     @asynccontextmanager
     async def connect(
-        cls, kubeconfig: str | Path | None = None, *, cluster: str = ""
+        cls, kubeconfig: str | Path | None = None, *, cluster: str = "", clock: Clock = SYSTEM_CLOCK
     ) -> AsyncIterator[ApiClient]:
         """A client for a kubeconfig's current context; without one for the cluster that this process runs in.
 
@@ -137,6 +139,7 @@ class ApiClient:
                 proxy=configuration.proxy,
                 server_hostname=configuration.tls_server_name,
                 cluster=cluster,
+                clock=clock,
             )
         finally:
             await api_client.close()
@@ -206,7 +209,7 @@ class ApiClient:
 
     async def _refused(self) -> None:
         """Read the credentials again for the next request: a token may have been replaced."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if self._reload is not None and now - self._reloaded > RELOAD_SECONDS:
             self._reloaded = now
             with suppress(ApiError):

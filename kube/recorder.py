@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-import time
 from collections import OrderedDict
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
@@ -15,7 +13,8 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 import structlog
 
-from api.times import rfc3339_micro_now
+from api.clock import SYSTEM_CLOCK, Clock
+from api.times import rfc3339_micro
 from kube.client import MERGE_PATCH, ApiError
 from kube.metrics import EVENTS_DROPPED
 from kube.sender import Sender
@@ -90,7 +89,7 @@ class _Bucket:
 class EventRecorder:
     """Writes events beside everything else, from the first one on; `close` ends it."""
 
-    def __init__(self, sender: Sender, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, sender: Sender, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._sender = sender
         self._clock = clock
         self._instance = f"reprieve-{socket.gethostname()}"[:128]
@@ -135,7 +134,7 @@ class EventRecorder:
 
     def _allowed(self, uid: str) -> bool:
         """One token of the object's bucket."""
-        now = self._clock()
+        now = self._clock.monotonic()
         bucket = self._buckets.setdefault(uid, _Bucket(BURST, now))
         self._buckets.move_to_end(uid)
         if len(self._buckets) > REMEMBERED:
@@ -159,7 +158,7 @@ class EventRecorder:
                 self._queue.task_done()
 
     async def _write(self, happening: _Happening) -> None:
-        now = self._clock()
+        now = self._clock.monotonic()
         series = self._series.get(happening)
         if series is not None and now - series.last <= SERIES_SECONDS:
             series.count, series.last = series.count + 1, now
@@ -180,7 +179,7 @@ class EventRecorder:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "eventTime": rfc3339_micro_now(),
+            "eventTime": rfc3339_micro(self._clock.wall()),
             "reportingController": CONTROLLER,
             "reportingInstance": self._instance,
             "action": happening.action,
@@ -195,10 +194,9 @@ class EventRecorder:
 
     async def _repeat(self, happening: _Happening, series: _Series) -> None:
         path = f"/apis/events.k8s.io/v1/namespaces/{_namespace(happening)}/events/{series.name}"
+        observed = rfc3339_micro(self._clock.wall())
         try:
-            await self._send(
-                "PATCH", path, {"series": {"count": series.count, "lastObservedTime": rfc3339_micro_now()}}
-            )
+            await self._send("PATCH", path, {"series": {"count": series.count, "lastObservedTime": observed}})
         except ApiError as error:
             if error.status != 404:
                 raise

@@ -57,7 +57,7 @@ class _TermOverError(Exception):
 
 async def _until_over(term: Term, clock: Clock) -> None:
     """Raise when the term is over."""
-    while not term.is_over:
+    while not term.is_over:  # noqa: ASYNC110 - nothing tells of a time that comes
         await asyncio.sleep(min(60.0, max(0.0, term.deadline - clock.monotonic())))
     raise _TermOverError
 

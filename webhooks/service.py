@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from api.clock import SYSTEM_CLOCK, Clock
 from kube.client import ApiClient
 from runtime.views import Views
 from serving.listeners import serving
@@ -30,18 +31,24 @@ DRAIN_SECONDS: Final = 5.0
 class WebhookService:
     """Answers reviews from the request and what is known of other objects, and looks after its certificate."""
 
-    def __init__(self, configuration: WebhooksConfiguration, client: ApiClient, views: Views) -> None:
+    def __init__(
+        self,
+        configuration: WebhooksConfiguration,
+        client: ApiClient,
+        views: Views,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         self._configuration = configuration
         self._live = LiveContext(configuration.client_ca_file)
         files = configuration.certificates.files
         self._certificates = (
-            CertificateFiles(files, self._live)
+            CertificateFiles(files, self._live, clock)
             if files is not None
-            else _managed(configuration.certificates.managed, client, self._live)
+            else _managed(configuration.certificates.managed, client, self._live, clock)
         )
         self._facts, settings = WatchedFacts(views), settings_of(configuration)
-        self._reviewer = Reviewer(self._facts, settings, max_depth=configuration.max_depth)
-        self._rechecker = rechecker(client, self._facts, settings, lambda: self._facts.fault() is None)
+        self._reviewer = Reviewer(self._facts, settings, max_depth=configuration.max_depth, clock=clock)
+        self._rechecker = rechecker(client, self._facts, settings, lambda: self._facts.fault() is None, clock)
 
     def checks(self) -> dict[str, Check]:
         """The readiness checks."""
@@ -70,7 +77,7 @@ class WebhookService:
 
 
 def _managed(
-    configuration: ManagedConfiguration, client: ApiClient, live: LiveContext
+    configuration: ManagedConfiguration, client: ApiClient, live: LiveContext, clock: Clock
 ) -> ManagedCertificates:
     secret = AuthoritySecret(client, configuration.namespace, configuration.secret_name)
     bundles = Bundles(
@@ -78,4 +85,4 @@ def _managed(
         configuration.validating_webhook_configurations,
         configuration.mutating_webhook_configurations,
     )
-    return ManagedCertificates(configuration, secret, bundles, live)
+    return ManagedCertificates(configuration, secret, bundles, live, clock)

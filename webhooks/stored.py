@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from api.times import rfc3339_now
+from api.clock import SYSTEM_CLOCK, Clock
 from controllers.recheck.recheck import CheckedKind, Rechecker
 from kube.client import ApiClient
 from schema.verdict import Verdict
@@ -30,7 +30,7 @@ def rechecker(
     facts: Facts,
     settings: Settings,
     synced: Callable[[], bool],
-    now: Callable[[], str] = rfc3339_now,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> Rechecker:
     """The controller that checks stored objects by the rules. `synced`: whether `facts` are known."""
 
@@ -38,4 +38,4 @@ def rechecker(
         request = Request(kind=kind.name, operation="CREATE", new=stored, facts=facts, settings=settings)
         return rules.validate(request)
 
-    return Rechecker(client, KINDS, validate, synced, excluded_namespaces=EXCLUDED_NAMESPACES, now=now)
+    return Rechecker(client, KINDS, validate, synced, excluded_namespaces=EXCLUDED_NAMESPACES, clock=clock)

@@ -17,8 +17,9 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import Condition, ListMeta
-from api.times import rfc3339_micro_now, rfc3339_now
+from api.times import rfc3339, rfc3339_micro
 from controllers.recheck.metrics import INVALID_OBJECTS
 from kube.client import ApiClient, ApiError, get_or_none
 from schema import Object
@@ -77,14 +78,14 @@ class Rechecker:
         synced: Callable[[], bool],
         *,
         excluded_namespaces: Collection[str] = (),
-        now: Callable[[], str] = rfc3339_now,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         """`validate` gives the verdict on a stored object.
 
         `synced`: whether `validate` knows all that it asks for; nothing is checked before.
         """
         self._client, self._kinds, self._validate = client, kinds, validate
-        self._excluded, self._synced, self._now = excluded_namespaces, synced, now
+        self._excluded, self._synced, self._clock = excluded_namespaces, synced, clock
 
     async def run(self, seconds: float) -> None:
         """Check all, every so often, for ever."""
@@ -153,7 +154,7 @@ class Rechecker:
 
     async def _warn(self, kind: CheckedKind, metadata: Object, message: str) -> None:
         """Once for each fault, as long as API servers keep the event: its name is made from the fault."""
-        event = fault_event(kind, metadata, message)
+        event = fault_event(kind, metadata, message, self._clock.wall())
         path = f"/apis/{EVENTS}/namespaces/{event['metadata']['namespace']}/events"
         try:
             await self._client.request("POST", path, body=msgspec.json.encode(event))
@@ -171,7 +172,7 @@ class Rechecker:
             status=status,
             reason="Invalid" if message else "Valid",
             message=message or "nothing is wrong any more",
-            last_transition_time=kept or self._now(),
+            last_transition_time=kept or rfc3339(self._clock.wall()),
             observed_generation=generation,
         )
 
@@ -189,8 +190,11 @@ class Rechecker:
         await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY)
 
 
-def fault_event(kind: CheckedKind, metadata: Object, message: str) -> Object:
-    """events.k8s.io/v1 Event of type Warning, in `default`: the kinds without conditions have no namespace."""
+def fault_event(kind: CheckedKind, metadata: Object, message: str, seconds: float) -> Object:
+    """events.k8s.io/v1 Event of type Warning, in `default`: the kinds without conditions have no namespace.
+
+    `seconds`: since the epoch, when the fault was found.
+    """
     regarding = {
         "apiVersion": kind.api_version,
         "kind": kind.name,
@@ -209,7 +213,7 @@ def fault_event(kind: CheckedKind, metadata: Object, message: str) -> Object:
         "regarding": regarding,
         "reportingController": REPORTER,
         "reportingInstance": socket.gethostname()[:128],
-        "eventTime": rfc3339_micro_now(),
+        "eventTime": rfc3339_micro(seconds),
     }
 
 

@@ -270,9 +270,4 @@ def _flags(pod: Pod) -> int:
 
 
 def _seconds(text: str | None, field: str, default: int) -> int:
-    if text is None:
-        return default
-    try:
-        return int(parse_rfc3339(text))
-    except ValueError as error:
-        raise ValueError(f"{field}: {text!r} is no RFC 3339 time") from error
+    return int(parse_rfc3339(text, field)) if text is not None else default

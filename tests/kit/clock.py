@@ -10,10 +10,11 @@ START = parse_rfc3339("2026-01-01T00:00:00Z")
 
 
 class ManualClock:
-    """Both times stand still until `advance`. Wall time begins at 2026-01-01, monotonic time at 1000."""
+    """Both times stand still until `advance`, or until they are set. Monotonic time begins at 1000."""
 
-    def __init__(self) -> None:
-        self.now, self.date = 1000.0, START
+    def __init__(self, date: float = START) -> None:
+        """`date`: the wall time in seconds since the epoch; by default the beginning of 2026."""
+        self.now, self.date = 1000.0, date
 
     def monotonic(self) -> float:
         """See `Clock`."""

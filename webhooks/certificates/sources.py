@@ -7,8 +7,6 @@ notices at its next look. A look that fails leaves the certificate that is shown
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -16,6 +14,7 @@ import msgspec
 import structlog
 from cryptography import x509
 
+from api.clock import SYSTEM_CLOCK, Clock
 from kube.client import ApiError
 from webhooks.certificates.authorities import Authorities, Authority, Leaf, is_due
 from webhooks.certificates.authority_secret import AuthoritySecret
@@ -55,10 +54,8 @@ async def keep(source: Source, seconds: float) -> None:
 class CertificateFiles:
     """A certificate that somebody else renews."""
 
-    def __init__(
-        self, files: FilesConfiguration, live: LiveContext, now: Callable[[], float] = time.time
-    ) -> None:
-        self._files, self._live, self._now = files, live, now
+    def __init__(self, files: FilesConfiguration, live: LiveContext, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._files, self._live, self._clock = files, live, clock
         self._pem = b""
         self._expires = 0.0
 
@@ -74,7 +71,7 @@ class CertificateFiles:
 
     def fault(self) -> str | None:
         """The readiness check."""
-        return _fault(self._expires, self._now())
+        return _fault(self._expires, self._clock.wall())
 
 
 class ClientAuthority:
@@ -108,10 +105,10 @@ class ManagedCertificates:
         secret: AuthoritySecret,
         bundles: Bundles,
         live: LiveContext,
-        now: Callable[[], float] = time.time,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._configuration = configuration
-        self._secret, self._bundles, self._live, self._now = secret, bundles, live, now
+        self._secret, self._bundles, self._live, self._clock = secret, bundles, live, clock
         self._authorities = Authorities()
         self._published: dict[bytes, float] = {}
         """By fingerprint: since when API servers have been told to trust it."""
@@ -130,17 +127,17 @@ class ManagedCertificates:
 
     def fault(self) -> str | None:
         """The readiness check."""
-        return _fault(self._leaf.expires if self._leaf else 0.0, self._now())
+        return _fault(self._leaf.expires if self._leaf else 0.0, self._clock.wall())
 
     async def _share(self) -> None:
         """Agree with the other replicas on the authorities."""
         for _ in range(CONFLICTS):
             stored = await self._secret.read()
             found = stored.authorities if stored else Authorities()
-            known = self._authorities.with_others(found).alive(self._now())
+            known = self._authorities.with_others(found).alive(self._clock.wall())
             if not known and await self._others_may_know():
                 return
-            wanted = known.with_successor(self._now(), self._configuration.authority_seconds)
+            wanted = known.with_successor(self._clock.wall(), self._configuration.authority_seconds)
             version = stored.resource_version if stored else None
             same = wanted.bundle == found.bundle and wanted.keys == found.keys
             if same or await self._secret.write(wanted, version):
@@ -152,7 +149,7 @@ class ManagedCertificates:
         """Whether to wait for another replica to write the Secret again."""
         self._patience -= 1
         return self._patience >= 0 and any(
-            _is_alive(bundle, self._now()) for bundle in await self._bundles.read()
+            _is_alive(bundle, self._clock.wall()) for bundle in await self._bundles.read()
         )
 
     def _adopt(self, authorities: Authorities, *, made: bool) -> None:
@@ -170,11 +167,13 @@ class ManagedCertificates:
         before = await self._bundles.publish(self._authorities.bundle)
         for each in self._authorities.newest_first:
             had = all(each.pem in bundle for bundle in before)
-            since = self._published.get(each.fingerprint, each.made if had else self._now())
-            self._published[each.fingerprint] = min(since, self._now())  # the clock may have been ahead
+            since = self._published.get(each.fingerprint, each.made if had else self._clock.wall())
+            self._published[each.fingerprint] = min(
+                since, self._clock.wall()
+            )  # the clock may have been ahead
 
     def _renew(self) -> None:
-        now, signer, leaf = self._now(), self._signer(), self._leaf
+        now, signer, leaf = self._clock.wall(), self._signer(), self._leaf
         if signer is None or signer.expires <= now:
             return
         if (
@@ -191,11 +190,11 @@ class ManagedCertificates:
 
     def _signer(self) -> Authority | None:
         """The newest that has been trusted for long enough, else the oldest that is trusted at all."""
-        settled = self._now() - self._configuration.overlap_seconds
+        settled = self._clock.wall() - self._configuration.overlap_seconds
         usable = [
             each
             for each in self._authorities.newest_first
-            if each.may_sign(self._now()) and each.fingerprint in self._published
+            if each.may_sign(self._clock.wall()) and each.fingerprint in self._published
         ]
         old_enough = (each for each in usable if self._published[each.fingerprint] <= settled)
         return next(old_enough, usable[-1] if usable else None)

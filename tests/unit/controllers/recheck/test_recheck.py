@@ -13,6 +13,7 @@ from api.meta import ObjectMeta
 from controllers.recheck.metrics import INVALID_OBJECTS
 from controllers.recheck.recheck import VALID, Rechecker
 from kube.client import ApiClient, ApiError
+from tests.kit.clock import ManualClock
 from webhooks import stored as stored_objects
 from webhooks.facts import KnownFacts
 from webhooks.settings import Settings
@@ -69,25 +70,18 @@ def wrong(name: str, namespace: str = "default") -> dict[str, Any]:
     return group(name, namespace, priorityClassName="high", priority=7)
 
 
-class Clock:
-    now = "2026-01-01T00:00:00Z"
-
-    def __call__(self) -> str:
-        return self.now
-
-
 @pytest.fixture
 def api() -> Api:
     return Api()
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def rechecker(api: Api, clock: Clock) -> Rechecker:
+def rechecker(api: Api, clock: ManualClock) -> Rechecker:
     return stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), lambda: True, clock)
 
 
@@ -115,11 +109,11 @@ async def test_what_is_wrong_is_said_in_a_condition(api: Api, rechecker: Recheck
     assert INVALID_OBJECTS.labels("PodGroup")._value.get() == 2
 
 
-async def test_it_is_said_once_and_taken_back(api: Api, rechecker: Rechecker, clock: Clock) -> None:
+async def test_it_is_said_once_and_taken_back(api: Api, rechecker: Rechecker, clock: ManualClock) -> None:
     stored = wrong("a")
     api.objects[GROUPS] = [stored]
     await rechecker.sweep()
-    clock.now = "2026-01-02T00:00:00Z"
+    clock.advance(86400)
     await rechecker.sweep()
     assert len(api.applied) == 1
     stored["spec"]["priority"] = 8
