@@ -34,6 +34,7 @@ Key = tuple[str, str]
 """(namespace, name); the namespace of cluster-scoped objects is empty."""
 
 DEFAULT_BACKOFF: Final = Backoff()
+DEFAULT_REFUSED: Final = Backoff(10.0, 10.0)
 LIST_SECONDS: Final = 60.0
 BRIEF_SECONDS: Final = 1.0
 """A stream that ends sooner than this and brought nothing counts as a failure."""
@@ -105,8 +106,8 @@ class Timing:
     """Seconds that a watch's events wait before they are applied: for tests."""
     page: int = 500
     breath: int = 100
-    refused: float = 10.0
-    """Between two attempts while the API server refuses for good: it does not serve the resource, or forbids it."""
+    refused: Backoff = DEFAULT_REFUSED
+    """While the API server refuses for good: it does not serve the resource, or forbids it."""
 
 
 class Event(msgspec.Struct, Generic[T]):
@@ -212,7 +213,7 @@ class Reflector(Generic[T]):
         if self.refusal is None or self.refusal.status != error.status:
             log.warning("list or watch refused", cluster=self._cluster, kind=self.kind, error=str(error))
         self.refusal = error
-        await asyncio.sleep(self._timing.refused * random.uniform(0.5, 1.5))  # noqa: S311 - spreads load
+        await asyncio.sleep(self._timing.refused.delay(1))
 
     async def _failed(self, cause: str, error: Exception, *, relist: bool = False) -> None:
         REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, cause).inc()

@@ -28,7 +28,7 @@ from tests.unit.nodes.state.contents import contents
 SECONDS = 30.0
 PRIORITIES = (0, 10)
 OTHER_UID = "00000000-0000-4000-8000-000000000000"
-TIMING = Timing(backoff=Backoff(0.1, 0.5), refused=0.3)
+TIMING = Timing(backoff=Backoff(0.1, 0.5), refused=Backoff(0.3, 0.3))
 
 WIDGETS_PATH = "/apis/example.com/v1/widgets"
 WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget"}

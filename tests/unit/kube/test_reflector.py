@@ -25,7 +25,7 @@ from tests.kit.clock import ManualClock
 from tests.kit.waiting import until
 from tests.unit.kube.faulty import Script, bookmark, event, expired, faulty_server, page, pod_json, status
 
-QUICK = Timing(backoff=Backoff(0.01, 0.05), refused=0.01)
+QUICK = Timing(backoff=Backoff(0.01, 0.05), refused=Backoff(0.01, 0.01))
 
 
 class Store:
