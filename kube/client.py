@@ -19,10 +19,20 @@ from yarl import URL
 from api.clock import SYSTEM_CLOCK, Clock
 from kube.metrics import API_REQUESTS
 
-__all__ = ["JSON", "MERGE_PATCH", "STRATEGIC_MERGE_PATCH", "ApiClient", "ApiError", "get_or_none"]
+__all__ = [
+    "APPLY_PATCH",
+    "JSON",
+    "MERGE_PATCH",
+    "STRATEGIC_MERGE_PATCH",
+    "ApiClient",
+    "ApiError",
+    "get_or_none",
+]
 
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+"""Server-side apply. JSON is YAML."""
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 
 CONNECT_SECONDS: Final = 5.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
@@ -30,7 +31,14 @@ class Sender:
         """Whose API server it is: for metrics."""
 
     async def send(
-        self, what: str, method: str, path: str, *, body: bytes | None = None, content_type: str = JSON
+        self,
+        what: str,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
     ) -> bytes:
         """The answer's body; ApiError at once for what will not get better, or after the last attempt.
 
@@ -40,7 +48,9 @@ class Sender:
         with WRITE_SECONDS.labels(self.cluster, what).time():
             while True:
                 try:
-                    return await self._client.request(method, path, body=body, content_type=content_type)
+                    return await self._client.request(
+                        method, path, query=query, body=body, content_type=content_type
+                    )
                 except ApiError as error:
                     wait = retry.failed(error)
                     if not error.is_retriable or retry.failures >= self._attempts:

@@ -12,16 +12,18 @@ import random
 import socket
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
-from api.meta import Condition, ListMeta
-from api.times import rfc3339, rfc3339_micro
+from api.meta import Condition, ListMeta, ObjectMeta
+from api.times import rfc3339_micro
 from controllers.recheck.metrics import INVALID_OBJECTS
 from kube.client import ApiClient, ApiError, get_or_none
+from kube.conditions import ConditionWriter, Target
+from kube.sender import Sender
 from schema import Object
 from schema.verdict import Verdict
 
@@ -31,13 +33,11 @@ log = structlog.get_logger(__name__)
 
 VALID: Final = "reprieve.dev/Valid"
 """The condition's type."""
-FIELD_MANAGER: Final = "reprieve-webhooks"
-APPLY: Final = "application/apply-patch+yaml"
 PAGE: Final = 100
 BREATH: Final = 10
 """Objects between two yields to the loop."""
 MESSAGE: Final = 1024
-"""Characters of a condition's message."""
+"""Characters of what is said of an object."""
 EVENTS: Final = "events.k8s.io/v1"
 REPORTER: Final = "reprieve.dev/webhooks"
 NOTE_BYTES: Final = 1024
@@ -85,6 +85,9 @@ class Rechecker:
         `synced`: whether `validate` knows all that it asks for; nothing is checked before.
         """
         self._client, self._kinds, self._validate = client, kinds, validate
+        self._conditions = ConditionWriter(
+            Sender(client, attempts=1), clock=clock
+        )  # a sweep is an attempt, too
         self._excluded, self._synced, self._clock = excluded_namespaces, synced, clock
 
     async def run(self, seconds: float) -> None:
@@ -142,15 +145,18 @@ class Rechecker:
             if message:
                 await self._warn(kind, metadata, message)
             return
-        before = _condition(stored)
-        after = self._condition(before, message, metadata.get("generation", 0))
-        if after is None or after == before:
+        known = _conditions(stored)
+        if not message and not known:
             return
+        path = f"{_collection(kind, metadata.get('namespace'))}/{metadata['name']}"
+        target = Target(path, kind.api_version, kind.name, msgspec.convert(metadata, ObjectMeta), known)
+        status: Literal["True", "False"] = "False" if message else "True"
+        reason, message = ("Invalid", message) if message else ("Valid", "nothing is wrong any more")
+        generation = target.metadata.generation
         try:
-            await self._apply(kind, metadata, after)
+            await self._conditions.write(target, VALID, status, reason, message, generation=generation)
         except ApiError as error:
-            if error.status not in (404, 409):  # deleted, or replaced by another object of the same name
-                log.warning("a condition could not be written", kind=kind.name, error=str(error))
+            log.warning("a condition could not be written", kind=kind.name, error=str(error))
 
     async def _warn(self, kind: CheckedKind, metadata: Object, message: str) -> None:
         """Once for each fault, as long as API servers keep the event: its name is made from the fault."""
@@ -161,33 +167,6 @@ class Rechecker:
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 log.warning("an event could not be written", kind=kind.name, error=str(error))
-
-    def _condition(self, before: Condition | None, message: str, generation: int) -> Condition | None:
-        if before is None and not message:
-            return None
-        status = "False" if message else "True"
-        kept = before.last_transition_time if before is not None and before.status == status else None
-        return Condition(
-            type=VALID,
-            status=status,
-            reason="Invalid" if message else "Valid",
-            message=message or "nothing is wrong any more",
-            last_transition_time=kept or rfc3339(self._clock.wall()),
-            observed_generation=generation,
-        )
-
-    async def _apply(self, kind: CheckedKind, metadata: Object, condition: Condition) -> None:
-        """By server-side apply, which leaves the conditions of others alone, even those written meanwhile."""
-        value = {
-            "apiVersion": kind.api_version,
-            "kind": kind.name,
-            "metadata": {"name": metadata["name"], "uid": metadata["uid"]},
-            "status": {"conditions": [condition]},
-        }
-        path = f"{_collection(kind, metadata.get('namespace'))}/{metadata['name']}/status"
-        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        body = msgspec.json.encode(value)
-        await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY)
 
 
 def fault_event(kind: CheckedKind, metadata: Object, message: str, seconds: float) -> Object:
@@ -217,10 +196,10 @@ def fault_event(kind: CheckedKind, metadata: Object, message: str, seconds: floa
     }
 
 
-def _condition(stored: Object) -> Condition | None:
+def _conditions(stored: Object) -> list[Condition]:
+    """Those of our type; nobody says that others can be read."""
     conditions: list[Any] = (stored.get("status") or {}).get("conditions") or []
-    found = next((each for each in conditions if each.get("type") == VALID), None)
-    return msgspec.convert(found, Condition) if found is not None else None
+    return msgspec.convert([each for each in conditions if each.get("type") == VALID], list[Condition])
 
 
 def _collection(kind: CheckedKind, namespace: str | None = None) -> str:

@@ -62,7 +62,13 @@ class Api:
 
 
 def group(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "generation": 3}
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "uid": f"uid-{name}",
+        "generation": 3,
+        "resourceVersion": "5",
+    }
     return {"metadata": metadata, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **spec}}
 
 
@@ -95,7 +101,7 @@ async def test_what_is_wrong_is_said_in_a_condition(api: Api, rechecker: Recheck
     ]
     _, value = api.applied[0]
     assert (value["apiVersion"], value["kind"]) == ("reprieve.dev/v1alpha1", "PodGroup")
-    assert value["metadata"] == {"name": "a", "uid": "uid-a"}
+    assert value["metadata"] == {"name": "a", "uid": "uid-a", "resourceVersion": "5"}
     (condition,) = value["status"]["conditions"]
     assert condition["message"].startswith("spec.priority: ")
     assert condition | {"message": ""} == {
