@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import structlog
@@ -12,7 +12,7 @@ from kube.client import JSON, ApiClient, ApiError
 from kube.metrics import WRITE_RETRIES, WRITE_SECONDS
 from kube.retry import Backoff, Retry
 
-__all__ = ["Sender"]
+__all__ = ["FencedError", "Sender"]
 
 log = structlog.get_logger(__name__)
 
@@ -20,13 +20,31 @@ ATTEMPTS: Final = 6
 DEFAULT_BACKOFF: Final = Backoff(0.2, 5.0)
 
 
+class FencedError(ApiError):
+    """This process may no longer write: its term is over."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(0, "Fenced", f"{what} is not sent: the term is over")
+
+    @property
+    def is_retriable(self) -> bool:
+        """Never by this sender."""
+        return False
+
+
 class Sender:
     """Sends requests that may safely be sent twice."""
 
     def __init__(
-        self, client: ApiClient, *, attempts: int = ATTEMPTS, backoff: Backoff = DEFAULT_BACKOFF
+        self,
+        client: ApiClient,
+        *,
+        attempts: int = ATTEMPTS,
+        backoff: Backoff = DEFAULT_BACKOFF,
+        allows: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._client, self._attempts, self._backoff = client, attempts, backoff
+        """`allows`: asked before every attempt; the term's, for a sender that acts in one."""
+        self._client, self._attempts, self._backoff, self._allows = client, attempts, backoff, allows
         self.cluster = client.cluster
         """Whose API server it is: for metrics."""
 
@@ -42,11 +60,15 @@ class Sender:
     ) -> bytes:
         """The answer's body; ApiError at once for what will not get better, or after the last attempt.
 
+        FencedError where `allows` says no: then nothing was sent, or an earlier attempt had no answer.
+
         `what` names the kind of write in metrics and logs.
         """
         retry = Retry(self._backoff)
         with WRITE_SECONDS.labels(self.cluster, what).time():
             while True:
+                if not self._allows():
+                    raise FencedError(what)
                 try:
                     return await self._client.request(
                         method, path, query=query, body=body, content_type=content_type

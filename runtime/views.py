@@ -335,6 +335,7 @@ class Views:
         async with asyncio.TaskGroup() as tasks:
             for view in self:
                 tasks.create_task(view.run(), name=f"view of {view.kind}")
+            await asyncio.Event().wait()
 
     def _changed(self, hooks: list[Hook]) -> None:
         if hooks and not self._pending:

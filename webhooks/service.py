@@ -48,18 +48,20 @@ class WebhookService:
         )
         self._facts, settings = WatchedFacts(views), settings_of(configuration)
         self._reviewer = Reviewer(self._facts, settings, max_depth=configuration.max_depth, clock=clock)
-        self._rechecker = rechecker(client, self._facts, settings, lambda: self._facts.fault() is None, clock)
+        self.rechecker = rechecker(
+            client, self._facts, settings, self._facts.fault, configuration.recheck_seconds, clock
+        )
+        """The controller that checks again what is stored."""
 
     def checks(self) -> dict[str, Check]:
         """The readiness checks."""
         return {"facts": self._facts.fault, "certificate": self._certificates.fault}
 
     def tasks(self) -> dict[str, Coroutine[Any, Any, None]]:
-        """Whoever looks after certificates, and after what is stored already."""
+        """Whoever looks after certificates."""
         seconds = self._configuration.certificates.poll_seconds
         tasks = {
             "certificates": keep(self._certificates, seconds),
-            "recheck": self._rechecker.run(self._configuration.recheck_seconds),
         }
         if self._configuration.client_ca_file is not None:
             tasks["client authority"] = keep(

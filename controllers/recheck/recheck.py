@@ -1,7 +1,7 @@
 """Finds objects that were stored while no webhook was asked: all are checked now and then, a condition says the result.
 
-For kinds without conditions, an Event says what is wrong. Every replica does all of it: they find the same, and write
-the same. Nothing is kept between two checks.
+For kinds without conditions, an Event says what is wrong. Nothing is kept between two checks, and two processes that
+check at the same time find the same, and write the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import random
 import socket
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -24,8 +24,10 @@ from controllers.recheck.metrics import INVALID_OBJECTS
 from kube.client import ApiClient, ApiError, get_or_none
 from kube.conditions import ConditionWriter, Target
 from kube.sender import Sender
+from runtime.term import Term
 from schema import Object
 from schema.verdict import Verdict
+from serving.ops import Check
 
 __all__ = ["VALID", "CheckedKind", "Rechecker"]
 
@@ -75,45 +77,55 @@ class Rechecker:
         client: ApiClient,
         kinds: Collection[CheckedKind],
         validate: Callable[[CheckedKind, Object], Verdict],
-        synced: Callable[[], bool],
+        facts: Check,
         *,
+        seconds: float,
         excluded_namespaces: Collection[str] = (),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`validate` gives the verdict on a stored object.
+        """`validate` gives the verdict on a stored object; `seconds` pass between two checks of all.
 
-        `synced`: whether `validate` knows all that it asks for; nothing is checked before.
+        `facts`: what `validate` does not know yet, None if it knows all that it asks for; nothing is checked before.
         """
         self._client, self._kinds, self._validate = client, kinds, validate
-        self._conditions = ConditionWriter(
-            Sender(client, attempts=1), clock=clock
-        )  # a sweep is an attempt, too
-        self._excluded, self._synced, self._clock = excluded_namespaces, synced, clock
+        self._facts, self._seconds = facts, seconds
+        self._excluded, self._clock = excluded_namespaces, clock
 
-    async def run(self, seconds: float) -> None:
+    @property
+    def name(self) -> str:
+        """See `Controller`."""
+        return "recheck"
+
+    def checks(self) -> Mapping[str, Check]:
+        """See `Controller`."""
+        return {"facts": self._facts}
+
+    async def lead(self, term: Term) -> None:
         """Check all, every so often, for ever."""
         while True:
-            if self._synced():
-                await self.sweep()
-                await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, guards nothing
+            if self._facts() is None:
+                await self.sweep(term)
+                await asyncio.sleep(self._seconds * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load
             else:
-                await asyncio.sleep(min(1.0, seconds))
+                await asyncio.sleep(min(1.0, self._seconds))
 
-    async def sweep(self) -> None:
+    async def sweep(self, term: Term) -> None:
         """Check all once."""
+        sender = Sender(self._client, attempts=1, allows=term.allows)  # the next sweep is another attempt
+        reporter = _Reporter(sender, ConditionWriter(sender, clock=self._clock), self._clock)
         for kind in self._kinds:
             try:
-                INVALID_OBJECTS.labels(kind.name).set(await self._sweep(kind))
+                INVALID_OBJECTS.labels(kind.name).set(await self._sweep(kind, reporter))
             except (ApiError, msgspec.DecodeError) as error:
                 log.warning("objects could not be checked", kind=kind.name, error=str(error))
 
-    async def _sweep(self, kind: CheckedKind) -> int:
+    async def _sweep(self, kind: CheckedKind, reporter: _Reporter) -> int:
         """How many of the kind are invalid."""
         invalid = seen = 0
         async for each in self._all(kind):
             verdict = self._validate(kind, each)
             invalid += not verdict.allowed
-            await self._say(kind, each, verdict)
+            await reporter.say(kind, each, verdict)
             seen += 1
             if seen % BREATH == 0:
                 await asyncio.sleep(0)
@@ -134,7 +146,14 @@ class Rechecker:
                 return
             query["continue"] = page.metadata.continue_
 
-    async def _say(self, kind: CheckedKind, stored: Object, verdict: Verdict) -> None:
+
+class _Reporter:
+    """Says what was found, in one term."""
+
+    def __init__(self, sender: Sender, conditions: ConditionWriter, clock: Clock) -> None:
+        self._sender, self._conditions, self._clock = sender, conditions, clock
+
+    async def say(self, kind: CheckedKind, stored: Object, verdict: Verdict) -> None:
         """Write the condition if it has changed; an object that has always been valid gets none."""
         metadata = stored["metadata"]
         message = "; ".join(str(cause) for cause in verdict.causes)[:MESSAGE]
@@ -163,7 +182,7 @@ class Rechecker:
         event = fault_event(kind, metadata, message, self._clock.wall())
         path = f"/apis/{EVENTS}/namespaces/{event['metadata']['namespace']}/events"
         try:
-            await self._client.request("POST", path, body=msgspec.json.encode(event))
+            await self._sender.send("event", "POST", path, body=msgspec.json.encode(event))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 log.warning("an event could not be written", kind=kind.name, error=str(error))
