@@ -21,7 +21,8 @@ from controllers.gangs.reservations import Ledger
 from controllers.gangs.roster import Roster
 from controllers.gangs.writer import Writer
 from extender.configuration import ExtenderConfiguration
-from extender.server import extender_app, tls_context
+from extender.server import extender_app
+from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
 from extender.world import LiveWorld
 from kube.client import ApiClient
@@ -50,6 +51,7 @@ class Service:
         executor: ThreadPoolExecutor,
     ) -> None:
         self._configuration = configuration
+        self._tls = ExtenderTLS(configuration.tls) if configuration.tls else None
         loop_time = asyncio.get_running_loop().time
         self.mirror = WatchedTables(views)
         self._not_synced = not_synced(self.mirror.views)
@@ -77,23 +79,27 @@ class Service:
 
     def is_ready(self) -> bool:
         """Whether the mirror may be trusted."""
-        return all(check() is None for check in self.checks().values())
+        return all(check() is None for check in self._trust().values())
 
     def checks(self) -> dict[str, Check]:
         """The readiness checks."""
+        return {**self._trust(), **({"extender-certificate": self._tls.fault} if self._tls else {})}
+
+    def _trust(self) -> dict[str, Check]:
         return {"synced": self._not_synced, "watch-age": self._too_old, "plans": self._not_resumed}
 
     def tasks(self) -> dict[str, Coroutine[Any, Any, None]]:
-        """The planner."""
-        return {"planner": self.planner.run()}
+        """The planner, and who looks after certificates."""
+        return {"planner": self.planner.run(), **(self._tls.tasks() if self._tls else {})}
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """The verbs are answered while the context lasts; what waits to be written is, at its end."""
         app = extender_app(self.verbs, self._configuration, failpoint)
-        tls = tls_context(self._configuration.tls) if self._configuration.tls else None
+        if self._tls is not None:
+            await self._tls.load()
         try:
-            async with serving(app, self._configuration, tls):
+            async with serving(app, self._configuration, self._tls.context if self._tls else None):
                 yield
         finally:
             await self.writer.close()

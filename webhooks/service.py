@@ -9,14 +9,17 @@ from typing import Any, Final
 from api.clock import SYSTEM_CLOCK, Clock
 from kube.client import ApiClient
 from runtime.views import Views
+from serving.certificates.files import CertificateFiles, ClientAuthority
+from serving.certificates.keeping import keep
+from serving.certificates.live_context import LiveContext
 from serving.listeners import serving
 from serving.ops import Check
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.bundles import Bundles
-from webhooks.certificates.live_context import LiveContext
-from webhooks.certificates.sources import CertificateFiles, ClientAuthority, ManagedCertificates, keep
+from webhooks.certificates.managed import EXPECTED, ManagedCertificates
 from webhooks.configuration import ManagedConfiguration, WebhooksConfiguration, settings_of
 from webhooks.late_classes import LateClasses
+from webhooks.metrics import CERTIFICATE_METRICS
 from webhooks.review import Reviewer
 from webhooks.server import review_app
 from webhooks.stored import rechecker
@@ -42,7 +45,7 @@ class WebhookService:
         self._live = LiveContext(configuration.client_ca_file)
         files = configuration.certificates.files
         self._certificates = (
-            CertificateFiles(files, self._live, clock)
+            CertificateFiles(files.cert_file, files.key_file, self._live, CERTIFICATE_METRICS, clock)
             if files is not None
             else _managed(configuration.certificates.managed, client, self._live, clock)
         )
@@ -61,11 +64,11 @@ class WebhookService:
         """Whoever looks after certificates."""
         seconds = self._configuration.certificates.poll_seconds
         tasks = {
-            "certificates": keep(self._certificates, seconds),
+            "certificates": keep(self._certificates, seconds, CERTIFICATE_METRICS, EXPECTED),
         }
         if self._configuration.client_ca_file is not None:
             tasks["client authority"] = keep(
-                ClientAuthority(self._configuration.client_ca_file, self._live), seconds
+                ClientAuthority(self._configuration.client_ca_file, self._live), seconds, CERTIFICATE_METRICS
             )
         return tasks
 

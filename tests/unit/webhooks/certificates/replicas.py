@@ -7,13 +7,13 @@ from typing import cast
 from cryptography import x509
 
 from kube.client import ApiClient
+from serving.certificates.live_context import LiveContext
 from tests.kit.clock import ManualClock
-from tests.unit.webhooks.certificates.handshakes import HOST, shown
+from tests.unit.serving.certificates.handshakes import HOST, shown
 from tests.unit.webhooks.fakes import Api
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.bundles import Bundles
-from webhooks.certificates.live_context import LiveContext
-from webhooks.certificates.sources import ManagedCertificates
+from webhooks.certificates.managed import ManagedCertificates
 from webhooks.configuration import ManagedConfiguration
 
 __all__ = ["DAY", "START", "Replica", "certificates_of", "signed", "trusted"]

@@ -14,13 +14,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from kube.client import ApiClient, ApiError
+from serving.certificates.keeping import keep
 from tests.kit.clock import ManualClock
-from tests.unit.webhooks.certificates.handshakes import handshake, pair_of
+from tests.unit.serving.certificates.handshakes import handshake, pair_of
 from tests.unit.webhooks.certificates.replicas import DAY, START, Replica, certificates_of, signed, trusted
 from tests.unit.webhooks.fakes import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
 from webhooks.certificates.authorities import Authorities, make_authority
 from webhooks.certificates.authority_secret import AuthoritySecret
-from webhooks.certificates.sources import keep
+from webhooks.certificates.managed import EXPECTED
+from webhooks.metrics import CERTIFICATE_METRICS
 
 
 @pytest.fixture
@@ -349,7 +351,7 @@ async def test_keep_looks_again_after_a_failure() -> None:
             looks.release()
             raise ApiError(0, "TimeoutError", "no answer in time")
 
-    task = asyncio.create_task(keep(Failing(), 0.001))
+    task = asyncio.create_task(keep(Failing(), 0.001, CERTIFICATE_METRICS, EXPECTED))
     async with asyncio.timeout(20):
         for _ in range(3):
             await looks.acquire()
