@@ -1,22 +1,32 @@
-"""Times as Go's time package reads RFC 3339."""
+"""Times in objects: one reader and one writer of RFC 3339.
+
+The reader takes what Go's `time.Parse(time.RFC3339, ...)` takes, as every component of Kubernetes does: no lower-case
+`t` or `z`, no second 60, always a zone. A schema may have let other texts into a custom resource, so whoever reads a
+stored time must be ready for the ValueError.
+"""
 
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["instant", "is_zero", "parse_rfc3339", "rfc3339", "rfc3339_micro_now", "rfc3339_now"]
+__all__ = ["instant", "is_zero", "parse_rfc3339", "rfc3339", "rfc3339_micro", "rfc3339_now"]
 
 TIME: Final = re.compile(
     r"(?P<moment>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?"
     r"(?:Z|(?P<sign>[+-])(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}))"
 )
-EPOCH: Final = datetime(1, 1, 1, tzinfo=UTC)
+FIRST: Final = datetime(1, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH_SECONDS: Final = (EPOCH - FIRST) // timedelta(seconds=1)
 SECOND: Final = 10**9
 CACHED_LENGTH: Final = 64
 """Longer texts are not kept: nobody writes them in earnest, and they would fill the memory."""
+SHOWN: Final = 40
+"""Characters of a wrong text in a message."""
 
 
 def instant(text: str) -> int | None:
@@ -44,7 +54,7 @@ def _instant(text: str) -> int | None:
     except ValueError:
         return None
     offset = (hours * 3600 + minutes * 60) * (-1 if match["sign"] == "-" else 1)
-    seconds = (moment - EPOCH - shift) // timedelta(seconds=1) - offset
+    seconds = (moment - FIRST - shift) // timedelta(seconds=1) - offset
     return seconds * SECOND + int((match["fraction"] or "")[:9].ljust(9, "0"))
 
 
@@ -53,22 +63,31 @@ def is_zero(value: Any) -> bool:
     return value is None or (isinstance(value, str) and instant(value) == 0)
 
 
+def parse_rfc3339(text: str, field: str = "") -> float:
+    """Seconds since the epoch. Raises ValueError, which names the field, for what is not an RFC 3339 time."""
+    nanoseconds = instant(text)
+    if nanoseconds is None:
+        raise ValueError(f"{field and f'{field}: '}{text[:SHOWN]!r} is not an RFC 3339 time")
+    return (nanoseconds - EPOCH_SECONDS * SECOND) / SECOND
+
+
 def rfc3339(seconds: float) -> str:
-    """A time (seconds since the epoch) as meta/v1 Time has it: UTC, whole seconds."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Seconds since the epoch as meta/v1 Time has them: UTC, whole seconds. ValueError beyond the years 1 to 9999."""
+    return f"{_moment(seconds).isoformat(timespec='seconds')}Z"
+
+
+def rfc3339_micro(seconds: float) -> str:
+    """Seconds since the epoch as meta/v1 MicroTime has them: UTC, microseconds. ValueError as `rfc3339`."""
+    return f"{_moment(seconds).isoformat(timespec='microseconds')}Z"
 
 
 def rfc3339_now() -> str:
-    """The present as meta/v1 Time has it: UTC, whole seconds."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """The present by this machine's clock, as `rfc3339` writes it."""
+    return rfc3339(time.time())
 
 
-def rfc3339_micro_now() -> str:
-    """The present as meta/v1 MicroTime has it: UTC, microseconds."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def parse_rfc3339(text: str) -> float:
-    """Seconds since the epoch; a time without a zone is UTC. Raises ValueError for what is no time."""
-    moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+def _moment(seconds: float) -> datetime:
+    try:
+        return (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None)
+    except OverflowError:
+        raise ValueError(f"{seconds} seconds after 1970 is a year that cannot be written") from None

@@ -20,7 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from kube.client import ApiClient
-from runtime.mirror import Mirror
+from runtime.views import Views
+from runtime.watched_tables import WatchedTables
 
 __all__ = ["run"]
 
@@ -73,6 +74,8 @@ async def _in_a_process() -> Measured:
 
 class StubApiServer:
     """Lists of synthetic nodes and pods, empty lists of all else; one watch of pods with events."""
+
+    cluster = ""
 
     def __init__(self) -> None:
         self.own_seconds = 0.0
@@ -217,9 +220,10 @@ def memory() -> dict[str, int]:
 async def measure() -> Measured:
     """One run in this process."""
     stub = StubApiServer()
-    mirror = Mirror(cast(ApiClient, stub))
+    views = Views(cast(ApiClient, stub))
+    mirror = WatchedTables(views)
     began = time.perf_counter()
-    task = asyncio.create_task(mirror.run())
+    task = asyncio.create_task(views.run())
     await mirror.wait_synced()
     listed = time.perf_counter() - began - stub.own_seconds
     stub.go.set()

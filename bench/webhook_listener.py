@@ -19,9 +19,9 @@ from aiohttp import web
 
 from api.core import PriorityClass
 from api.meta import ObjectMeta
+from serving.certificates.live_context import LiveContext
 from serving.garbage import collect_seldom
 from serving.listeners import serving
-from webhooks.certificates.live_context import LiveContext
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.facts import KnownFacts
 from webhooks.review import Reviewer

@@ -7,7 +7,7 @@ import ipaddress
 from msgspec import field
 
 from api.validation import FieldError
-from serving.sections import FilePath, GuardedListener, Port, Section
+from serving.sections import FilePath, GuardedListener, Poll, Port, Section
 
 __all__ = [
     "ExtenderConfiguration",
@@ -17,11 +17,15 @@ __all__ = [
 
 
 class TLSConfiguration(Section):
-    """Mutual TLS: our certificate, and the CA of those who may call. Paths of PEM files."""
+    """Mutual TLS: our certificate, and the CA of those who may call. Paths of PEM files.
+
+    pollSeconds: between two looks at the files, which are read again when they change.
+    """
 
     cert_file: FilePath
     key_file: FilePath
     client_ca_file: FilePath = field(name="clientCAFile")
+    poll_seconds: Poll = 10
 
 
 class ExtenderConfiguration(GuardedListener, kw_only=True):

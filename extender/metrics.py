@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Histogram
 
-__all__ = ["PARKED", "VERB_REFUSED", "VERB_SECONDS"]
+from serving.certificates.keeping import CertificateMetrics
+
+__all__ = ["CERTIFICATE_METRICS", "PARKED", "VERB_REFUSED", "VERB_SECONDS"]
 
 VERB_SECONDS = Histogram(
     "reprieve_extender_verb_seconds",
@@ -19,3 +21,4 @@ PARKED = Counter(
     "reprieve_extender_parked_pods_total",
     "Preempt calls answered with no node: the pod waits for a pod deleted, a node changed, or the periodic flush.",
 )
+CERTIFICATE_METRICS = CertificateMetrics("extender")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Awaitable, Callable
 
 import msgspec
 from aiohttp import web
 
-from extender.configuration import ExtenderConfiguration, TLSConfiguration
+from extender.configuration import ExtenderConfiguration
 from extender.metrics import VERB_REFUSED, VERB_SECONDS
 from extender.verbs import Verbs
 from extender.wire import filter_decoder, preemption_decoder
 from serving.limits import Limits
 
-__all__ = ["extender_app", "tls_context"]
+__all__ = ["extender_app"]
 
 
 def refuse(status: int, text: str) -> web.Response:
@@ -54,12 +53,3 @@ def extender_app(
         "/v1/preempt", verb("preempt", lambda body: verbs.preempt(preemption_decoder.decode(body)))
     )
     return app
-
-
-def tls_context(tls: TLSConfiguration) -> ssl.SSLContext:
-    """Mutual TLS: whoever has no certificate of the client CA gets no further than the handshake."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=tls.client_ca_file)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.verify_mode = ssl.CERT_REQUIRED
-    context.load_cert_chain(tls.cert_file, tls.key_file)
-    return context

@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from api.clock import Clock
 from controllers.gangs.controller import GangController
 from extender.configuration import ExtenderConfiguration
-from extender.server import extender_app, tls_context
+from extender.server import extender_app
+from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
 from extender.world import LiveWorld
 from runtime.failpoints import failpoint
@@ -21,22 +23,28 @@ __all__ = ["ExtenderService"]
 class ExtenderService:
     """Answers kube-scheduler from what the gang controller knows."""
 
-    def __init__(self, configuration: ExtenderConfiguration, controller: GangController) -> None:
-        self._configuration = configuration
+    def __init__(
+        self, configuration: ExtenderConfiguration, controller: GangController, clock: Clock
+    ) -> None:
+        """Raises OSError, which names the file, if there are no CAs of clients."""
+        self._configuration, self._controller = configuration, controller
+        self._tls = ExtenderTLS(configuration.tls, clock) if configuration.tls else None
         self.verbs = Verbs(LiveWorld(controller), controller.reservations)
 
     def checks(self) -> Mapping[str, Check]:
-        """None of its own: it is ready when its controller is."""
-        return {}
+        """Those of the controller, from which the verbs answer, and that of the certificate."""
+        certificate = {"extender-certificate": self._tls.fault} if self._tls else {}
+        return {**self._controller.checks(), **certificate}
 
     def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
-        """Nothing goes on beside the listener."""
-        return {}
+        """Who looks after the certificates."""
+        return self._tls.tasks() if self._tls else {}
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """The verbs are answered while the context lasts."""
         app = extender_app(self.verbs, self._configuration, failpoint)
-        tls = tls_context(self._configuration.tls) if self._configuration.tls else None
-        async with serving(app, self._configuration, tls):
+        if self._tls is not None:
+            await self._tls.load()
+        async with serving(app, self._configuration, self._tls.context if self._tls else None):
             yield

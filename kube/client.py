@@ -7,7 +7,6 @@ because importing it takes over a second.
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -17,12 +16,23 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from api.clock import SYSTEM_CLOCK, Clock
 from kube.metrics import API_REQUESTS
 
-__all__ = ["JSON", "MERGE_PATCH", "STRATEGIC_MERGE_PATCH", "ApiClient", "ApiError", "get_or_none"]
+__all__ = [
+    "APPLY_PATCH",
+    "JSON",
+    "MERGE_PATCH",
+    "STRATEGIC_MERGE_PATCH",
+    "ApiClient",
+    "ApiError",
+    "get_or_none",
+]
 
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+"""Server-side apply. JSON is YAML."""
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 
 CONNECT_SECONDS: Final = 5.0
@@ -83,7 +93,12 @@ class ApiClient:
         reload: Callable[[], Awaitable[None]] | None = None,
         proxy: str | None = None,
         server_hostname: str | None = None,
+        cluster: str = "",
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        self._clock = clock
+        self.cluster = cluster
+        """Its name in metrics and logs; empty where there is only one."""
         self._session = session
         self.server = server.rstrip("/")
         """Its URL."""
@@ -95,7 +110,9 @@ class ApiClient:
 
     @classmethod
     @asynccontextmanager
-    async def connect(cls, kubeconfig: str | Path | None = None) -> AsyncIterator[ApiClient]:
+    async def connect(
+        cls, kubeconfig: str | Path | None = None, *, cluster: str = "", clock: Clock = SYSTEM_CLOCK
+    ) -> AsyncIterator[ApiClient]:
         """A client for a kubeconfig's current context; without one for the cluster that this process runs in.
 
         Raises ApiError (status 0) when the configuration is unusable.
@@ -131,6 +148,8 @@ class ApiClient:
                 reload=load,
                 proxy=configuration.proxy,
                 server_hostname=configuration.tls_server_name,
+                cluster=cluster,
+                clock=clock,
             )
         finally:
             await api_client.close()
@@ -194,13 +213,13 @@ class ApiClient:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ApiError(0, type(error).__name__, str(error) or "no answer in time") from error
         finally:
-            API_REQUESTS.labels(method, str(code)).inc()
+            API_REQUESTS.labels(self.cluster, method, str(code)).inc()
             if code == 401:
                 await self._refused()
 
     async def _refused(self) -> None:
         """Read the credentials again for the next request: a token may have been replaced."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if self._reload is not None and now - self._reloaded > RELOAD_SECONDS:
             self._reloaded = now
             with suppress(ApiError):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-import time
 from collections import OrderedDict
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
@@ -15,7 +13,8 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 import structlog
 
-from api.times import rfc3339_micro_now
+from api.clock import SYSTEM_CLOCK, Clock
+from api.times import rfc3339_micro
 from kube.client import MERGE_PATCH, ApiError
 from kube.metrics import EVENTS_DROPPED
 from kube.sender import Sender
@@ -90,7 +89,7 @@ class _Bucket:
 class EventRecorder:
     """Writes events beside everything else, from the first one on; `close` ends it."""
 
-    def __init__(self, sender: Sender, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, sender: Sender, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._sender = sender
         self._clock = clock
         self._instance = f"reprieve-{socket.gethostname()}"[:128]
@@ -113,12 +112,12 @@ class EventRecorder:
         note = note.encode()[:NOTE_BYTES].decode(errors="ignore")
         happening = _Happening(regarding, related, type_, reason, action, note)
         if happening not in self._series and not self._allowed(regarding.uid):
-            EVENTS_DROPPED.labels("rate").inc()
+            EVENTS_DROPPED.labels(self._sender.cluster, "rate").inc()
             return
         try:
             self._queue.put_nowait(happening)
         except asyncio.QueueFull:
-            EVENTS_DROPPED.labels("queue").inc()
+            EVENTS_DROPPED.labels(self._sender.cluster, "queue").inc()
             return
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write_all(), name="events")
@@ -135,7 +134,7 @@ class EventRecorder:
 
     def _allowed(self, uid: str) -> bool:
         """One token of the object's bucket."""
-        now = self._clock()
+        now = self._clock.monotonic()
         bucket = self._buckets.setdefault(uid, _Bucket(BURST, now))
         self._buckets.move_to_end(uid)
         if len(self._buckets) > REMEMBERED:
@@ -153,13 +152,13 @@ class EventRecorder:
             try:
                 await self._write(happening)
             except ApiError as error:
-                EVENTS_DROPPED.labels("refused").inc()
+                EVENTS_DROPPED.labels(self._sender.cluster, "refused").inc()
                 log.warning("event could not be written", reason=happening.reason, error=str(error))
             finally:
                 self._queue.task_done()
 
     async def _write(self, happening: _Happening) -> None:
-        now = self._clock()
+        now = self._clock.monotonic()
         series = self._series.get(happening)
         if series is not None and now - series.last <= SERIES_SECONDS:
             series.count, series.last = series.count + 1, now
@@ -180,7 +179,7 @@ class EventRecorder:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "eventTime": rfc3339_micro_now(),
+            "eventTime": rfc3339_micro(self._clock.wall()),
             "reportingController": CONTROLLER,
             "reportingInstance": self._instance,
             "action": happening.action,
@@ -195,10 +194,9 @@ class EventRecorder:
 
     async def _repeat(self, happening: _Happening, series: _Series) -> None:
         path = f"/apis/events.k8s.io/v1/namespaces/{_namespace(happening)}/events/{series.name}"
+        observed = rfc3339_micro(self._clock.wall())
         try:
-            await self._send(
-                "PATCH", path, {"series": {"count": series.count, "lastObservedTime": rfc3339_micro_now()}}
-            )
+            await self._send("PATCH", path, {"series": {"count": series.count, "lastObservedTime": observed}})
         except ApiError as error:
             if error.status != 404:
                 raise

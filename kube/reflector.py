@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
@@ -20,10 +19,11 @@ from typing import Final, Generic, Protocol, TypeVar
 import msgspec
 import structlog
 
+from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import List, ListMeta, ObjectMeta
 from kube.client import ApiClient, ApiError, Status
 from kube.lines import LineTooLongError, delayed, lines
-from kube.metrics import MIRROR_EVENTS, MIRROR_REFUSED, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
+from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
 from kube.retry import Backoff, Retry
 
 __all__ = ["Handler", "Key", "Reflector", "Resource", "Timing"]
@@ -34,6 +34,7 @@ Key = tuple[str, str]
 """(namespace, name); the namespace of cluster-scoped objects is empty."""
 
 DEFAULT_BACKOFF: Final = Backoff()
+DEFAULT_REFUSED: Final = Backoff(10.0, 10.0)
 LIST_SECONDS: Final = 60.0
 BRIEF_SECONDS: Final = 1.0
 """A stream that ends sooner than this and brought nothing counts as a failure."""
@@ -53,22 +54,33 @@ T = TypeVar("T", bound=HasMetadata)
 T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
 
 
+def _never(_: object) -> bool:
+    return False
+
+
 class Handler(Protocol[T_contra]):
-    """Whoever keeps the objects. Called on the event loop; must neither wait nor, ValueError aside, raise."""
+    """Whoever keeps the objects. Called on the event loop; must neither wait nor raise."""
 
     def upsert(self, item: T_contra, *, listed: bool) -> None:
-        """The object is there; `listed`: even if it looks older. ValueError: it cannot be read, and is deleted."""
+        """The object is there; `listed`: it is in a list, so that it counts even if it looks older."""
+
+    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool) -> None:
+        """The object is there, in a state that is not of the expected shape; names may be all that `meta` has."""
 
     def delete(self, meta: ObjectMeta) -> None:
-        """The object is gone."""
+        """The object is gone, or is no longer selected; `meta` is of that moment."""
 
-    def replaced(self, keys: AbstractSet[Key]) -> None:
-        """Everything but these is gone."""
+    def replaced(self, keys: AbstractSet[Key], resource_version: str) -> None:
+        """A list is complete, and of this version: everything but these is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource(Generic[T]):
-    """What to watch: `kind` is for logs and metrics, `path` the collection's."""
+    """What to watch: `kind` is for logs and metrics, `path` the collection's.
+
+    `left`: whether the selectors leave out an object in this state. API servers send such a state as a deletion;
+    the answer to a write may have it.
+    """
 
     kind: str
     path: str
@@ -76,6 +88,7 @@ class Resource(Generic[T]):
     field_selector: str = ""
     page: int = 500
     """Objects of a list page."""
+    left: Callable[[T], bool] = _never
 
     def query(self, **parameters: str) -> dict[str, str]:
         """The parameters, those left out that are empty."""
@@ -94,6 +107,8 @@ class Timing:
     delay: Callable[[], float] = lambda: 0.0
     """Seconds that a watch's events wait before they are applied: for tests."""
     breath: int = 100
+    refused: Backoff = DEFAULT_REFUSED
+    """While the API server refuses for good: it does not serve the resource, or forbids it."""
 
 
 class Event(msgspec.Struct, Generic[T]):
@@ -116,6 +131,21 @@ class OnlyMetadata(msgspec.Struct):
     metadata: ObjectMeta
 
 
+class Identity(msgspec.Struct, rename="camel"):
+    """meta/v1 ObjectMeta, in part: what says which object it is, and how old its state."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class OnlyIdentity(msgspec.Struct):
+    """An object whose metadata could not be read either."""
+
+    metadata: Identity
+
+
 class ExpiredError(Exception):
     """The resource version is too old to go on from."""
 
@@ -134,9 +164,10 @@ class Reflector(Generic[T]):
         handler: Handler[T],
         *,
         timing: Timing | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._client, self._resource, self._handler = client, resource, handler
+        self._cluster = client.cluster
         self._timing = timing or Timing()
         self._clock = clock
         self._retry = Retry(self._timing.backoff)
@@ -144,11 +175,11 @@ class Reflector(Generic[T]):
         self._raw_page_decoder = msgspec.json.Decoder(List[msgspec.Raw])
         self._item_decoder = msgspec.json.Decoder(resource.type)
         self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(Event[resource.type])  # type: ignore[name-defined] # a run-time type
-        self._heard = clock()
-        self.synced = asyncio.Event()
-        """Set once the handler has everything."""
+        self._heard = clock.monotonic()
         self.resource_version = ""
         """Where the watch goes on from; empty: with a new list."""
+        self.refusal: ApiError | None = None
+        """Why the last attempt failed, if a further one will fail too unless somebody does something about it."""
 
     @property
     def kind(self) -> str:
@@ -157,7 +188,7 @@ class Reflector(Generic[T]):
 
     def last_event_age(self) -> float:
         """Seconds since the API server was last heard of this resource; it sends bookmarks about every minute."""
-        return self._clock() - self._heard
+        return self._clock.monotonic() - self._heard
 
     async def run(self) -> None:
         """Go on until cancelled."""
@@ -171,16 +202,32 @@ class Reflector(Generic[T]):
             except (StreamError, LineTooLongError) as error:
                 await self._failed("invalid", error, relist=self._retry.failures >= FRUITLESS_RESUMES)
             except ApiError as error:
-                # What is neither an outage nor overload (a CRD is missing, a right was taken away) is asked from anew.
-                await self._failed("fault", error, relist=error.status == 410 or not error.is_retriable)
+                if error.status == 410 or error.is_retriable:
+                    await self._failed("fault", error, relist=error.status == 410)
+                else:
+                    await self._refused(error)
+
+    async def _refused(self, error: ApiError) -> None:
+        """Neither an outage nor overload: a CRD is missing, a right was taken away. Begin again, but not often."""
+        REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "refused").inc()
+        self.resource_version = ""
+        if self.refusal is None or self.refusal.status != error.status:
+            log.warning("list or watch refused", cluster=self._cluster, kind=self.kind, error=str(error))
+        self.refusal = error
+        await asyncio.sleep(self._timing.refused.delay(1))
 
     async def _failed(self, cause: str, error: Exception, *, relist: bool = False) -> None:
-        REFLECTOR_STREAM_ENDS.labels(self.kind, cause).inc()
+        REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, cause).inc()
         wait = self._retry.failed(error if isinstance(error, ApiError) else None)
         if relist:
             self.resource_version = ""
         log.warning(
-            "list or watch interrupted", kind=self.kind, cause=cause, error=str(error), wait=round(wait, 2)
+            "list or watch interrupted",
+            cluster=self._cluster,
+            kind=self.kind,
+            cause=cause,
+            error=str(error),
+            wait=round(wait, 2),
         )
         await asyncio.sleep(wait)
 
@@ -188,35 +235,41 @@ class Reflector(Generic[T]):
 
     async def _list(self) -> None:
         """Everything there is, page by page; raises when any page fails, and then nothing counts as gone."""
-        REFLECTOR_LISTS.labels(self.kind).inc()
+        REFLECTOR_LISTS.labels(self._cluster, self.kind).inc()
         keys: set[Key] = set()
         token = ""
         while True:
             query = self._resource.query(**{"limit": str(self._resource.page), "continue": token})
             body = await self._client.request("GET", self._resource.path, query=query, seconds=LIST_SECONDS)
-            meta, items = self._decode_page(body)
+            meta, items = self._decode_page(body, keys)
             for count, item in enumerate(items, 1):
-                if self._upsert(item, listed=True):
-                    keys.add((item.metadata.namespace, item.metadata.name))
+                self._handler.upsert(item, listed=True)
+                keys.add((item.metadata.namespace, item.metadata.name))
                 if count % self._timing.breath == 0:
                     await asyncio.sleep(0)
             token = meta.continue_
             if not token:
                 break
-        self._handler.replaced(keys)
+        self.refusal = None
+        self._handler.replaced(keys, meta.resource_version)
         self.resource_version = meta.resource_version
-        self._heard = self._clock()
+        self._heard = self._clock.monotonic()
         self._retry.succeeded()
-        self.synced.set()
-        log.info("listed", kind=self.kind, objects=len(keys), resource_version=meta.resource_version)
+        log.info(
+            "listed",
+            cluster=self._cluster,
+            kind=self.kind,
+            objects=len(keys),
+            resource_version=meta.resource_version,
+        )
 
-    def _decode_page(self, body: bytes) -> tuple[ListMeta, list[T]]:
-        """One object that cannot be read must not blind us to the others."""
+    def _decode_page(self, body: bytes, keys: set[Key]) -> tuple[ListMeta, list[T]]:
+        """One object that cannot be read must not blind us to the others; its key is added to `keys`."""
         try:
             page = self._page_decoder.decode(body)
         except msgspec.ValidationError:
             raw_page = self._decode_raw_page(body)
-            items = [item for raw in raw_page.items if (item := self._decode_item(raw)) is not None]
+            items = [item for raw in raw_page.items if (item := self._decode_item(raw, keys)) is not None]
             return raw_page.metadata, items
         except msgspec.DecodeError as error:
             raise ApiError(0, "InvalidAnswer", str(error)) from error
@@ -228,11 +281,16 @@ class Reflector(Generic[T]):
         except msgspec.DecodeError as error:
             raise ApiError(0, "InvalidAnswer", str(error)) from error
 
-    def _decode_item(self, raw: msgspec.Raw) -> T | None:
+    def _decode_item(self, raw: msgspec.Raw, keys: set[Key]) -> T | None:
         try:
             return self._item_decoder.decode(raw)
         except msgspec.ValidationError as error:
-            self._refuse(_metadata(raw), error)
+            try:
+                meta = _metadata(raw)
+            except msgspec.ValidationError:
+                meta = ObjectMeta()
+            keys.add((meta.namespace, meta.name))
+            self._handler.unreadable(meta, error, listed=True)
             return None
 
     # ---- watch
@@ -247,26 +305,26 @@ class Reflector(Generic[T]):
             allowWatchBookmarks="true",
             timeoutSeconds=str(max(1, round(seconds))),
         )
-        began, events = self._clock(), 0
+        began, events = self._clock.monotonic(), 0
         async with self._client.stream(
             self._resource.path, query=query, read_seconds=seconds + timing.watch_grace
         ) as stream:
-            self._heard = self._clock()
+            self._heard = self._clock.monotonic()
             batches = lines(stream.iter_any())
             if wait := timing.delay():
                 batches = delayed(batches, wait)
             async with aclosing(batches):
                 async for batch in batches:
-                    self._heard = self._clock()
+                    self._heard = self._clock.monotonic()
                     for line in batch:
                         self._apply(line)
                         self._retry.succeeded()
                         events += 1
                         if events % timing.breath == 0:
                             await asyncio.sleep(0)
-        if not events and self._clock() - began < BRIEF_SECONDS:
+        if not events and self._clock.monotonic() - began < BRIEF_SECONDS:
             raise ApiError(0, "Closed", "the stream ended at once")
-        REFLECTOR_STREAM_ENDS.labels(self.kind, "in time").inc()
+        REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "in time").inc()
 
     def _apply(self, line: bytes) -> None:
         try:
@@ -279,14 +337,14 @@ class Reflector(Generic[T]):
         meta = event.object.metadata
         match event.type:
             case "ADDED" | "MODIFIED":
-                self._upsert(event.object, listed=False)
+                self._handler.upsert(event.object, listed=False)
             case "DELETED":
                 self._handler.delete(meta)
             case _:
                 self._apply_odd(line)
                 return
         self.resource_version = meta.resource_version
-        MIRROR_EVENTS.labels(self.kind).inc()
+        MIRROR_EVENTS.labels(self._cluster, self.kind).inc()
 
     def _apply_odd(self, line: bytes) -> None:
         """Bookmarks, errors, and objects that cannot be read."""
@@ -294,43 +352,33 @@ class Reflector(Generic[T]):
             event = msgspec.json.decode(line, type=Envelope)
             if event.type == "ERROR":
                 raise _stream_error(msgspec.json.decode(event.object, type=Status))
-            meta = msgspec.json.decode(event.object, type=OnlyMetadata).metadata
+            meta = _metadata(event.object)
         except msgspec.DecodeError as error:
             raise StreamError(str(error)) from error
         if event.type == "DELETED":
             self._handler.delete(meta)
         elif event.type in ("ADDED", "MODIFIED"):
-            self._refuse(meta, ValueError("the object is not of the expected shape"))
+            self._handler.unreadable(meta, self._problem(event.object), listed=False)
         elif event.type != "BOOKMARK":
             raise StreamError(f"unknown event type {event.type!r}")
         self.resource_version = meta.resource_version
 
-    def _upsert(self, item: T, *, listed: bool) -> bool:
+    def _problem(self, raw: msgspec.Raw) -> Exception:
+        """What is wrong with the object's shape."""
         try:
-            self._handler.upsert(item, listed=listed)
-        except ValueError as error:
-            self._refuse(item.metadata, error)
-            return False
-        return True
-
-    def _refuse(self, meta: ObjectMeta, error: Exception) -> None:
-        """What cannot be read is missing from the mirror, and somebody must hear of it."""
-        MIRROR_REFUSED.labels(self.kind).inc()
-        log.error(
-            "object cannot be read",
-            kind=self.kind,
-            namespace=meta.namespace,
-            name=meta.name,
-            error=str(error),
-        )
-        self._handler.delete(meta)
+            self._item_decoder.decode(raw)
+        except msgspec.ValidationError as error:
+            return error
+        return ValueError("the event is not of the expected shape")
 
 
 def _metadata(raw: msgspec.Raw) -> ObjectMeta:
+    """As much as can be read of it. Raises msgspec.ValidationError where that is not even which object it is."""
     try:
         return msgspec.json.decode(raw, type=OnlyMetadata).metadata
     except msgspec.ValidationError:
-        return ObjectMeta()
+        found = msgspec.json.decode(raw, type=OnlyIdentity).metadata
+        return ObjectMeta(found.name, found.namespace, found.uid, found.resource_version)
 
 
 def _stream_error(status: Status) -> Exception:

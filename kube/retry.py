@@ -1,4 +1,4 @@
-"""How long to wait before the API server is asked again."""
+"""How long to wait before something is tried again."""
 
 from __future__ import annotations
 
@@ -11,19 +11,32 @@ __all__ = ["Backoff", "Retry"]
 
 MOST_PATIENT_SECONDS = 60.0
 """A server that asks for more than this is asked again after this."""
+MOST_DOUBLINGS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Seconds: the first wait, doubled each time up to the last; each is multiplied by 0.5 to 1.5 at random."""
+    """Seconds: the first delay, doubled with each further failure up to the last one.
+
+    Each delay is multiplied by a random factor between 1 - `jitter` and 1 + `jitter`, so that many who failed together
+    do not come back together.
+    """
 
     first: float = 0.5
     last: float = 30.0
+    jitter: float = 0.5
+
+    def delay(self, failures: int) -> float:
+        """Seconds to wait after so many failures in a row; 0 after none."""
+        if failures <= 0:
+            return 0.0
+        wait = min(self.first * 2.0 ** min(failures - 1, MOST_DOUBLINGS), self.last)
+        return wait * random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 - spreads load, guards nothing
 
 
 @dataclass(slots=True)
 class Retry:
-    """One run of failures."""
+    """One run of failures of requests."""
 
     backoff: Backoff
     _failures: int = field(default=0)
@@ -39,8 +52,6 @@ class Retry:
 
     def failed(self, error: ApiError | None = None) -> float:
         """Seconds to wait now; not less than the server asked for."""
-        wait = min(self.backoff.first * 2.0 ** min(self._failures, 32), self.backoff.last)
         self._failures += 1
-        wait *= random.uniform(0.5, 1.5)  # noqa: S311 - spreads load, guards nothing
         asked = error.retry_after if error is not None and error.retry_after is not None else 0.0
-        return max(wait, min(asked, MOST_PATIENT_SECONDS))
+        return max(self.backoff.delay(self._failures), min(asked, MOST_PATIENT_SECONDS))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from api.core import PodSpec, Quantities, ResourceRequirements
 from api.meta import Condition
 from api.podsets import PodSet, PodSetAssignment
 from api.requests import template_requests
+from api.times import instant
 from api.workloads import (
     ADMISSION_CHECK,
     EVICTED,
@@ -40,11 +39,6 @@ __all__ = [
     "usage",
 ]
 
-RFC3339: Final = re.compile(
-    r"(?P<moment>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.(?P<fraction>[0-9]+))?"
-    r"(?:Z|(?P<sign>[+-])(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}))"
-)
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 ZERO_TIME: Final = -62_135_596_800 * 1_000_000
 """The first of January of the year 1: how Go reads a time that is not there."""
 MOST: Final = 2**62 - 1
@@ -170,24 +164,10 @@ def pod_set_requests(workload: Workload) -> list[PodSetRequest]:
 
 def time_us(text: str, field: str, subject: str = "") -> int:
     """An RFC 3339 time; what is finer than a microsecond is cut off. Raises QuotaError."""
-    match = RFC3339.fullmatch(text)
-    if match is None:
-        raise _no_time(text, field, subject)
-    try:
-        passed = datetime.fromisoformat(f"{match['moment']}Z") - EPOCH
-    except ValueError:
-        raise _no_time(text, field, subject) from None
-    moment = (passed.days * 86_400 + passed.seconds) * 1_000_000
-    if match["fraction"]:
-        moment += int(match["fraction"][:6].ljust(6, "0"))
-    if match["sign"]:
-        offset = (int(match["hours"]) * 60 + int(match["minutes"])) * 60_000_000
-        moment -= offset if match["sign"] == "+" else -offset
-    return moment
-
-
-def _no_time(text: str, field: str, subject: str) -> QuotaError:
-    return QuotaError(subject, field, f"{text[:40]!r} is no time, such as 2026-01-31T12:00:00Z")
+    nanoseconds = instant(text)
+    if nanoseconds is None:
+        raise QuotaError(subject, field, f"{text[:40]!r} is no time, such as 2026-01-31T12:00:00Z")
+    return nanoseconds // 1000 + ZERO_TIME
 
 
 # ---- conditions

@@ -1,24 +1,21 @@
-"""Whether the mirror may be trusted."""
+"""Whether views may be trusted: readiness checks, each of the views that one consumer needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
+from typing import Any
 
-from runtime.mirror import Mirror
+from runtime.views import View
+from serving.ops import Check
 
 __all__ = ["not_synced", "too_old"]
 
 
-def not_synced(mirror: Mirror) -> Callable[[], str | None]:
-    """The readiness check that everything has been listed once: None, or what is wrong."""
-    return lambda: None if mirror.synced else "the mirror has not seen the whole cluster yet"
+def not_synced(views: Collection[View[Any]]) -> Check:
+    """The check that everything has been listed once: None, or what is wrong."""
+    return lambda: next((fault for view in views if not view.synced and (fault := view.fault())), None)
 
 
-def too_old(mirror: Mirror, seconds: float) -> Callable[[], str | None]:
-    """The readiness check that the API server was heard in the last `seconds`."""
-
-    def check() -> str | None:
-        age = mirror.age()
-        return None if age <= seconds else f"no word from the API server for {age:.0f} s"
-
-    return check
+def too_old(views: Collection[View[Any]], seconds: float) -> Check:
+    """The check that the API server was heard of every resource in the last `seconds`."""
+    return lambda: next((fault for view in views if view.synced and (fault := view.fault(seconds))), None)

@@ -13,8 +13,12 @@ Check = Callable[[], str | None]
 """A readiness check: None when it passes, else what is wrong."""
 
 
-def ops_app(checks: Mapping[str, Check]) -> web.Application:
-    """GET /livez (the loop answers), /readyz (every check passes; ?verbose lists them) and /metrics."""
+def ops_app(checks: Mapping[str, Check], others: Mapping[str, Check] | None = None) -> web.Application:
+    """GET /livez (the loop answers), /readyz (every check passes; ?verbose lists them) and /metrics.
+
+    `others` are listed, too, with `[!]` where they fail, but the process is ready without them.
+    """
+    beside = {name: check for name, check in (others or {}).items() if name not in checks}
 
     async def livez(_: web.Request) -> web.Response:
         return web.Response(text="ok\n")
@@ -22,6 +26,9 @@ def ops_app(checks: Mapping[str, Check]) -> web.Application:
     async def readyz(request: web.Request) -> web.Response:
         faults = {name: check() for name, check in checks.items()}
         lines = [f"[{'-' if fault else '+'}]{name} {fault or 'ok'}" for name, fault in faults.items()]
+        for name, check in beside.items():
+            fault = check()
+            lines.append(f"[{'!' if fault else '+'}]{name} {fault or 'ok'}")
         ready = not any(faults.values())
         text = "\n".join(lines) if "verbose" in request.query or not ready else "ok"
         return web.Response(status=200 if ready else 503, text=text + "\n")

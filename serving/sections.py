@@ -13,6 +13,7 @@ __all__ = [
     "GuardedListener",
     "Listener",
     "OpsConfiguration",
+    "Poll",
     "Port",
     "Seconds",
     "Section",
@@ -22,6 +23,8 @@ Port = Annotated[int, Meta(ge=0, le=65535)]
 """0 lets the system choose."""
 Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
+Poll = Annotated[float, Meta(gt=0, le=60)]
+"""Seconds between two looks at something that may have changed."""
 FilePath = Annotated[str, Meta(min_length=1)]
 
 

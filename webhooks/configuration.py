@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from api.validation import FieldError
-from serving.sections import Count, FilePath, GuardedListener, Port, Seconds, Section
+from serving.sections import Count, FilePath, GuardedListener, Poll, Port, Seconds, Section
 from webhooks.settings import Settings
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
 ]
 
 Life = Annotated[float, Meta(ge=1, le=20 * 365 * 86400)]
-Poll = Annotated[float, Meta(gt=0, le=60)]
 Name = Annotated[str, Meta(min_length=1, max_length=253)]
 
 

@@ -1,4 +1,4 @@
-"""A PriorityClass and a PodGroup applied from one file: the group may come before the mirror knows its class.
+"""A PriorityClass and a PodGroup applied from one file: the group may come before we know its class.
 
 Nothing is asked of an API server; a watch brings the class. One that does not come is judged as what it is: not there.
 """
@@ -11,8 +11,7 @@ from typing import Final
 
 import msgspec
 
-from runtime.mirror import Mirror
-from webhooks.mirrored import MirroredFacts
+from webhooks.watched import WatchedFacts
 
 __all__ = ["LateClasses"]
 
@@ -53,20 +52,20 @@ _decoder: Final = msgspec.json.Decoder(Review)
 class LateClasses:
     """Waits for the classes that new PodGroups name."""
 
-    def __init__(self, mirror: Mirror, seconds: float = SECONDS) -> None:
-        self._facts, self._seconds = MirroredFacts(mirror), seconds
+    def __init__(self, facts: WatchedFacts, seconds: float = SECONDS) -> None:
+        self._facts, self._seconds = facts, seconds
         self._changed = asyncio.Event()
         self._waiting = 0
-        mirror.on_change(self._wake)
+        facts.on_class(self._wake)
 
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
     async def wait(self, body: bytes) -> None:
-        """Return once the class that this review's PodGroup names is in the mirror, or after `seconds`.
+        """Return once the class that this review's PodGroup names is known, or after `seconds`.
 
-        At once if there is nothing to wait for: no group is created, it names no class, or nothing is mirrored yet.
+        At once if there is nothing to wait for: no group is created, it names no class, or no class is known yet.
         """
         name = _class_of(body)
         if not name or not self._is_missing(name) or self._waiting >= MAX_WAITING:

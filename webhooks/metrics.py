@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Histogram
+
+from serving.certificates.keeping import CertificateMetrics
 
 __all__ = [
-    "CERTIFICATE_EXPIRES",
-    "CERTIFICATE_FAULTS",
-    "CERTIFICATE_RENEWALS",
+    "CERTIFICATE_METRICS",
     "REFUSED",
     "REVIEWS",
     "REVIEW_SECONDS",
@@ -27,17 +27,4 @@ REVIEWS = Counter(
 REFUSED = Counter(
     "reprieve_webhook_refused_total", "Requests refused before they were answered, by status code.", ["code"]
 )
-CERTIFICATE_EXPIRES = Gauge(
-    "reprieve_webhook_certificate_expiration_timestamp_seconds",
-    "Seconds since the epoch at which the certificate that is shown (serving), and the newest authority, expire.",
-    ["which"],
-)
-CERTIFICATE_RENEWALS = Counter(
-    "reprieve_webhook_certificate_renewals_total",
-    "Certificates and authorities that were made, or read again.",
-    ["which"],
-)
-CERTIFICATE_FAULTS = Counter(
-    "reprieve_webhook_certificate_faults_total",
-    "Failed attempts to renew, read or publish certificates; the one that is shown stays until it expires.",
-)
+CERTIFICATE_METRICS = CertificateMetrics("webhook")

@@ -6,12 +6,12 @@ An answer depends on the request and on what the mirror knows; a dry run gets th
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import msgspec
 
-from api.times import rfc3339_now
+from api.clock import SYSTEM_CLOCK, Clock
+from api.times import rfc3339
 from schema._shape import nested_deeper
 from schema.verdict import Cause, Verdict
 from webhooks import rules
@@ -87,10 +87,10 @@ class Reviewer:
         settings: Settings,
         *,
         max_depth: int,
-        now: Callable[[], str] = rfc3339_now,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         """`max_depth`: of the JSON of a review."""
-        self._facts, self._settings, self._max_depth, self._now = facts, settings, max_depth, now
+        self._facts, self._settings, self._max_depth, self._clock = facts, settings, max_depth, clock
 
     def answer(self, purpose: Purpose, registration: Registration, body: bytes) -> bytes:
         """The review with the response. Raises BadReviewError."""
@@ -159,7 +159,7 @@ class Reviewer:
             user=request.user_info.username,
             facts=self._facts,
             settings=self._settings,
-            now=self._now(),
+            now=rfc3339(self._clock.wall()),
         )
 
 

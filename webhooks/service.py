@@ -6,76 +6,83 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from api.clock import SYSTEM_CLOCK, Clock
 from kube.client import ApiClient
-from runtime.mirror import GROUPS, PRIORITY_CLASSES, Mirror
-from runtime.readiness import not_synced
+from runtime.views import Views
+from serving.certificates.files import CertificateFiles, ClientAuthority
+from serving.certificates.keeping import keep
+from serving.certificates.live_context import LiveContext
 from serving.listeners import serving
 from serving.ops import Check
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.bundles import Bundles
-from webhooks.certificates.live_context import LiveContext
-from webhooks.certificates.sources import CertificateFiles, ClientAuthority, ManagedCertificates, keep
+from webhooks.certificates.managed import EXPECTED, ManagedCertificates
 from webhooks.configuration import ManagedConfiguration, WebhooksConfiguration, settings_of
 from webhooks.late_classes import LateClasses
-from webhooks.mirrored import MirroredFacts
+from webhooks.metrics import CERTIFICATE_METRICS
 from webhooks.review import Reviewer
 from webhooks.server import review_app
 from webhooks.stored import rechecker
+from webhooks.watched import WatchedFacts
 
-__all__ = ["MIRRORED", "WebhookService"]
+__all__ = ["WebhookService"]
 
-MIRRORED: Final = (PRIORITY_CLASSES, GROUPS)
-"""What the rules ask for; the mirror must follow these at least."""
 DRAIN_SECONDS: Final = 5.0
 """For API servers to send what they have to send on connections that are there."""
 
 
 class WebhookService:
-    """Answers reviews from the request and the mirror, and looks after its certificate."""
+    """Answers reviews from the request and what is known of other objects, and looks after its certificate."""
 
-    def __init__(self, configuration: WebhooksConfiguration, client: ApiClient, mirror: Mirror) -> None:
+    def __init__(
+        self,
+        configuration: WebhooksConfiguration,
+        client: ApiClient,
+        views: Views,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         self._configuration = configuration
-        self._mirror = mirror
-        self._not_synced = not_synced(mirror)
         self._live = LiveContext(configuration.client_ca_file)
         files = configuration.certificates.files
         self._certificates = (
-            CertificateFiles(files, self._live)
+            CertificateFiles(files.cert_file, files.key_file, self._live, CERTIFICATE_METRICS, clock)
             if files is not None
-            else _managed(configuration.certificates.managed, client, self._live)
+            else _managed(configuration.certificates.managed, client, self._live, clock)
         )
-        facts, settings = MirroredFacts(mirror), settings_of(configuration)
-        self._reviewer = Reviewer(facts, settings, max_depth=configuration.max_depth)
-        self._rechecker = rechecker(client, facts, settings, lambda: mirror.synced)
+        self._facts, settings = WatchedFacts(views), settings_of(configuration)
+        self._reviewer = Reviewer(self._facts, settings, max_depth=configuration.max_depth, clock=clock)
+        self.rechecker = rechecker(
+            client, self._facts, settings, self._facts.fault, configuration.recheck_seconds, clock
+        )
+        """The controller that checks again what is stored."""
 
     def checks(self) -> dict[str, Check]:
         """The readiness checks."""
-        return {"synced": self._not_synced, "certificate": self._certificates.fault}
+        return {"facts": self._facts.fault, "certificate": self._certificates.fault}
 
     def tasks(self) -> dict[str, Coroutine[Any, Any, None]]:
-        """Whoever looks after certificates, and after what is stored already."""
+        """Whoever looks after certificates."""
         seconds = self._configuration.certificates.poll_seconds
         tasks = {
-            "certificates": keep(self._certificates, seconds),
-            "recheck": self._rechecker.run(self._configuration.recheck_seconds),
+            "certificates": keep(self._certificates, seconds, CERTIFICATE_METRICS, EXPECTED),
         }
         if self._configuration.client_ca_file is not None:
             tasks["client authority"] = keep(
-                ClientAuthority(self._configuration.client_ca_file, self._live), seconds
+                ClientAuthority(self._configuration.client_ca_file, self._live), seconds, CERTIFICATE_METRICS
             )
         return tasks
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """Reviews are answered while the context lasts; until there is a certificate no handshake succeeds."""
-        waits = {"PodGroup": LateClasses(self._mirror).wait}
+        waits = {"PodGroup": LateClasses(self._facts).wait}
         app = review_app(self._reviewer, self._configuration, waits)
         async with serving(app, self._configuration, self._live.context, drain_seconds=DRAIN_SECONDS):
             yield
 
 
 def _managed(
-    configuration: ManagedConfiguration, client: ApiClient, live: LiveContext
+    configuration: ManagedConfiguration, client: ApiClient, live: LiveContext, clock: Clock
 ) -> ManagedCertificates:
     secret = AuthoritySecret(client, configuration.namespace, configuration.secret_name)
     bundles = Bundles(
@@ -83,4 +90,4 @@ def _managed(
         configuration.validating_webhook_configurations,
         configuration.mutating_webhook_configurations,
     )
-    return ManagedCertificates(configuration, secret, bundles, live)
+    return ManagedCertificates(configuration, secret, bundles, live, clock)

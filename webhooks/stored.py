@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from api.times import rfc3339_now
+from api.clock import SYSTEM_CLOCK, Clock
 from controllers.recheck.recheck import CheckedKind, Rechecker
 from kube.client import ApiClient
 from schema.verdict import Verdict
+from serving.ops import Check
 from webhooks import rules
 from webhooks.facts import Facts
 from webhooks.registrations import EXCLUDED_NAMESPACES, REGISTRATIONS
@@ -29,13 +29,22 @@ def rechecker(
     client: ApiClient,
     facts: Facts,
     settings: Settings,
-    synced: Callable[[], bool],
-    now: Callable[[], str] = rfc3339_now,
+    fault: Check,
+    seconds: float,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> Rechecker:
-    """The controller that checks stored objects by the rules. `synced`: whether `facts` are known."""
+    """The controller that checks stored objects by the rules, every so many seconds; `fault`: of the facts."""
 
     def validate(kind: CheckedKind, stored: Object) -> Verdict:
         request = Request(kind=kind.name, operation="CREATE", new=stored, facts=facts, settings=settings)
         return rules.validate(request)
 
-    return Rechecker(client, KINDS, validate, synced, excluded_namespaces=EXCLUDED_NAMESPACES, now=now)
+    return Rechecker(
+        client,
+        KINDS,
+        validate,
+        fault,
+        seconds=seconds,
+        excluded_namespaces=EXCLUDED_NAMESPACES,
+        clock=clock,
+    )

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 import yaml
 from msgspec import field
 
 from api.groups import API_VERSION
-from api.validation import FieldError, convert, join
+from api.validation import FieldError, convert
 from api.yaml import Dumper, Json, YamlError, documents
 from controllers.gangs.configuration import PlanningConfiguration, check_planning
 from extender.configuration import ExtenderConfiguration, check_extender
+from runtime.gates import DEFAULTS, completed
 from serving.sections import FilePath, OpsConfiguration, Section
 from webhooks.configuration import WebhooksConfiguration, check_webhooks
 
 __all__ = ["Configuration", "ConfigurationError", "dump", "load", "parse"]
-
-FEATURE_GATES: Final = {"WorkloadAwarePreemption": True}
-"""Known gates and their defaults; the names are the KEPs'."""
 
 
 class Configuration(Section):
@@ -33,7 +31,7 @@ class Configuration(Section):
     webhooks: WebhooksConfiguration | None = None
     ops: OpsConfiguration = field(default_factory=OpsConfiguration)
     planning: PlanningConfiguration = field(default_factory=PlanningConfiguration)
-    feature_gates: dict[str, bool] = field(default_factory=FEATURE_GATES.copy)
+    feature_gates: dict[str, bool] = field(default_factory=lambda: dict(DEFAULTS))
 
 
 class ConfigurationError(ValueError):
@@ -64,12 +62,12 @@ def parse(text: str) -> Configuration:
     try:
         _check_type(document)
         configuration: Configuration = convert(document, Configuration)
-        _check_gates(configuration.feature_gates)
+        gates = completed(configuration.feature_gates)
         _check_services(configuration)
         check_planning(configuration.planning)
     except FieldError as error:
         raise ConfigurationError(str(error)) from None
-    return msgspec.structs.replace(configuration, feature_gates=FEATURE_GATES | configuration.feature_gates)
+    return msgspec.structs.replace(configuration, feature_gates=gates)
 
 
 def dump(configuration: Configuration) -> str:
@@ -91,14 +89,3 @@ def _check_services(configuration: Configuration) -> None:
         check_extender(configuration.extender)
     if configuration.webhooks is not None:
         check_webhooks(configuration.webhooks)
-
-
-def _check_gates(gates: dict[str, bool]) -> None:
-    for name, enabled in gates.items():
-        if name not in FEATURE_GATES:
-            known = ", ".join(sorted(FEATURE_GATES))
-            raise FieldError(
-                join("featureGates", name), f"is no feature gate of this version (known: {known})"
-            )
-        if not enabled:
-            raise FieldError(join("featureGates", name), "is locked to true: this version does nothing else")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from api.core import (
@@ -22,7 +21,7 @@ from api.core import (
 from api.groups import PodGroup
 from api.quantity import QuantityError, parse
 from api.selectors import check_node_selector, check_selector
-from api.times import parse_rfc3339
+from api.times import parse_rfc3339, rfc3339
 from api.validation import FieldError, join
 
 __all__ = ["check_budget", "check_group", "check_node", "check_pod"]
@@ -139,9 +138,8 @@ def _check_quantities(
 def _check_time(path: str, text: str | None) -> None:
     if text is not None:
         try:
-            # Also in UTC it must be a year that can be written.
-            datetime.fromtimestamp(parse_rfc3339(text), UTC)
-        except (ValueError, OverflowError):
+            rfc3339(parse_rfc3339(text))  # also in UTC it must be a year that can be written
+        except ValueError:
             raise FieldError(
                 path, f"{json.dumps(text, ensure_ascii=False)} is not an RFC 3339 time"
             ) from None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 import click
 
+from api.clock import SYSTEM_CLOCK
+from api.times import rfc3339_micro
 from cli.common.documents import InputError, read_file, split_key
 from cli.common.lines import answer_file
 from cli.common.options import FILES, MORE_FILES, OUTPUT
@@ -91,7 +92,7 @@ def quota(
 
 def _quota(paths: tuple[str, ...], incoming: str, now: str | None, options: Options, output: str) -> int:
     split_key(incoming, "--for")
-    clock = now if now is not None else datetime.now(UTC).isoformat()
+    clock = now if now is not None else rfc3339_micro(SYSTEM_CLOCK.wall())
     moment = read_time(clock, "--now")
     objects = QuotaObjects()
     for path in paths:

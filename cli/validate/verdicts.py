@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from api.times import rfc3339_now
+from api.clock import SYSTEM_CLOCK
+from api.times import rfc3339
 from api.words import shown
 from schema import KNOWN, judge, prepare
 from schema.verdict import Verdict
@@ -93,5 +94,5 @@ def _request(write: Write, context: Context, new: Object, old: Object | None) ->
         user=context.user,
         facts=context.facts,
         settings=context.settings,
-        now=rfc3339_now(),
+        now=rfc3339(SYSTEM_CLOCK.wall()),
     )

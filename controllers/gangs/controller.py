@@ -13,7 +13,6 @@ import structlog
 from api.clock import Clock
 from api.core import Pod
 from api.plans import PreemptionPlan, PreemptionPlanSpec
-from controllers.gangs.backoff import Backoff
 from controllers.gangs.claims import Claims, with_uids
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.decide import Decider
@@ -34,10 +33,12 @@ from controllers.gangs.stored import StoredPlan
 from controllers.gangs.writer import Writer
 from kube.client import ApiClient
 from kube.reflector import Resource
+from kube.retry import Backoff
 from kube.sender import Sender
-from runtime.mirror import Mirror
 from runtime.readiness import not_synced, too_old
 from runtime.term import Term
+from runtime.views import Views
+from runtime.watched_tables import WatchedTables
 from serving.ops import Check
 
 __all__ = ["PLANS", "GangController", "Leading"]
@@ -58,24 +59,25 @@ class GangController:
         self,
         configuration: PlanningConfiguration,
         client: ApiClient,
-        mirror: Mirror,
+        views: Views,
         executor: Executor,
         clock: Clock,
     ) -> None:
         """`executor` runs the searches."""
         self._configuration, self._client, self._executor = configuration, client, executor
-        self.mirror, self.clock = mirror, clock
-        self.roster = Roster(mirror.tables)
+        self.mirror, self.clock = WatchedTables(views), clock
+        self.roster = Roster(self.mirror.tables)
         self.reservations = Reservations(clock)
         self.claims = Claims(self.roster, self.reservations)
         self._acting: Leading | None = None
         self.leading: Leading | None = None
         """What acts now; None while this process does not lead, or does not know its plans yet."""
-        self._not_synced = not_synced(mirror)
-        self._too_old = too_old(mirror, configuration.max_watch_age_seconds)
-        mirror.follow(PLANS, self.claims.stored)
-        mirror.on_pod(self._pod_changed)
-        mirror.on_change(self._changed)
+        self.plans = views.watch(PLANS, self.claims.stored)
+        watched = (*self.mirror.views, self.plans)
+        self._not_synced = not_synced(watched)
+        self._too_old = too_old(watched, configuration.max_watch_age_seconds)
+        self.mirror.on_pod(self._pod_changed)
+        self.mirror.on_change(self._changed)
 
     # ---- the controller
 
@@ -92,6 +94,7 @@ class GangController:
         leading = self.begin(term)
         try:
             await self.mirror.wait_synced()
+            await self.plans.wait_synced()
             await self.take_over(leading)
             await leading.planner.run()
         finally:
@@ -148,15 +151,15 @@ class Leading:
         self._clock, self._roster, self._claims = clock, roster, claims
         self._plan_seconds = configuration.plan_deadline_seconds
         self._nudged = asyncio.Event()
-        self.writer = Writer(client, clock, sender=Sender(client, allowed=term.allows))
+        self.writer = Writer(client, clock, sender=Sender(client, allows=term.allows))
         rules = Rules(
-            Backoff(configuration.backoff_initial_seconds, configuration.backoff_max_seconds),
+            Backoff(configuration.backoff_initial_seconds, configuration.backoff_max_seconds, jitter=0.0),
             configuration.plan_deadline_seconds,
         )
         self.gangs = Gangs(roster, rules, clock, self.nudge)
         self.waker = Waker(self.writer, roster, clock)
         self.reporter = Reporter(self.writer, roster, clock)
-        store = PlanStore(self.writer, claims.stored, claims.stored.upsert, clock)
+        store = PlanStore(self.writer, claims.stored, controller.plans.apply, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
         hands = Hands(
             store,

@@ -12,7 +12,6 @@ from api.clock import Clock
 from api.core import Pod
 from api.meta import Condition
 from api.plans import Victim, VictimPod
-from api.times import rfc3339
 from controllers.gangs.effects import CannotSchedule
 from controllers.gangs.life import ActivePlan, Ending, GroupKey
 from controllers.gangs.release import held_condition
@@ -120,25 +119,11 @@ class Reporter:
         group = self._roster.group(key)
         if group is None:
             return
-        there = list((group.status.conditions if group.status else None) or [])
-        before = next((condition for condition in there if condition.type == INITIALLY_SCHEDULED), None)
-        if before is not None and (
-            before.status == "True" or (before.reason, before.message) == (reason, message)
-        ):
-            return
-        kept = before is not None and before.status == status
-        since = before.last_transition_time if before is not None and kept else rfc3339(self._clock.wall())
-        new = Condition(
-            type=INITIALLY_SCHEDULED,
-            status=status,
-            reason=reason,
-            message=message,
-            last_transition_time=since,
-            observed_generation=group.metadata.generation,
-        )
-        conditions = [condition for condition in there if condition.type != INITIALLY_SCHEDULED] + [new]
+        there = (group.status.conditions if group.status else None) or ()
+        if any(each.type == INITIALLY_SCHEDULED and each.status == "True" for each in there):
+            return  # True is terminal
         try:
-            await self._writer.patch_group_status(*key, conditions=conditions)
+            await self._writer.write_group_condition(group, INITIALLY_SCHEDULED, status, reason, message)
         except ApiError as error:
             log.warning("a PodGroup's condition could not be written", group=key, error=str(error))
 

@@ -49,7 +49,7 @@ class PlanStore:
     """One object per decision, in the preemptor's namespace."""
 
     def __init__(
-        self, writer: Writer, stored: StoredPlans, apply: Callable[[PreemptionPlan], None], clock: Clock
+        self, writer: Writer, stored: StoredPlans, apply: Callable[[PreemptionPlan], object], clock: Clock
     ) -> None:
         """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
         self._writer, self._stored, self._apply, self._clock = writer, stored, apply, clock

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from api.plans import PreemptionPlanSpec
-from controllers.gangs.backoff import Backoff
 from controllers.gangs.effects import (
     Advance,
     CannotSchedule,
@@ -47,6 +46,7 @@ from controllers.gangs.observations import (
     RoomFreed,
     Stored,
 )
+from kube.retry import Backoff
 
 __all__ = ["REMIND_SECONDS", "TURNED_DOWN", "TURNED_DOWN_SECONDS", "Rules", "Step", "reduce"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +12,6 @@ from api.compression import expand
 from api.meta import ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import parse_rfc3339
-from api.versions import Version
 
 __all__ = ["ACTIVE", "FINALIZER", "Owner", "PlanKey", "StoredPlan", "StoredPlans"]
 
@@ -139,28 +137,23 @@ class StoredPlans:
 
     # ---- the store behind the watch
 
-    def upsert(self, item: PreemptionPlan, *, listed: bool = False) -> None:
-        """The plan is there, or has changed."""
+    def upsert(self, item: PreemptionPlan) -> bool:
+        """See `runtime.views.Store`."""
         before = self._plans.get((item.metadata.namespace, item.metadata.name))
-        if before is not None and not listed and Version.of(item.metadata).is_stale(Version.of(before.meta)):
-            return
         plan = _read(item, before)
         if before is not None and before.owner != plan.owner:
             self._forget(before)
         self._plans[plan.key] = plan
         self._by_owner.setdefault(plan.owner, set()).add(plan.key)
         self._changed(plan.owner)
+        return True
 
-    def delete(self, meta: ObjectMeta) -> None:
-        """The plan is gone."""
-        plan = self._plans.get((meta.namespace, meta.name))
-        if plan is not None and meta.uid in ("", plan.meta.uid):
+    def delete(self, namespace: str, name: str) -> bool:
+        """See `runtime.views.Store`."""
+        plan = self._plans.get((namespace, name))
+        if plan is not None:
             self._forget(plan)
-
-    def replaced(self, keys: AbstractSet[tuple[str, str]]) -> None:
-        """All other plans are gone."""
-        for key in self._plans.keys() - keys:
-            self._forget(self._plans[key])
+        return plan is not None
 
     def _forget(self, plan: StoredPlan) -> None:
         del self._plans[plan.key]

@@ -10,11 +10,12 @@ import msgspec
 import structlog
 
 from api.clock import Clock
-from api.groups import API_VERSION
+from api.groups import API_VERSION, PodGroup
 from api.meta import Condition, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanStatus
 from api.times import rfc3339
 from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from kube.conditions import ConditionWriter, Status, Target
 from kube.recorder import EventRecorder, Reference
 from kube.sender import Sender
 
@@ -43,7 +44,8 @@ class Writer:
     def __init__(self, client: ApiClient, clock: Clock, *, sender: Sender | None = None) -> None:
         self._client, self._clock = client, clock
         self._sender = sender or Sender(client)
-        self._recorder = EventRecorder(self._sender)
+        self._recorder = EventRecorder(self._sender, clock=clock)
+        self._conditions = ConditionWriter(self._sender, clock=clock)
         self.event = self._recorder.event
 
     async def close(self) -> None:
@@ -119,8 +121,11 @@ class Writer:
         self, namespace: str, name: str, status: PreemptionPlanStatus
     ) -> PreemptionPlan:
         """Replace phase and conditions; returns the object as it is stored."""
-        path = _path("preemptionplans", namespace, name)
-        return _plan(await self._patch_status("plan status", path, status))
+        path = f"{_path('preemptionplans', namespace, name)}/status"
+        body = msgspec.json.encode({"status": status})
+        return _plan(
+            await self._sender.send("plan status", "PATCH", path, body=body, content_type=MERGE_PATCH)
+        )
 
     async def patch_plan_finalizers(self, meta: ObjectMeta, finalizers: Sequence[str]) -> PreemptionPlan:
         """Replace the finalizers, only in the version that `meta` shows (409 otherwise)."""
@@ -145,26 +150,19 @@ class Writer:
             if error.status != 404:
                 raise
 
-    async def patch_group_status(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        conditions: Sequence[Condition],
-        resource_version: str | None = None,
+    async def write_group_condition(
+        self, group: PodGroup, type_: str, status: Status, reason: str, message: str
     ) -> None:
-        """Replace the PodGroup's conditions; with `resource_version`, only in that version (409 otherwise)."""
-        path = _path("podgroups", namespace, name)
-        await self._patch_status("group status", path, {"conditions": list(conditions)}, resource_version)
-
-    async def _patch_status(
-        self, what: str, path: str, status: object, resource_version: str | None = None
-    ) -> bytes:
-        patch: dict[str, object] = {"status": status}
-        if resource_version is not None:
-            patch["metadata"] = {"resourceVersion": resource_version}
-        body = msgspec.json.encode(patch)
-        return await self._sender.send(what, "PATCH", f"{path}/status", body=body, content_type=MERGE_PATCH)
+        """Have the PodGroup say so; nothing is sent if it says just that, or if it has gone."""
+        meta = group.metadata
+        target = Target(
+            path=_path("podgroups", meta.namespace, meta.name),
+            api_version=API_VERSION,
+            kind="PodGroup",
+            metadata=meta,
+            conditions=(group.status.conditions if group.status else None) or (),
+        )
+        await self._conditions.write(target, type_, status, reason, message, generation=meta.generation)
 
 
 def _path(plural: str, namespace: str | None = None, name: str | None = None) -> str:

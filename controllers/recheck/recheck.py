@@ -1,7 +1,7 @@
 """Finds objects that were stored while no webhook was asked: all are checked now and then, a condition says the result.
 
-For kinds without conditions, an Event says what is wrong. Every replica does all of it: they find the same, and write
-the same. Nothing is kept between two checks.
+For kinds without conditions, an Event says what is wrong. Nothing is kept between two checks, and two processes that
+check at the same time find the same, and write the same.
 """
 
 from __future__ import annotations
@@ -10,19 +10,24 @@ import asyncio
 import hashlib
 import random
 import socket
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import structlog
 
-from api.meta import Condition, ListMeta
-from api.times import rfc3339_micro_now, rfc3339_now
+from api.clock import SYSTEM_CLOCK, Clock
+from api.meta import Condition, ListMeta, ObjectMeta
+from api.times import rfc3339_micro
 from controllers.recheck.metrics import INVALID_OBJECTS
 from kube.client import ApiClient, ApiError, get_or_none
+from kube.conditions import ConditionWriter, Target
+from kube.sender import Sender
+from runtime.term import Term
 from schema import Object
 from schema.verdict import Verdict
+from serving.ops import Check
 
 __all__ = ["VALID", "CheckedKind", "Rechecker"]
 
@@ -30,13 +35,11 @@ log = structlog.get_logger(__name__)
 
 VALID: Final = "reprieve.dev/Valid"
 """The condition's type."""
-FIELD_MANAGER: Final = "reprieve-webhooks"
-APPLY: Final = "application/apply-patch+yaml"
 PAGE: Final = 100
 BREATH: Final = 10
 """Objects between two yields to the loop."""
 MESSAGE: Final = 1024
-"""Characters of a condition's message."""
+"""Characters of what is said of an object."""
 EVENTS: Final = "events.k8s.io/v1"
 REPORTER: Final = "reprieve.dev/webhooks"
 NOTE_BYTES: Final = 1024
@@ -74,42 +77,55 @@ class Rechecker:
         client: ApiClient,
         kinds: Collection[CheckedKind],
         validate: Callable[[CheckedKind, Object], Verdict],
-        synced: Callable[[], bool],
+        facts: Check,
         *,
+        seconds: float,
         excluded_namespaces: Collection[str] = (),
-        now: Callable[[], str] = rfc3339_now,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`validate` gives the verdict on a stored object.
+        """`validate` gives the verdict on a stored object; `seconds` pass between two checks of all.
 
-        `synced`: whether `validate` knows all that it asks for; nothing is checked before.
+        `facts`: what `validate` does not know yet, None if it knows all that it asks for; nothing is checked before.
         """
         self._client, self._kinds, self._validate = client, kinds, validate
-        self._excluded, self._synced, self._now = excluded_namespaces, synced, now
+        self._facts, self._seconds = facts, seconds
+        self._excluded, self._clock = excluded_namespaces, clock
 
-    async def run(self, seconds: float) -> None:
+    @property
+    def name(self) -> str:
+        """See `Controller`."""
+        return "recheck"
+
+    def checks(self) -> Mapping[str, Check]:
+        """See `Controller`."""
+        return {"facts": self._facts}
+
+    async def lead(self, term: Term) -> None:
         """Check all, every so often, for ever."""
         while True:
-            if self._synced():
-                await self.sweep()
-                await asyncio.sleep(seconds * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, guards nothing
+            if self._facts() is None:
+                await self.sweep(term)
+                await asyncio.sleep(self._seconds * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load
             else:
-                await asyncio.sleep(min(1.0, seconds))
+                await asyncio.sleep(min(1.0, self._seconds))
 
-    async def sweep(self) -> None:
+    async def sweep(self, term: Term) -> None:
         """Check all once."""
+        sender = Sender(self._client, attempts=1, allows=term.allows)  # the next sweep is another attempt
+        reporter = _Reporter(sender, ConditionWriter(sender, clock=self._clock), self._clock)
         for kind in self._kinds:
             try:
-                INVALID_OBJECTS.labels(kind.name).set(await self._sweep(kind))
+                INVALID_OBJECTS.labels(kind.name).set(await self._sweep(kind, reporter))
             except (ApiError, msgspec.DecodeError) as error:
                 log.warning("objects could not be checked", kind=kind.name, error=str(error))
 
-    async def _sweep(self, kind: CheckedKind) -> int:
+    async def _sweep(self, kind: CheckedKind, reporter: _Reporter) -> int:
         """How many of the kind are invalid."""
         invalid = seen = 0
         async for each in self._all(kind):
             verdict = self._validate(kind, each)
             invalid += not verdict.allowed
-            await self._say(kind, each, verdict)
+            await reporter.say(kind, each, verdict)
             seen += 1
             if seen % BREATH == 0:
                 await asyncio.sleep(0)
@@ -130,7 +146,14 @@ class Rechecker:
                 return
             query["continue"] = page.metadata.continue_
 
-    async def _say(self, kind: CheckedKind, stored: Object, verdict: Verdict) -> None:
+
+class _Reporter:
+    """Says what was found, in one term."""
+
+    def __init__(self, sender: Sender, conditions: ConditionWriter, clock: Clock) -> None:
+        self._sender, self._conditions, self._clock = sender, conditions, clock
+
+    async def say(self, kind: CheckedKind, stored: Object, verdict: Verdict) -> None:
         """Write the condition if it has changed; an object that has always been valid gets none."""
         metadata = stored["metadata"]
         message = "; ".join(str(cause) for cause in verdict.causes)[:MESSAGE]
@@ -141,56 +164,35 @@ class Rechecker:
             if message:
                 await self._warn(kind, metadata, message)
             return
-        before = _condition(stored)
-        after = self._condition(before, message, metadata.get("generation", 0))
-        if after is None or after == before:
+        known = _conditions(stored)
+        if not message and not known:
             return
+        path = f"{_collection(kind, metadata.get('namespace'))}/{metadata['name']}"
+        target = Target(path, kind.api_version, kind.name, msgspec.convert(metadata, ObjectMeta), known)
+        status: Literal["True", "False"] = "False" if message else "True"
+        reason, message = ("Invalid", message) if message else ("Valid", "nothing is wrong any more")
+        generation = target.metadata.generation
         try:
-            await self._apply(kind, metadata, after)
+            await self._conditions.write(target, VALID, status, reason, message, generation=generation)
         except ApiError as error:
-            if error.status not in (404, 409):  # deleted, or replaced by another object of the same name
-                log.warning("a condition could not be written", kind=kind.name, error=str(error))
+            log.warning("a condition could not be written", kind=kind.name, error=str(error))
 
     async def _warn(self, kind: CheckedKind, metadata: Object, message: str) -> None:
         """Once for each fault, as long as API servers keep the event: its name is made from the fault."""
-        event = fault_event(kind, metadata, message)
+        event = fault_event(kind, metadata, message, self._clock.wall())
         path = f"/apis/{EVENTS}/namespaces/{event['metadata']['namespace']}/events"
         try:
-            await self._client.request("POST", path, body=msgspec.json.encode(event))
+            await self._sender.send("event", "POST", path, body=msgspec.json.encode(event))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 log.warning("an event could not be written", kind=kind.name, error=str(error))
 
-    def _condition(self, before: Condition | None, message: str, generation: int) -> Condition | None:
-        if before is None and not message:
-            return None
-        status = "False" if message else "True"
-        kept = before.last_transition_time if before is not None and before.status == status else None
-        return Condition(
-            type=VALID,
-            status=status,
-            reason="Invalid" if message else "Valid",
-            message=message or "nothing is wrong any more",
-            last_transition_time=kept or self._now(),
-            observed_generation=generation,
-        )
 
-    async def _apply(self, kind: CheckedKind, metadata: Object, condition: Condition) -> None:
-        """By server-side apply, which leaves the conditions of others alone, even those written meanwhile."""
-        value = {
-            "apiVersion": kind.api_version,
-            "kind": kind.name,
-            "metadata": {"name": metadata["name"], "uid": metadata["uid"]},
-            "status": {"conditions": [condition]},
-        }
-        path = f"{_collection(kind, metadata.get('namespace'))}/{metadata['name']}/status"
-        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        body = msgspec.json.encode(value)
-        await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY)
+def fault_event(kind: CheckedKind, metadata: Object, message: str, seconds: float) -> Object:
+    """events.k8s.io/v1 Event of type Warning, in `default`: the kinds without conditions have no namespace.
 
-
-def fault_event(kind: CheckedKind, metadata: Object, message: str) -> Object:
-    """events.k8s.io/v1 Event of type Warning, in `default`: the kinds without conditions have no namespace."""
+    `seconds`: since the epoch, when the fault was found.
+    """
     regarding = {
         "apiVersion": kind.api_version,
         "kind": kind.name,
@@ -209,14 +211,14 @@ def fault_event(kind: CheckedKind, metadata: Object, message: str) -> Object:
         "regarding": regarding,
         "reportingController": REPORTER,
         "reportingInstance": socket.gethostname()[:128],
-        "eventTime": rfc3339_micro_now(),
+        "eventTime": rfc3339_micro(seconds),
     }
 
 
-def _condition(stored: Object) -> Condition | None:
+def _conditions(stored: Object) -> list[Condition]:
+    """Those of our type; nobody says that others can be read."""
     conditions: list[Any] = (stored.get("status") or {}).get("conditions") or []
-    found = next((each for each in conditions if each.get("type") == VALID), None)
-    return msgspec.convert(found, Condition) if found is not None else None
+    return msgspec.convert([each for each in conditions if each.get("type") == VALID], list[Condition])
 
 
 def _collection(kind: CheckedKind, namespace: str | None = None) -> str:

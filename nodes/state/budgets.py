@@ -16,7 +16,6 @@ import msgspec
 from api.core import PodDisruptionBudget
 from api.meta import LabelSelector
 from api.selectors import matches
-from api.versions import Version
 from nodes.state.columns import Register, Rows
 from nodes.state.snapshot import BudgetRow
 
@@ -40,7 +39,6 @@ class BudgetTable:
         self._numbers = Rows()
         self._by_name: dict[tuple[str, str], int] = {}
         self._selectors: dict[int, LabelSelector | None] = {}
-        self._versions: dict[int, Version] = {}
         self._filed: dict[str, dict[Pair | None, list[_Filed]]] = {}
         self.touched: set[str] = set()
         """Namespaces in which a selector has changed since the label sets were last matched."""
@@ -49,34 +47,26 @@ class BudgetTable:
         """Budgets that exist."""
         return len(self._by_name)
 
-    @property
-    def keys(self) -> list[tuple[str, str]]:
-        """(namespace, name) of the budgets that exist."""
-        return list(self._by_name)
-
-    def upsert(self, budget: PodDisruptionBudget, *, listed: bool = False) -> bool:
+    def upsert(self, budget: PodDisruptionBudget) -> bool:
         """Add or change a budget; whether anything changed that decisions depend on."""
         meta, status = budget.metadata, budget.status
-        key, version = (meta.namespace, meta.name), Version.of(meta)
+        key = (meta.namespace, meta.name)
         row = self._by_name.get(key)
-        if row is not None and not listed and version.is_stale(self._versions[row]):
-            return False
         new = BudgetRow(*key, status.disruptions_allowed, frozenset(status.disrupted_pods or ()))
         before = self.rows[row] if row is not None else None
         if row is None:
             row = self._by_name[key] = self._numbers.take()
             if row == len(self.rows):
                 self.rows.append(None)
-        self._versions[row], self.rows[row] = version, new
+        self.rows[row] = new
         return self._file(row, meta.namespace, budget.spec.selector, is_new=before is None) | (before != new)
 
-    def delete(self, namespace: str, name: str, uid: str | None = None) -> bool:
-        """Remove the budget, unless `uid` is given and another one's; whether it was there."""
-        row = self._by_name.get((namespace, name))
-        if row is None or (uid and self._versions[row].uid not in ("", uid)):
+    def delete(self, namespace: str, name: str) -> bool:
+        """Remove the budget; whether it was there."""
+        row = self._by_name.pop((namespace, name), None)
+        if row is None:
             return False
         self._unfile(row, namespace)
-        del self._by_name[namespace, name], self._versions[row]
         self.rows[row] = None
         self._numbers.give_back(row)
         return True

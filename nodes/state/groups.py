@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 from api.groups import PodGroup
-from api.versions import Version
 from nodes.state.columns import Register
 
 __all__ = ["GroupKey", "GroupTable"]
@@ -26,16 +25,15 @@ class GroupTable:
         self.changes = 0
         """Grows whenever a group comes, goes, or changes."""
         self._touches = itertools.count(1)
-        self._versions: dict[int, Version] = {}
 
     def __len__(self) -> int:
         """Groups that exist."""
-        return len(self._versions)
+        return len(self.live)
 
     @property
     def live(self) -> list[PodGroup]:
         """Groups that exist."""
-        return [group for row in self._versions if (group := self.objects[row]) is not None]
+        return [group for group in self.objects if group is not None]
 
     def find(self, namespace: str, name: str) -> PodGroup | None:
         """The group, if it exists."""
@@ -59,27 +57,24 @@ class GroupTable:
         """Refer to the group once less."""
         self.keys.drop(row)
 
-    def upsert(self, group: PodGroup, *, listed: bool = False) -> bool:
+    def upsert(self, group: PodGroup) -> bool:
         """Add or change a group; whether anything changed that decisions depend on, so not its status."""
         meta = group.metadata
-        key, version = (meta.namespace, meta.name), Version.of(meta)
+        key = (meta.namespace, meta.name)
         row = self.keys.get(key)
         before = self.objects[row] if row is not None else None
         if row is None or before is None:
             row = self.hold(key)
-        elif not listed and version.is_stale(self._versions[row]):
-            return False
-        self._versions[row], self.objects[row] = version, group
+        self.objects[row] = group
         self.changes += 1
         self.touch(row)
         return before is None or before.metadata.uid != meta.uid or before.spec != group.spec
 
-    def delete(self, namespace: str, name: str, uid: str | None = None) -> bool:
-        """Remove the group, unless `uid` is given and another one's; whether it was there."""
+    def delete(self, namespace: str, name: str) -> bool:
+        """Remove the group; whether it was there."""
         row = self.keys.get((namespace, name))
-        if row is None or self.objects[row] is None or (uid and self._versions[row].uid not in ("", uid)):
+        if row is None or self.objects[row] is None:
             return False
-        del self._versions[row]
         self.objects[row] = None
         self.changes += 1
         self.touch(row)

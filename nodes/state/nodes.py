@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from api.core import Node
 from api.requests import allocatable
-from api.versions import Version
 from nodes.filters.filter import NodeShape
 from nodes.state.classes import node_shape
 from nodes.state.columns import Column, Columns, Register
@@ -28,18 +27,11 @@ class NodeTable:
         self.leaving = resources.matrix()
         self.shapes: list[NodeShape | None] = []
         self._columns = Columns(self.live, self.allocatable, self.used, self.leaving)
-        self._versions: dict[int, Version] = {}
         self._interned: Register[NodeShape] = Register()
 
     def __len__(self) -> int:
         """Nodes that exist."""
-        return len(self._versions)
-
-    @property
-    def names_live(self) -> list[str]:
-        """Names of the nodes that exist."""
-        keys = self.names.keys
-        return [name for row in self._versions if (name := keys[row]) is not None]
+        return int(np.count_nonzero(self.live.array))
 
     def find(self, name: str) -> int | None:
         """The row of a node that exists."""
@@ -61,27 +53,23 @@ class NodeTable:
             for matrix in (self.allocatable, self.used, self.leaving):
                 matrix.array[row] = 0
 
-    def upsert(self, node: Node, *, listed: bool = False) -> bool:
+    def upsert(self, node: Node) -> bool:
         """Add or change a node; whether anything changed that decisions depend on."""
         amounts = self._resources.vector(allocatable(node))
         shape = node_shape(node)
-        name, version = node.metadata.name, Version.of(node.metadata)
+        name = node.metadata.name
         row = self.find(name)
-        if row is not None and not listed and version.is_stale(self._versions[row]):
-            return False
         is_new = row is None
         if row is None:
             row = self.hold(name)
             self.live.array[row] = True
-        self._versions[row] = version
         return self._set_shape(row, shape) | self._set_allocatable(row, amounts) | is_new
 
-    def delete(self, name: str, uid: str | None = None) -> bool:
-        """Remove the node, unless `uid` is given and another one's; whether it was there."""
+    def delete(self, name: str) -> bool:
+        """Remove the node; whether it was there."""
         row = self.find(name)
-        if row is None or (uid and self._versions[row].uid not in ("", uid)):
+        if row is None:
             return False
-        del self._versions[row]
         self._set_shape(row, None)
         self.live.array[row] = False
         self.allocatable.array[row] = 0

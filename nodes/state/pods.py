@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
 from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
@@ -16,7 +15,6 @@ from api.groups import POD_GROUP_LABEL
 from api.meta import Condition
 from api.requests import PODS
 from api.times import parse_rfc3339
-from api.versions import Version
 from nodes.state.budgets import LabelSets
 from nodes.state.classes import PodClass, pod_class
 from nodes.state.columns import Column, Columns, Register, Rows
@@ -25,20 +23,17 @@ from nodes.state.nodes import NodeTable
 from nodes.state.resources import Resources
 from nodes.state.snapshot import GATED, MIRROR, NEVER, TERMINATING
 
-__all__ = ["Change", "ClassTable", "MemberStatus", "PodTable"]
+__all__ = ["ENDED", "Change", "ClassTable", "MemberStatus", "PodTable"]
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
+"""Phases in which a pod uses nothing any more."""
 NOWHERE: Final = -1
-REMEMBERED: Final = 10_000
-"""Pods that have gone, the last ones."""
 NO_LABELS: Final[dict[str, str]] = {}
 
 
 class Change(IntEnum):
     """What an event changed."""
 
-    STALE = -1
-    """The event shows an older state than the one held, and was ignored."""
     NOTHING = 0
     STATUS = 1
     """What the scheduler says of a group's member."""
@@ -107,12 +102,11 @@ class PodTable:
         self.start = Column(np.int64)
         self.created = Column(np.int64)
         self.flags = Column(np.uint8)
-        self._numbers = Column(np.int64, NOWHERE)
         self._facts: tuple[Column[np.int32] | Column[np.int64] | Column[np.uint8], ...] = (
             self.node, self.pod_class, self.group, self.labels,
             self.priority, self.start, self.created, self.flags,
         )  # fmt: skip
-        self._columns = Columns(self.live, self._numbers, *self._facts)
+        self._columns = Columns(self.live, *self._facts)
         self._rows = Rows()
         self.namespaces: list[str] = []
         self.names: list[str] = []
@@ -123,7 +117,6 @@ class PodTable:
         self._by_uid: dict[str, int] = {}
         self._by_uid_shared = False
         """A snapshot refers to the dictionary: it is copied before its next change."""
-        self._gone: OrderedDict[str, Version] = OrderedDict()
 
     def __len__(self) -> int:
         """Pods that exist and have not ended."""
@@ -133,11 +126,6 @@ class PodTable:
     def size(self) -> int:
         """Rows, free ones included."""
         return self._rows.size
-
-    @property
-    def keys(self) -> list[tuple[str, str]]:
-        """(namespace, name) of the pods that exist and have not ended."""
-        return list(self._by_name)
 
     def find(self, uid: str) -> int | None:
         """The row of the pod with this UID."""
@@ -162,64 +150,43 @@ class PodTable:
         """The row of the pod of this name."""
         return self._by_name.get((namespace, name))
 
-    def upsert(self, pod: Pod, *, listed: bool = False) -> Change:
+    def upsert(self, pod: Pod) -> Change:
         """Add or change a pod. ValueError for quantities or times that are none; nothing changes then."""
         meta = pod.metadata
-        version = Version.of(meta)
-        row = self._by_name.get((meta.namespace, meta.name))
-        held = self._version(row) if row is not None else self._gone.get(meta.uid)
-        if held is not None and not listed and version.is_stale(held):
-            return Change.STALE
         if pod.status.phase in ENDED:
-            change = self.delete(meta.namespace, meta.name, meta.uid)
-            self._remember(version)
-            return change
+            return self.delete(meta.namespace, meta.name)
+        row = self._by_name.get((meta.namespace, meta.name))
         facts = self._hold(pod)
         replaced = Change.NOTHING
         if row is not None and self.uids[row] != meta.uid:
             replaced, row = self._remove(row), None
         if row is None:
-            row = self._add(meta.namespace, meta.name, version)
+            row = self._add(meta.namespace, meta.name, meta.uid)
             changed = self._set(row, facts, None)
         else:
             before = self._read(row)
             changed = self._set(row, facts, before)
             self._release(before)
-            self._numbers.array[row] = version.number
         return max(replaced, changed, self._note_status(row, facts.group, pod))
 
-    def delete(self, namespace: str, name: str, uid: str | None = None) -> Change:
-        """Remove the pod, unless `uid` is given and another one's."""
+    def delete(self, namespace: str, name: str) -> Change:
+        """Remove the pod."""
         row = self._by_name.get((namespace, name))
-        if row is None or (uid and self.uids[row] not in ("", uid)):
-            return Change.NOTHING
-        return self._remove(row)
+        return self._remove(row) if row is not None else Change.NOTHING
 
-    def _remember(self, version: Version) -> None:
-        """A pod that is gone stays gone, whatever older state of it turns up."""
-        if version.uid:
-            self._gone[version.uid] = version
-            self._gone.move_to_end(version.uid)
-            if len(self._gone) > REMEMBERED:
-                self._gone.popitem(last=False)
-
-    def _version(self, row: int) -> Version:
-        return Version(self.uids[row], self._numbers.array.item(row))
-
-    def _add(self, namespace: str, name: str, version: Version) -> int:
+    def _add(self, namespace: str, name: str, uid: str) -> int:
         row = self._rows.take()
         namespace = sys.intern(namespace)
         self._columns.reach(self._rows.size)
         if row == len(self.names):
             self.namespaces.append(namespace)
             self.names.append(name)
-            self.uids.append(version.uid)
+            self.uids.append(uid)
         else:
-            self.namespaces[row], self.names[row], self.uids[row] = namespace, name, version.uid
-        self._numbers.array[row] = version.number
+            self.namespaces[row], self.names[row], self.uids[row] = namespace, name, uid
         self._by_name[namespace, name] = row
-        if version.uid:
-            self._own_rows()[version.uid] = row
+        if uid:
+            self._own_rows()[uid] = row
         self.live.array[row] = True
         return row
 
@@ -229,7 +196,6 @@ class PodTable:
         self._release(before)
         del self._by_name[self.namespaces[row], self.names[row]]
         self._own_rows().pop(self.uids[row], None)
-        self._remember(self._version(row))
         self.status.pop(row, None)
         self.live.array[row] = False
         self.node.array[row] = self.group.array[row] = NOWHERE
@@ -323,9 +289,4 @@ def _flags(pod: Pod) -> int:
 
 
 def _seconds(text: str | None, field: str, default: int) -> int:
-    if text is None:
-        return default
-    try:
-        return int(parse_rfc3339(text))
-    except ValueError as error:
-        raise ValueError(f"{field}: {text!r} is no RFC 3339 time") from error
+    return int(parse_rfc3339(text, field)) if text is not None else default

@@ -1,4 +1,4 @@
-"""The mirror's state: tables of columns, changed in place by one event at a time, on one thread."""
+"""What is known of a cluster: tables of columns, changed in place by one event at a time, on one thread."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
-from api.versions import Version
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.classes import PodClass
 from nodes.state.groups import GroupKey, GroupTable
@@ -22,9 +21,8 @@ __all__ = ["PodView", "Tables"]
 class Tables:
     """Nodes, pods, groups, budgets and priority classes, without an API server.
 
-    `listed=True` says that the object comes from a list, which is right even where its resource version looks
-    older. Every change says whether it was one; ValueError for quantities or times that cannot be read, with
-    nothing changed.
+    Which of two states is the newer one is not asked here (`runtime.views` does): what comes counts. Every change
+    says whether it was one; ValueError for quantities or times that cannot be read, with nothing changed.
     """
 
     def __init__(self) -> None:
@@ -41,55 +39,48 @@ class Tables:
 
     # ---- events
 
-    def upsert_node(self, node: Node, *, listed: bool = False) -> Change:
+    def upsert_node(self, node: Node) -> Change:
         """Add or change a node."""
-        return self._decides(self.nodes.upsert(node, listed=listed))
+        return self._decides(self.nodes.upsert(node))
 
-    def delete_node(self, name: str, uid: str | None = None) -> Change:
+    def delete_node(self, name: str) -> Change:
         """Remove a node; pods on it stay until they are deleted themselves."""
-        return self._decides(self.nodes.delete(name, uid))
+        return self._decides(self.nodes.delete(name))
 
-    def upsert_pod(self, pod: Pod, *, listed: bool = False) -> Change:
+    def upsert_pod(self, pod: Pod) -> Change:
         """Add or change a pod; one that Succeeded or Failed is removed."""
-        return self._note(self.pods.upsert(pod, listed=listed))
+        return self._note(self.pods.upsert(pod))
 
-    def delete_pod(self, namespace: str, name: str, uid: str | None = None) -> Change:
-        """Remove a pod, unless another one of the name has taken its place by now."""
-        return self._note(self.pods.delete(namespace, name, uid))
+    def delete_pod(self, namespace: str, name: str) -> Change:
+        """Remove a pod."""
+        return self._note(self.pods.delete(namespace, name))
 
-    def upsert_group(self, group: PodGroup, *, listed: bool = False) -> Change:
+    def upsert_group(self, group: PodGroup) -> Change:
         """Add or change a PodGroup."""
-        return self._decides(self.groups.upsert(group, listed=listed))
+        return self._decides(self.groups.upsert(group))
 
-    def delete_group(self, namespace: str, name: str, uid: str | None = None) -> Change:
+    def delete_group(self, namespace: str, name: str) -> Change:
         """Remove a PodGroup; its pods stay."""
-        return self._decides(self.groups.delete(namespace, name, uid))
+        return self._decides(self.groups.delete(namespace, name))
 
-    def upsert_budget(self, budget: PodDisruptionBudget, *, listed: bool = False) -> Change:
+    def upsert_budget(self, budget: PodDisruptionBudget) -> Change:
         """Add or change a PodDisruptionBudget."""
-        return self._decides(self.budgets.upsert(budget, listed=listed))
+        return self._decides(self.budgets.upsert(budget))
 
-    def delete_budget(self, namespace: str, name: str, uid: str | None = None) -> Change:
+    def delete_budget(self, namespace: str, name: str) -> Change:
         """Remove a PodDisruptionBudget."""
-        return self._decides(self.budgets.delete(namespace, name, uid))
+        return self._decides(self.budgets.delete(namespace, name))
 
-    def upsert_priority_class(self, priority_class: PriorityClass, *, listed: bool = False) -> Change:
+    def upsert_priority_class(self, priority_class: PriorityClass) -> Change:
         """Add or change a PriorityClass."""
         name = priority_class.metadata.name
         before = self.priority_classes.get(name)
-        version = Version.of(priority_class.metadata)
-        if before is not None and not listed and version.is_stale(Version.of(before.metadata)):
-            return Change.NOTHING
         self.priority_classes[name] = priority_class
         return self._decides(before is None or _weight(before) != _weight(priority_class))
 
-    def delete_priority_class(self, name: str, uid: str | None = None) -> Change:
+    def delete_priority_class(self, name: str) -> Change:
         """Remove a PriorityClass."""
-        held = self.priority_classes.get(name)
-        if held is None or (uid and held.metadata.uid not in ("", uid)):
-            return Change.NOTHING
-        del self.priority_classes[name]
-        return self._decides(True)
+        return self._decides(self.priority_classes.pop(name, None) is not None)
 
     # ---- what the extender asks between snapshots
 

@@ -52,7 +52,7 @@ def with_plans(kubeconfig: Path, act: Callable[[Plans], Awaitable[None]]) -> Non
             housekeeping = Housekeeping(stored, store, Retention(86400, 3), SYSTEM_CLOCK)
             found = msgspec.json.decode(await client.request("GET", PLANS.path), type=List[PreemptionPlan])
             for plan in found.items:
-                stored.upsert(plan, listed=True)
+                stored.upsert(plan)
             await act(Plans(store, stored, housekeeping))
 
     asyncio.run(run())

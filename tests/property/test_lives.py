@@ -17,7 +17,6 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from controllers.gangs.backoff import Backoff
 from controllers.gangs.effects import (
     Advance,
     CannotSchedule,
@@ -54,9 +53,10 @@ from controllers.gangs.observations import (
     Stored,
 )
 from controllers.gangs.reducer import Rules, reduce
+from kube.retry import Backoff
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", "300"))
-RULES = Rules(Backoff(1.0, 60.0), plan_seconds=300.0)
+RULES = Rules(Backoff(1.0, 60.0, jitter=0.0), plan_seconds=300.0)
 MEMBERS = ("m0", "m1")
 VICTIMS = ("v0", "v1", "v2")
 SELDOM = st.sampled_from([False] * 9 + [True])

@@ -13,7 +13,7 @@ import structlog
 from api.meta import ObjectMeta
 from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
 from webhooks.certificates.authorities import Authorities
-from webhooks.metrics import CERTIFICATE_FAULTS
+from webhooks.metrics import CERTIFICATE_METRICS
 
 __all__ = ["AuthoritySecret", "Stored"]
 
@@ -83,7 +83,7 @@ class AuthoritySecret:
             )
             return Authorities.parse(certificates, keys)
         except (ValueError, TypeError, binascii.Error) as error:
-            CERTIFICATE_FAULTS.inc()
+            CERTIFICATE_METRICS.faults.inc()
             log.error(  # noqa: TRY400 - the traceback says nothing that the message does not
                 "the Secret of the authorities cannot be parsed and is written again",
                 namespace=self._namespace,

@@ -1,10 +1,12 @@
-"""Times as Go's time.Parse reads RFC 3339."""
+"""Times are read as Go's time.Parse reads RFC 3339, and written as API servers write them."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from api.times import instant, is_zero
+from api.times import instant, is_zero, parse_rfc3339, rfc3339, rfc3339_micro, rfc3339_now
 
 SECOND = 10**9
 
@@ -50,7 +52,10 @@ def test_a_time(text: str, seconds: float) -> None:
     ],
 )
 def test_no_time(text: str) -> None:
+    """The CRD of PreemptionPlan lets all of these into `status.conditions[].lastTransitionTime`: it says no format."""
     assert instant(text) is None
+    with pytest.raises(ValueError, match=r"^status\.startTime: '.*' is not an RFC 3339 time$"):
+        parse_rfc3339(text, "status.startTime")
 
 
 def test_the_first_moment_is_no_time_to_go() -> None:
@@ -60,3 +65,32 @@ def test_the_first_moment_is_no_time_to_go() -> None:
     assert not is_zero("1970-01-01T00:00:00Z")
     assert not is_zero("soon")
     assert not is_zero(0)
+
+
+def test_seconds_are_counted_from_1970() -> None:
+    assert parse_rfc3339("1970-01-01T00:01:00Z") == 60.0
+    assert parse_rfc3339("1970-01-01T01:01:00+01:00") == 60.0
+    assert parse_rfc3339("1970-01-01T00:00:00.500000Z") == 0.5
+    assert parse_rfc3339("1969-12-31T23:59:59.5Z") == -0.5
+    assert parse_rfc3339(rfc3339_now()) > 1.7e9
+    with pytest.raises(ValueError, match=r"^'soon' is not an RFC 3339 time$"):
+        parse_rfc3339("soon")
+    with pytest.raises(ValueError, match=r"^'x{40}' is not"):
+        parse_rfc3339("x" * 10_000)
+
+
+@given(st.integers(-62135596800 * 10**6, 253402300799 * 10**6))
+def test_what_is_written_can_be_read(microseconds: int) -> None:
+    seconds = microseconds / 10**6
+    for written, unit in ((rfc3339(seconds), 1.0), (rfc3339_micro(seconds), 1e-5)):
+        assert len(written) == (20 if unit == 1.0 else 27)
+        assert abs(parse_rfc3339(written) - seconds) < unit
+
+
+def test_years_of_other_than_four_digits_are_not_written() -> None:
+    assert rfc3339(0) == "1970-01-01T00:00:00Z"
+    assert rfc3339_micro(-0.5) == "1969-12-31T23:59:59.500000Z"
+    assert rfc3339(-62135596800) == "0001-01-01T00:00:00Z"
+    for seconds in (-62135596801.0, 253402300800.0, 1e300):
+        with pytest.raises(ValueError, match="a year that cannot be written"):
+            rfc3339(seconds)

@@ -14,17 +14,20 @@ import hypothesis.strategies as st
 import orjson
 import pytest
 from hypothesis import given, settings
+from prometheus_client import REGISTRY
 
 from api.clock import SYSTEM_CLOCK
 from controllers.gangs.reservations import Reservations
 from extender.configuration import ExtenderConfiguration, TLSConfiguration
-from extender.server import extender_app, tls_context
+from extender.server import extender_app
+from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
 from hack.controlplane.pki import Authority
 from runtime.failpoints import failpoint
 from serving.listeners import serving
 from serving.ops import ops_app
 from serving.sections import OpsConfiguration
+from tests.kit.waiting import until
 from tests.unit.extender.test_verbs import StillWorld, pod
 
 LOOPBACK = "127.0.0.1"
@@ -34,6 +37,7 @@ PREEMPT = orjson.dumps({"Pod": pod(), "NodeNameToMetaVictims": {}})
 
 @asynccontextmanager
 async def listening(tls: TLSConfiguration | None = None, **limits: float) -> AsyncIterator[str]:
+    """The server's URL; certificates are looked after as in a process."""
     configuration = ExtenderConfiguration(
         bind_address=LOOPBACK,
         port=0,
@@ -42,8 +46,17 @@ async def listening(tls: TLSConfiguration | None = None, **limits: float) -> Asy
         **limits,  # type: ignore[arg-type]  # limits are numbers
     )
     app = extender_app(Verbs(StillWorld(), Reservations(SYSTEM_CLOCK)), configuration, failpoint)
-    async with serving(app, configuration, tls_context(tls) if tls else None) as port:
-        yield f"{'https' if tls else 'http'}://{LOOPBACK}:{port}/v1"
+    ours = ExtenderTLS(tls) if tls else None
+    if ours is not None:
+        await ours.load()
+    tasks = [asyncio.create_task(task) for task in ours.tasks().values()] if ours else []
+    try:
+        async with serving(app, configuration, ours.context if ours else None) as port:
+            yield f"{'https' if tls else 'http'}://{LOOPBACK}:{port}/v1"
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def post(url: str, body: bytes, **options: object) -> tuple[int, bytes]:
@@ -152,6 +165,130 @@ async def test_only_a_certificate_of_the_client_ca_gets_in(
                 context.load_cert_chain(pair)
             with pytest.raises(aiohttp.ClientError):
                 await post(f"{url}/filter", FILTER, ssl=context)
+
+
+class Files:
+    """What the server reads, written by a test; all of one CA until it is replaced."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.cert, self.key, self.ca = (folder / name for name in ("tls.crt", "tls.key", "ca.crt"))
+        self.authorities = [Authority(folder / name, name) for name in ("old", "new")]
+        self.configuration = TLSConfiguration(
+            cert_file=str(self.cert),
+            key_file=str(self.key),
+            client_ca_file=str(self.ca),
+            poll_seconds=0.01,
+        )
+
+    def serve(self, which: int) -> None:
+        """A certificate of that CA is put into the files, as a Secret's volume would be changed."""
+        pair = self.authorities[which].server("server", [LOOPBACK])
+        self.cert.write_bytes(pair.certificate.read_bytes())
+        self.key.write_bytes(pair.key.read_bytes())
+
+    def accept(self, which: int) -> None:
+        """Only clients of that CA."""
+        self.ca.write_bytes(self.authorities[which].pair.certificate.read_bytes())
+
+    def spoil(self, which: str) -> str:
+        """One of the files is nonsense; returns its name."""
+        path: Path = getattr(self, which)
+        path.write_text("nothing")
+        return path.name
+
+    def remove(self, which: str) -> str:
+        """One of the files is gone; returns its name."""
+        path: Path = getattr(self, which)
+        path.unlink()
+        return path.name
+
+    def client(self, server: int, client: int) -> ssl.SSLContext:
+        """A client that trusts the one CA, and has a certificate of the other."""
+        context = ssl.create_default_context(cafile=self.authorities[server].pair.certificate)
+        pair = self.authorities[client].client("scheduler", "scheduler")
+        context.load_cert_chain(pair.certificate, pair.key)
+        return context
+
+
+async def answers(url: str, context: ssl.SSLContext) -> bool:
+    """Whether a new connection is let in."""
+    try:
+        return (await post(f"{url}/filter", FILTER, ssl=context))[0] == 200
+    except aiohttp.ClientError:
+        return False
+
+
+async def becomes(expected: bool, url: str, context: ssl.SSLContext) -> None:
+    """Wait until a new connection is let in, or no longer."""
+    async with asyncio.timeout(10):
+        while await answers(url, context) != expected:  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.02)
+
+
+def faults() -> float:
+    return REGISTRY.get_sample_value("reprieve_extender_certificate_faults_total") or 0.0
+
+
+async def test_certificates_are_replaced_while_the_scheduler_calls(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    files.serve(0)
+    files.accept(0)
+    before = files.client(server=0, client=0)
+    async with listening(files.configuration) as url, aiohttp.ClientSession() as session:
+
+        async def on_the_old_connection() -> int:
+            async with session.post(f"{url}/filter", data=FILTER, ssl=before) as answer:
+                await answer.read()
+                return answer.status
+
+        assert await on_the_old_connection() == 200
+        files.serve(1)
+        await becomes(True, url, files.client(server=1, client=0))
+        assert not await answers(url, before)
+        files.accept(1)
+        await becomes(True, url, files.client(server=1, client=1))
+        assert not await answers(url, files.client(server=1, client=0))
+        assert await on_the_old_connection() == 200
+
+
+@pytest.mark.parametrize(
+    "broken", ["key of another pair", "no certificate", "missing", "no CA", "CA missing"]
+)
+async def test_broken_files_leave_what_is_shown_and_are_counted(tmp_path: Path, broken: str) -> None:
+    files = Files(tmp_path)
+    files.serve(0)
+    files.accept(0)
+    good = files.client(server=0, client=0)
+    async with listening(files.configuration) as url:
+        count = faults()
+        match broken:
+            case "key of another pair":
+                files.key.write_bytes(files.authorities[1].pair.key.read_bytes())
+            case "no certificate":
+                files.cert.write_text("nothing")
+            case "missing":
+                files.cert.unlink()
+            case "no CA":
+                files.ca.write_text("nothing")
+            case _:
+                files.ca.unlink()
+        await until(lambda: faults() > count)
+        assert await answers(url, good)
+        files.serve(1)
+        files.accept(0)
+        await becomes(True, url, files.client(server=1, client=0))
+
+
+@pytest.mark.parametrize("missing", ["cert", "key", "ca"])
+async def test_without_its_files_it_does_not_start(tmp_path: Path, missing: str) -> None:
+    files = Files(tmp_path)
+    files.serve(0)
+    files.accept(0)
+    for damage in (files.spoil, files.remove):
+        name = damage(missing)
+        with pytest.raises(OSError, match=name):
+            await ExtenderTLS(files.configuration).load()
 
 
 async def test_readiness_names_what_is_wrong() -> None:

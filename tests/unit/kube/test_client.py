@@ -10,7 +10,6 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from api.times import parse_rfc3339, rfc3339_now
 from kube.client import ApiClient, ApiError
 from kube.retry import Backoff, Retry
 from tests.unit.kube.faulty import Script, faulty_server, status
@@ -140,12 +139,3 @@ def test_waits_double_up_to_the_last_and_respect_the_server() -> None:
     assert retry.failed(ApiError(429, "TooManyRequests", "", 10_000.0)) == 60.0
     retry.succeeded()
     assert retry.failed() <= 1.5
-
-
-def test_times_are_rfc_3339_in_utc() -> None:
-    assert parse_rfc3339("1970-01-01T00:01:00Z") == 60.0
-    assert parse_rfc3339("1970-01-01T01:01:00+01:00") == 60.0
-    assert parse_rfc3339("1970-01-01T00:00:00.500000Z") == 0.5
-    assert parse_rfc3339(rfc3339_now()) > 1.7e9
-    with pytest.raises(ValueError, match="soon"):
-        parse_rfc3339("soon")

@@ -6,22 +6,26 @@ The server here is scripted: it proves what the reflector does with an answer, n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
+from aiohttp import web
 from prometheus_client import REGISTRY
 
 from api.core import Pod
 from api.meta import ObjectMeta
-from kube.reflector import Key, Reflector, Timing
+from kube.reflector import Key, Reflector, Resource, Timing
 from kube.retry import Backoff
-from runtime.mirror import PODS, Mirror
+from runtime.resources import PODS
+from runtime.views import Objects, Views
+from tests.kit.clock import ManualClock
+from tests.kit.waiting import until
 from tests.unit.kube.faulty import Script, bookmark, event, expired, faulty_server, page, pod_json, status
 
-QUICK = Timing(backoff=Backoff(0.01, 0.05))
+QUICK = Timing(backoff=Backoff(0.01, 0.05), refused=Backoff(0.01, 0.01))
 
 
 class Store:
@@ -30,11 +34,10 @@ class Store:
     def __init__(self) -> None:
         self.held: dict[Key, str] = {}
         self.log: list[str] = []
+        self.synced = asyncio.Event()
 
     def upsert(self, item: Pod, *, listed: bool) -> None:
         meta = item.metadata
-        if item.spec.node_name == "unreadable":
-            raise ValueError("spec.nodeName: unreadable")
         self.log.append(f"{'list' if listed else 'put'} {meta.name}@{meta.resource_version}")
         self.held[meta.namespace, meta.name] = meta.resource_version
 
@@ -42,17 +45,15 @@ class Store:
         self.log.append(f"delete {meta.name}")
         self.held.pop((meta.namespace, meta.name), None)
 
-    def replaced(self, keys: AbstractSet[Key]) -> None:
-        self.log.append(f"replaced {len(keys)}")
+    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool) -> None:
+        where = "list" if listed else "put"
+        self.log.append(f"{where} unreadable {meta.namespace}/{meta.name}@{meta.resource_version}: {error}")
+
+    def replaced(self, keys: AbstractSet[Key], resource_version: str) -> None:
+        self.log.append(f"replaced {len(keys)} at {resource_version}")
+        self.synced.set()
         for key in self.held.keys() - keys:
             del self.held[key]
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that must come."""
-    async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event, and must not have one for a test
-            await asyncio.sleep(0.005)
 
 
 @asynccontextmanager
@@ -75,7 +76,9 @@ def versions(store: Store) -> dict[str, str]:
 
 def stream_ends(cause: str) -> float:
     return (
-        REGISTRY.get_sample_value("reprieve_reflector_stream_ends_total", {"kind": "pods", "cause": cause})
+        REGISTRY.get_sample_value(
+            "reprieve_reflector_stream_ends_total", {"cluster": "", "kind": "pods", "cause": cause}
+        )
         or 0.0
     )
 
@@ -96,7 +99,7 @@ async def test_pages_then_events_from_the_lists_version_on() -> None:
     async with reflecting(script) as (store, reflector):
         await until(lambda: reflector.resource_version == "13")
         assert versions(store) == {"a": "12", "c": "3", "d": "11"}
-        assert store.log.index("replaced 3") == 3
+        assert store.log.index("replaced 3 at 10") == 3
     assert [query.get("continue") for query in script.list_queries] == [None, "more"]
     assert {query["limit"] for query in script.list_queries} == {"500"}
     (watch,) = script.watch_queries
@@ -170,10 +173,10 @@ async def test_a_list_whose_continuation_expires_begins_again() -> None:
         script.json(page([pod_json("b", 20)], 21, "more")),
         script.json(page([pod_json("c", 20)], 21)),
     ]
-    async with reflecting(script) as (store, reflector):
+    async with reflecting(script) as (store, _):
         await until(lambda: len(script.list_queries) == 2)
-        assert not reflector.synced.is_set()
-        await until(reflector.synced.is_set)
+        assert not store.synced.is_set()
+        await until(store.synced.is_set)
         assert versions(store) == {"b": "20", "c": "20"}
     assert [query.get("continue") for query in script.list_queries] == [None, "more", None, "more"]
 
@@ -243,9 +246,27 @@ async def test_a_right_that_is_taken_away_is_asked_for_again_from_the_start() ->
         script.json(page([pod_json("a", 11)], 12)),
     ]
     script.watches = [script.json(status(403, "Forbidden"), code=403)]
+    before = stream_ends("refused")
     async with reflecting(script) as (store, reflector):
+        await until(lambda: reflector.refusal is not None)
         await until(lambda: bool(store.held))
-        assert reflector.synced.is_set()
+        assert reflector.refusal is None
+    assert stream_ends("refused") == before + 2
+
+
+@pytest.mark.parametrize("when", ["at first", "later"])
+async def test_a_resource_that_is_not_served_is_asked_for_until_it_is(when: str) -> None:
+    missing = Script.json(status(404, "NotFound"), code=404)
+    script = Script()
+    script.lists = [missing, missing, missing, script.json(page([pod_json("a", 11)], 12))]
+    if when == "later":
+        script.lists.insert(0, script.json(page([pod_json("a", 1)], 10)))
+        script.watches = [missing]
+    async with reflecting(script) as (store, reflector):
+        await until(lambda: reflector.refusal is not None)
+        assert "delete a" not in store.log
+        await until(lambda: store.held == {("d", "a"): "11"})
+        assert reflector.refusal is None
 
 
 async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,41 +283,45 @@ async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
         script.json(status(429, "TooManyRequests"), code=429, headers={"Retry-After": "7"}),
         script.json(page([], 10)),
     ]
-    async with reflecting(script) as (_, reflector):
+    async with reflecting(script) as (store, _):
         async with asyncio.timeout(5):
-            await reflector.synced.wait()
+            await store.synced.wait()
     assert 7.0 in waits
 
 
-async def test_objects_that_cannot_be_read_are_missing_and_counted() -> None:
-    def refused() -> float:
-        return REGISTRY.get_sample_value("reprieve_mirror_refused_total", {"kind": "pods"}) or 0.0
-
+async def test_one_object_that_cannot_be_read_does_not_hide_the_others() -> None:
     shapeless = {"metadata": {"name": "s", "namespace": "d", "resourceVersion": "5"}, "spec": "no pod"}
+    odd_labels = {
+        "metadata": {"name": "o", "namespace": "d", "resourceVersion": "6", "labels": 7},
+        "spec": {},
+    }
     script = Script()
-    script.lists = [
-        script.json(
-            page([pod_json("a", 1), shapeless, pod_json("u", 2, node="unreadable"), pod_json("b", 3)], 10)
-        )
-    ]
+    script.lists = [script.json(page([pod_json("a", 1), shapeless, odd_labels, {}, pod_json("b", 3)], 10))]
     later = {"metadata": {"name": "a", "namespace": "d", "resourceVersion": "11"}, "spec": "no pod"}
     script.watches = [script.stream(event("MODIFIED", later) + event("ADDED", pod_json("c", 12)))]
-    before = refused()
     async with reflecting(script) as (store, reflector):
         await until(lambda: reflector.resource_version == "12")
-        assert versions(store) == {"b": "3", "c": "12"}
-    assert refused() == before + 3
+    assert versions(store) == {"a": "1", "b": "3", "c": "12"}
+    assert "replaced 5 at 10" in store.log  # what is there and cannot be read has not gone
+    unreadable = [line.partition(": ") for line in store.log if "unreadable" in line]
+    assert [where for where, _, _ in unreadable] == [
+        "list unreadable d/s@5",
+        "list unreadable d/o@6",
+        "list unreadable /@",
+        "put unreadable d/a@11",
+    ]
+    assert "`$.spec`" in unreadable[-1][2]
 
 
 async def test_age_is_counted_from_the_last_word() -> None:
-    now = 100.0
+    clock = ManualClock()
     script = Script()
     script.lists = [script.json(page([], 10))]
     async with faulty_server(script) as client:
-        reflector = Reflector(client, PODS, Store(), timing=QUICK, clock=lambda: now)
+        reflector = Reflector(client, PODS, Store(), timing=QUICK, clock=clock)
         task = asyncio.create_task(reflector.run())
         await until(lambda: bool(script.watch_queries))
-        now = 130.0
+        clock.advance(30)
         assert reflector.last_event_age() == 30.0
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -318,27 +343,32 @@ async def test_delayed_events_come_later_and_in_order(wait: float, held: int) ->
         assert [line.split()[1] for line in store.log[1:]] == [f"p{n}@{11 + n}" for n in range(held)]
 
 
-async def test_the_mirror_tells_of_pods_and_changes() -> None:
+async def test_views_follow_what_is_served_and_share_reflectors() -> None:
     script = Script()
-    empty = page([], 10)
-    told: list[tuple[str, str | None]] = []
-    changes: list[int] = []
-    old, new = pod_json("a", 11), pod_json("a", 13, uid="another", node="n2")
-    script.lists = [script.json(empty) for _ in range(5)]
+    missing = script.json(status(404, "NotFound"), code=404)
+    pods = [script.json(page([pod_json("a", 1)], 10))]
+    others = Resource("others", "/apis/example.com/v1/others", Pod)
+    answers = {PODS.path: pods, others.path: [missing, missing, missing, pods[0]]}
+
+    async def route(request: web.Request) -> web.StreamResponse:
+        return await answers[request.path].pop(0)(request)
+
+    script.lists = [route] * 5
+    stores = [Objects[Pod](), Objects[Pod](), Objects[Pod]()]
     async with faulty_server(script) as client:
-        mirror = Mirror(client, timing=QUICK)
-        mirror.on_pod(lambda uid, pod: told.append((uid, pod.spec.node_name if pod else None)))
-        mirror.on_change(lambda: changes.append(mirror.tables.version))
-        # Every watch gets the same events; only that of pods can make sense of pods bound to nodes.
-        lines = event("ADDED", old) + event("ADDED", new) + event("DELETED", new)
-        script.watches = [script.stream(lines) for _ in range(5)]
-        task = asyncio.create_task(mirror.run())
+        views = Views(client, timing=QUICK)
+        first, second = views.watch(PODS, stores[0]), views.watch(PODS, stores[1])
+        late = views.watch(others, stores[2])
+        task = asyncio.create_task(views.run())
         async with asyncio.timeout(5):
-            await mirror.wait_synced()
-        assert mirror.synced
-        await until(lambda: len(told) == 4)
+            await second.wait_synced()
+        await until(lambda: late.is_absent)
+        assert first.fault() is None
+        assert late.fault() == "others: the API server does not serve them (is the CRD installed?)"
+        async with asyncio.timeout(5):
+            await late.wait_synced()
+        assert late.fault() is None
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    assert told == [("uid-a", "n1"), ("uid-a", None), ("another", "n2"), ("another", None)]
-    assert changes
-    assert mirror.tables.pod_by_name("d", "a") is None
+    assert [len(store) for store in stores] == [1, 1, 1]
+    assert not answers[PODS.path]

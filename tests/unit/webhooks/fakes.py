@@ -19,6 +19,8 @@ MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/
 class Api:
     """Objects by path."""
 
+    cluster = ""
+
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
         self.written: list[tuple[str, str]] = []

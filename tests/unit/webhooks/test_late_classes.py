@@ -10,20 +10,19 @@ from typing import Any
 import orjson
 import pytest
 
-from api.core import PriorityClass
-from api.meta import ObjectMeta
-from runtime.mirror import Mirror
+from runtime.views import Views
 from serving.listeners import serving
+from tests.kit.views import listed
 from tests.unit.webhooks.reviews import review
-from tests.unit.webhooks.test_mirrored import listed, mirror
 from tests.unit.webhooks.test_server import LOOPBACK, post
+from tests.unit.webhooks.test_watched import followed, learn, priority_class
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.late_classes import MAX_WAITING, LateClasses
 from webhooks.metrics import REVIEWS
-from webhooks.mirrored import MirroredFacts
 from webhooks.review import Reviewer
 from webhooks.server import review_app
 from webhooks.settings import Settings
+from webhooks.watched import WatchedFacts
 
 LONG = 600.0
 """Whoever waits so long fails the test."""
@@ -36,18 +35,18 @@ def group(name: str = "high", priority: int | None = None, **fields: Any) -> byt
 
 
 @asynccontextmanager
-async def listening(followed: Mirror, seconds: float) -> AsyncIterator[str]:
+async def listening(facts: WatchedFacts, seconds: float) -> AsyncIterator[str]:
     configuration = WebhooksConfiguration(bind_address=LOOPBACK, port=0)
-    reviewer = Reviewer(MirroredFacts(followed), Settings(), max_depth=100)
-    app = review_app(reviewer, configuration, {"PodGroup": LateClasses(followed, seconds).wait})
+    reviewer = Reviewer(facts, Settings(), max_depth=100)
+    app = review_app(reviewer, configuration, {"PodGroup": LateClasses(facts, seconds).wait})
     async with serving(app, configuration) as port:
         yield f"http://{LOOPBACK}:{port}"
 
 
-def learn(followed: Mirror, name: str) -> None:
-    """As a watch tells of it."""
-    made = PriorityClass(metadata=ObjectMeta(name=name), value=1000)
-    followed._changed(followed.tables.upsert_priority_class(made))
+def known() -> tuple[WatchedFacts, Views]:
+    """Facts of a cluster that has been listed, and is empty."""
+    facts, views = followed()
+    return facts, listed(views)
 
 
 def counted(purpose: str) -> float:
@@ -70,15 +69,15 @@ async def answer(url: str, purpose: str, body: bytes) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("purpose", "priority"), [("mutate", None), ("validate", 1000)])
 async def test_a_class_that_comes_a_moment_later_is_known(purpose: str, priority: int | None) -> None:
-    followed = listed(mirror())
+    facts, views = known()
     before = counted(purpose)
-    async with listening(followed, LONG) as url:
+    async with listening(facts, LONG) as url:
         asked = asyncio.create_task(answer(url, purpose, group(priority=priority)))
         await asyncio.sleep(0.1)
-        learn(followed, "other")
+        learn(views, priority_class("other", 1000))
         await asyncio.sleep(0.1)
         assert not asked.done()
-        learn(followed, "high")
+        learn(views, priority_class("high", 1000))
         response = await asked
     assert response["allowed"]
     assert ("patch" in response) == (purpose == "mutate")
@@ -86,7 +85,7 @@ async def test_a_class_that_comes_a_moment_later_is_known(purpose: str, priority
 
 
 async def test_a_class_that_does_not_come_is_refused() -> None:
-    async with listening(listed(mirror()), 0.1) as url:
+    async with listening(known()[0], 0.1) as url:
         assert await answer(url, "mutate", group()) == {"uid": "u-1", "allowed": True}
         response = await answer(url, "validate", group())
     (cause,) = response["status"]["details"]["causes"]
@@ -94,22 +93,22 @@ async def test_a_class_that_does_not_come_is_refused() -> None:
 
 
 async def test_who_need_not_wait_does_not() -> None:
-    followed = listed(mirror())
-    learn(followed, "low")
-    async with listening(followed, LONG) as url:
+    facts, views = known()
+    learn(views, priority_class("low", 1000))
+    async with listening(facts, LONG) as url:
         for body in (group("low"), group(""), group(operation="UPDATE", oldObject=orjson.loads(group()))):
             await answer(url, "validate", body)
         no_group = orjson.dumps(review({"metadata": {}}, "PodGroup"))
         for body in (b"{}", b"[", b"\xff", b"[" * 100_000, no_group):
             await post(f"{url}/validate/podgroup", body)
-    async with listening(mirror(), LONG) as url:  # which is not synced: that takes longer
+    async with listening(followed()[0], LONG) as url:  # which is not synced: that takes longer
         response = await answer(url, "mutate", group())
         assert response["status"]["reason"] == "ServiceUnavailable"
 
 
 async def test_not_everybody_can_be_waited_for_at_once() -> None:
-    followed = listed(mirror())
-    async with listening(followed, LONG) as url:
+    facts, views = known()
+    async with listening(facts, LONG) as url:
         body = group(priority=1000)
         asked = [asyncio.create_task(answer(url, "validate", body)) for _ in range(MAX_WAITING)]
         responses: list[dict[str, Any]] = []
@@ -117,5 +116,5 @@ async def test_not_everybody_can_be_waited_for_at_once() -> None:
             done, _ = await asyncio.wait([asyncio.create_task(answer(url, "validate", body))], timeout=1)
             responses = [each.result() for each in done]
         assert not responses[0]["allowed"]
-        learn(followed, "high")
+        learn(views, priority_class("high", 1000))
         assert all(each["allowed"] for each in await asyncio.gather(*asked))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from api.core import PriorityClass
 from api.meta import ObjectMeta
+from tests.kit.clock import ManualClock
 from tests.unit.webhooks.reviews import BY_KIND, review
 from webhooks.facts import NO_FACTS, Facts, KnownFacts
 from webhooks.registrations import REGISTRATIONS, Registration
@@ -51,7 +52,7 @@ def answered(
 
 
 def reviewer(facts: Facts = CLASSES, max_depth: int = 100) -> Reviewer:
-    return Reviewer(facts, Settings(), max_depth=max_depth, now=lambda: "2026-01-01T00:00:00Z")
+    return Reviewer(facts, Settings(), max_depth=max_depth, clock=ManualClock())
 
 
 BAD = queue(reclaimWithinCohort="Never", borrowWithinCohort={"policy": "LowerPriority"})

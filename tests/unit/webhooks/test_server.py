@@ -15,10 +15,10 @@ import orjson
 import pytest
 
 from hack.controlplane.pki import Authority
+from serving.certificates.live_context import LiveContext
 from serving.listeners import serving
 from tests.unit.webhooks.reviews import review
 from tests.unit.webhooks.test_review import BAD, queue, reviewer
-from webhooks.certificates.live_context import LiveContext
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.registrations import REGISTRATIONS
 from webhooks.server import review_app

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any, cast
 
 import orjson
 import pytest
 
+from api.clock import SYSTEM_CLOCK
 from api.core import PriorityClass
 from api.meta import ObjectMeta
 from controllers.recheck.metrics import INVALID_OBJECTS
 from controllers.recheck.recheck import VALID, Rechecker
 from kube.client import ApiClient, ApiError
+from runtime.term import Term
+from tests.kit.clock import ManualClock
 from webhooks import stored as stored_objects
 from webhooks.facts import KnownFacts
 from webhooks.settings import Settings
@@ -24,6 +28,8 @@ CLASSES = KnownFacts([PriorityClass(metadata=ObjectMeta(name="high"), value=1000
 
 class Api:
     """Objects by collection, in pages of two."""
+
+    cluster = ""
 
     def __init__(self) -> None:
         self.objects: dict[str, list[dict[str, Any]]] = {}
@@ -59,7 +65,13 @@ class Api:
 
 
 def group(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "generation": 3}
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "uid": f"uid-{name}",
+        "generation": 3,
+        "resourceVersion": "5",
+    }
     return {"metadata": metadata, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **spec}}
 
 
@@ -67,11 +79,11 @@ def wrong(name: str, namespace: str = "default") -> dict[str, Any]:
     return group(name, namespace, priorityClassName="high", priority=7)
 
 
-class Clock:
-    now = "2026-01-01T00:00:00Z"
+TERM = Term(1, math.inf, SYSTEM_CLOCK)
 
-    def __call__(self) -> str:
-        return self.now
+
+def known() -> None:
+    """Nothing is missing among the facts."""
 
 
 @pytest.fixture
@@ -80,26 +92,26 @@ def api() -> Api:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def rechecker(api: Api, clock: Clock) -> Rechecker:
-    return stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), lambda: True, clock)
+def rechecker(api: Api, clock: ManualClock) -> Rechecker:
+    return stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), known, 600, clock)
 
 
 async def test_what_is_wrong_is_said_in_a_condition(api: Api, rechecker: Rechecker) -> None:
     right = group("right", priorityClassName="high", priority=1000)
     api.objects[GROUPS] = [right, wrong("a"), right, wrong("b"), wrong("system", "kube-system")]
-    await rechecker.sweep()
+    await rechecker.sweep(TERM)
     assert [path for path, _ in api.applied] == [
         "/apis/reprieve.dev/v1alpha1/namespaces/default/podgroups/a/status",
         "/apis/reprieve.dev/v1alpha1/namespaces/default/podgroups/b/status",
     ]
     _, value = api.applied[0]
     assert (value["apiVersion"], value["kind"]) == ("reprieve.dev/v1alpha1", "PodGroup")
-    assert value["metadata"] == {"name": "a", "uid": "uid-a"}
+    assert value["metadata"] == {"name": "a", "uid": "uid-a", "resourceVersion": "5"}
     (condition,) = value["status"]["conditions"]
     assert condition["message"].startswith("spec.priority: ")
     assert condition | {"message": ""} == {
@@ -113,24 +125,24 @@ async def test_what_is_wrong_is_said_in_a_condition(api: Api, rechecker: Recheck
     assert INVALID_OBJECTS.labels("PodGroup")._value.get() == 2
 
 
-async def test_it_is_said_once_and_taken_back(api: Api, rechecker: Rechecker, clock: Clock) -> None:
+async def test_it_is_said_once_and_taken_back(api: Api, rechecker: Rechecker, clock: ManualClock) -> None:
     stored = wrong("a")
     api.objects[GROUPS] = [stored]
-    await rechecker.sweep()
-    clock.now = "2026-01-02T00:00:00Z"
-    await rechecker.sweep()
+    await rechecker.sweep(TERM)
+    clock.advance(86400)
+    await rechecker.sweep(TERM)
     assert len(api.applied) == 1
     stored["spec"]["priority"] = 8
-    await rechecker.sweep()
+    await rechecker.sweep(TERM)
     (condition,) = stored["status"]["conditions"]
     assert "8" in condition["message"]
     assert condition["lastTransitionTime"] == "2026-01-01T00:00:00Z"
     stored["spec"]["priority"] = 1000
-    await rechecker.sweep()
+    await rechecker.sweep(TERM)
     (condition,) = stored["status"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("True", "Valid")
     assert condition["lastTransitionTime"] == "2026-01-02T00:00:00Z"
-    await rechecker.sweep()
+    await rechecker.sweep(TERM)
     assert len(api.applied) == 3
 
 
@@ -140,8 +152,8 @@ async def test_of_kinds_without_conditions_an_event_says_what_is_wrong(
     """One for each fault, whoever finds it and how often."""
     bad = {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}}
     api.objects["/apis/kueue.x-k8s.io/v1beta2/cohorts"] = [bad]
-    await rechecker.sweep()
-    await stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), lambda: True).sweep()
+    await rechecker.sweep(TERM)
+    await stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), known, 600).sweep(TERM)
     assert api.applied == []
     assert INVALID_OBJECTS.labels("Cohort")._value.get() == 1
     (event,) = api.events.values()
@@ -154,10 +166,10 @@ async def test_of_kinds_without_conditions_an_event_says_what_is_wrong(
         "uid": "u",
     }
     bad["spec"] = {"fairSharing": {"weight": "-2"}}
-    await rechecker.sweep()
+    await rechecker.sweep(TERM)
     assert len(api.events) == 2
     bad["spec"] = {}
-    await rechecker.sweep()
+    await rechecker.sweep(TERM)
     assert len(api.events) == 2
 
 
@@ -167,27 +179,40 @@ async def test_one_refusal_does_not_keep_the_others_from_being_checked(
 ) -> None:
     api.objects[GROUPS] = [wrong("a"), wrong("b"), wrong("c")]
     api.refuse = ApiError(status, "Reason", "message")
-    await rechecker.sweep()
+    await rechecker.sweep(TERM)
     assert INVALID_OBJECTS.labels("PodGroup")._value.get() == 3
 
 
 async def test_nothing_is_checked_before_the_facts_are_known(api: Api) -> None:
     api.objects[GROUPS] = [wrong("a")]
     asked = asyncio.Semaphore(0)
-    known = False
+    fault: str | None = "not yet"
 
-    def synced() -> bool:
+    def facts() -> str | None:
         asked.release()
-        return known
+        return fault
 
-    rechecker = stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), synced)
-    task = asyncio.create_task(rechecker.run(0.001))
+    rechecker = stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), facts, 0.001)
+    assert {name: check() for name, check in rechecker.checks().items()} == {"facts": "not yet"}
+    task = asyncio.create_task(rechecker.lead(TERM))
     for _ in range(3):
         await asked.acquire()
     assert api.applied == []
-    known = True
+    fault = None
     for _ in range(3):
         await asked.acquire()
     assert len(api.applied) == 1
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_after_its_term_nothing_is_written(api: Api, rechecker: Rechecker) -> None:
+    clock = ManualClock()
+    term = Term(1, clock.now + 10, clock)
+    api.objects[GROUPS] = [wrong("a")]
+    api.objects["/apis/kueue.x-k8s.io/v1beta2/cohorts"] = [
+        {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}}
+    ]
+    clock.advance(10)
+    await rechecker.sweep(term)
+    assert (api.applied, api.events) == ([], {})

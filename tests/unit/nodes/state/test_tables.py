@@ -104,29 +104,9 @@ def test_a_recreated_pod_is_another_pod() -> None:
     tables.upsert_pod(pod("p", node="n2", uid="new", version=9))
     assert (used(tables, "n1"), used(tables, "n2")) == ({}, {"cpu": 1000, "pods": 1})
     assert tables.pod("old") is None
-    assert tables.delete_pod("default", "p", "old") is Change.NOTHING
     assert tables.pod("new") is not None
-    assert tables.delete_pod("default", "p", "new") is Change.DECISION
-
-
-def test_events_from_the_past_are_ignored_unless_listed() -> None:
-    tables = Tables()
-    tables.upsert_pod(pod("p", node="n2", version=9))
-    assert tables.upsert_pod(pod("p", node="n1", version=8)) is Change.STALE
-    assert tables.upsert_pod(pod("p", node="n1", uid="a former one", version=7)) is Change.STALE
-    assert tables.upsert_pod(pod("p", node="n2", version=9)) is Change.STALE
-    assert tables.view(0).node == "n2"
-    tables.upsert_pod(pod("p", node="n1", version=8), listed=True)
-    assert tables.view(0).node == "n1"
-
-
-def test_versions_that_are_no_numbers_are_never_stale() -> None:
-    tables = Tables()
-    for where in ("n1", "n2"):
-        opaque = pod("p", node=where)
-        opaque.metadata.resource_version = "v-x"
-        tables.upsert_pod(opaque)
-    assert tables.view(0).node == "n2"
+    assert tables.delete_pod("default", "p") is Change.DECISION
+    assert tables.delete_pod("default", "p") is Change.NOTHING
 
 
 def test_an_object_that_cannot_be_read_changes_nothing() -> None:

@@ -7,15 +7,16 @@ from typing import cast
 from cryptography import x509
 
 from kube.client import ApiClient
-from tests.unit.webhooks.certificates.handshakes import HOST, shown
+from serving.certificates.live_context import LiveContext
+from tests.kit.clock import ManualClock
+from tests.unit.serving.certificates.handshakes import HOST, shown
 from tests.unit.webhooks.fakes import Api
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.bundles import Bundles
-from webhooks.certificates.live_context import LiveContext
-from webhooks.certificates.sources import ManagedCertificates
+from webhooks.certificates.managed import ManagedCertificates
 from webhooks.configuration import ManagedConfiguration
 
-__all__ = ["DAY", "Clock", "Replica", "certificates_of", "signed", "trusted"]
+__all__ = ["DAY", "START", "Replica", "certificates_of", "signed", "trusted"]
 
 START = 2_000_000_000.0
 DAY = 86400.0
@@ -31,20 +32,10 @@ CONFIGURATION = ManagedConfiguration(
 )
 
 
-class Clock:
-    """Seconds since the epoch, as set."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Replica:
     """One process."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
+    def __init__(self, api: Api, clock: ManualClock) -> None:
         client = cast(ApiClient, api)
         self.live = LiveContext()
         self.clock = clock
@@ -65,7 +56,7 @@ class Replica:
 def trusted(api: Api, replica: Replica) -> bool:
     """Whether every webhook of every configuration has a CA that has signed what is shown, and both are valid."""
     leaf = replica.shown()
-    now = replica.clock.now
+    now = replica.clock.date
     if not leaf.not_valid_before_utc.timestamp() <= now < leaf.not_valid_after_utc.timestamp():
         return False
     return all(any(signed(leaf, ca, now) for ca in certificates_of(bundle)) for bundle in api.bundles())

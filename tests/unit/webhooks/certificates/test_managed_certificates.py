@@ -14,12 +14,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from kube.client import ApiClient, ApiError
-from tests.unit.webhooks.certificates.handshakes import handshake, pair_of
-from tests.unit.webhooks.certificates.replicas import DAY, Clock, Replica, certificates_of, signed, trusted
+from serving.certificates.keeping import keep
+from tests.kit.clock import ManualClock
+from tests.unit.serving.certificates.handshakes import handshake, pair_of
+from tests.unit.webhooks.certificates.replicas import DAY, START, Replica, certificates_of, signed, trusted
 from tests.unit.webhooks.fakes import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
 from webhooks.certificates.authorities import Authorities, make_authority
 from webhooks.certificates.authority_secret import AuthoritySecret
-from webhooks.certificates.sources import keep
+from webhooks.certificates.managed import EXPECTED
+from webhooks.metrics import CERTIFICATE_METRICS
 
 
 @pytest.fixture
@@ -31,11 +34,11 @@ def api() -> Api:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock(START)
 
 
-async def test_the_first_look_makes_publishes_and_shows(api: Api, clock: Clock) -> None:
+async def test_the_first_look_makes_publishes_and_shows(api: Api, clock: ManualClock) -> None:
     replica = Replica(api, clock)
     assert replica.certificates.fault() == "there is no serving certificate yet"
     await replica.look()
@@ -48,22 +51,22 @@ async def test_the_first_look_makes_publishes_and_shows(api: Api, clock: Clock) 
 
 
 async def test_a_client_that_has_the_bundle_verifies_the_name(api: Api) -> None:
-    clock = Clock()
-    clock.now = time.time()
+    clock = ManualClock(START)
+    clock.date = time.time()
     replica = Replica(api, clock)
     await replica.look()
     client = ssl.create_default_context(cadata=api.bundles()[0].decode())
     assert handshake(replica.live, client).version() in ("TLSv1.2", "TLSv1.3")
 
 
-async def test_replicas_share_the_authority(api: Api, clock: Clock) -> None:
+async def test_replicas_share_the_authority(api: Api, clock: ManualClock) -> None:
     replicas = [Replica(api, clock) for _ in range(3)]
     await asyncio.gather(*(each.look() for each in replicas))
     assert len({each.shown().issuer for each in replicas}) == 1
     assert all(trusted(api, each) for each in replicas)
 
 
-async def test_over_a_year_nothing_shown_is_ever_not_trusted(api: Api, clock: Clock) -> None:
+async def test_over_a_year_nothing_shown_is_ever_not_trusted(api: Api, clock: ManualClock) -> None:
     """Two replicas that look every other day, an API server that had the bundle of a look before."""
     replicas = [Replica(api, clock) for _ in range(2)]
     issuers, leaves, most = set(), set(), 0
@@ -75,52 +78,54 @@ async def test_over_a_year_nothing_shown_is_ever_not_trusted(api: Api, clock: Cl
             leaf = replica.shown()
             if leaf.serial_number not in leaves and any(lagging):
                 # An API server that has not yet seen what this look has published accepts it as well.
-                assert all(any(signed(leaf, ca, clock.now) for ca in bundle) for bundle in lagging)
+                assert all(any(signed(leaf, ca, clock.date) for ca in bundle) for bundle in lagging)
             leaves.add(leaf.serial_number)
             issuers.add(leaf.issuer)
         most = max(most, *(len(certificates_of(bundle)) for bundle in api.bundles()))
-        clock.now += 2 * DAY
+        clock.date += 2 * DAY
     assert len(issuers) == 7  # one in 60 days
     assert most == 2
     assert len(leaves) > 100
 
 
-async def test_a_new_authority_is_trusted_for_a_while_before_it_signs(api: Api, clock: Clock) -> None:
+async def test_a_new_authority_is_trusted_for_a_while_before_it_signs(api: Api, clock: ManualClock) -> None:
     replica = Replica(api, clock)
     await replica.look()
     first = replica.shown().issuer
-    clock.now += 60 * DAY
+    clock.date += 60 * DAY
     await replica.look()
     assert [len(certificates_of(bundle)) for bundle in api.bundles()] == [2, 2, 2]
     assert replica.shown().issuer == first
-    clock.now += 599
+    clock.date += 599
     await replica.look()
     assert replica.shown().issuer == first
-    clock.now += 1
+    clock.date += 1
     await replica.look()
     assert replica.shown().issuer != first
 
 
-async def test_an_authority_that_was_never_published_does_not_sign_at_once(api: Api, clock: Clock) -> None:
+async def test_an_authority_that_was_never_published_does_not_sign_at_once(
+    api: Api, clock: ManualClock
+) -> None:
     """A replica made it and died before it could tell anybody."""
     replica = Replica(api, clock)
     await replica.look()
     first = replica.shown().issuer
     stored = await AuthoritySecret(cast(ApiClient, api), "ns", "ca").read()
     assert stored is not None
-    clock.now += 60 * DAY
-    grown = stored.authorities.with_others(Authorities((make_authority(clock.now, 90 * DAY),)))
+    clock.date += 60 * DAY
+    grown = stored.authorities.with_others(Authorities((make_authority(clock.date, 90 * DAY),)))
     await AuthoritySecret(cast(ApiClient, api), "ns", "ca").write(grown, stored.resource_version)
-    clock.now += 3600
+    clock.date += 3600
     fresh = Replica(api, clock)
     await fresh.look()
     assert fresh.shown().issuer == first
-    clock.now += 600
+    clock.date += 600
     await fresh.look()
     assert fresh.shown().issuer != first
 
 
-async def test_a_deleted_secret_is_written_again_as_it_was(api: Api, clock: Clock) -> None:
+async def test_a_deleted_secret_is_written_again_as_it_was(api: Api, clock: ManualClock) -> None:
     replica = Replica(api, clock)
     await replica.look()
     secret = api.objects.pop(SECRET)
@@ -130,7 +135,9 @@ async def test_a_deleted_secret_is_written_again_as_it_was(api: Api, clock: Cloc
     assert replica.shown() == leaf
 
 
-async def test_a_new_replica_waits_for_one_that_knows_the_deleted_secret(api: Api, clock: Clock) -> None:
+async def test_a_new_replica_waits_for_one_that_knows_the_deleted_secret(
+    api: Api, clock: ManualClock
+) -> None:
     old, new = Replica(api, clock), Replica(api, clock)
     await old.look()
     secret = api.objects.pop(SECRET)
@@ -142,7 +149,9 @@ async def test_a_new_replica_waits_for_one_that_knows_the_deleted_secret(api: Ap
     assert trusted(api, new)
 
 
-async def test_if_nobody_knows_the_deleted_secret_a_new_authority_is_made(api: Api, clock: Clock) -> None:
+async def test_if_nobody_knows_the_deleted_secret_a_new_authority_is_made(
+    api: Api, clock: ManualClock
+) -> None:
     await Replica(api, clock).look()
     del api.objects[SECRET]
     replica = Replica(api, clock)
@@ -158,7 +167,7 @@ async def test_if_nobody_knows_the_deleted_secret_a_new_authority_is_made(api: A
     [{}, None, {"ca.crt": "?", "ca.key": ""}, {"ca.crt": "bm9uc2Vuc2U=", "ca.key": "bm9uc2Vuc2U="}],
 )
 async def test_garbage_in_the_secret_is_replaced_and_what_is_shown_stays(
-    api: Api, clock: Clock, data: dict[str, str] | None
+    api: Api, clock: ManualClock, data: dict[str, str] | None
 ) -> None:
     replica = Replica(api, clock)
     await replica.look()
@@ -170,7 +179,7 @@ async def test_garbage_in_the_secret_is_replaced_and_what_is_shown_stays(
     assert replica.shown() == leaf
 
 
-async def test_a_wiped_bundle_is_put_back(api: Api, clock: Clock) -> None:
+async def test_a_wiped_bundle_is_put_back(api: Api, clock: ManualClock) -> None:
     replica = Replica(api, clock)
     await replica.look()
     api.put(MUTATING, hooks("c", "d"))
@@ -179,12 +188,12 @@ async def test_a_wiped_bundle_is_put_back(api: Api, clock: Clock) -> None:
     assert all(api.bundles())
 
 
-async def test_while_the_api_server_is_away_the_certificate_is_renewed(api: Api, clock: Clock) -> None:
+async def test_while_the_api_server_is_away_the_certificate_is_renewed(api: Api, clock: ManualClock) -> None:
     replica = Replica(api, clock)
     await replica.look()
     first = replica.shown()
     api.refuse = lambda _method, _path: ApiError(0, "ClientConnectorError", "no answer")
-    clock.now += 20 * DAY  # a paused process: two renewals were missed, the certificate has expired
+    clock.date += 20 * DAY  # a paused process: two renewals were missed, the certificate has expired
     assert replica.certificates.fault() == "the serving certificate has expired"
     with pytest.raises(ApiError):
         await replica.look()
@@ -194,17 +203,17 @@ async def test_while_the_api_server_is_away_the_certificate_is_renewed(api: Api,
 
 
 @pytest.mark.parametrize("days", [1, 40, 100, 1000])
-async def test_a_clock_that_was_ahead_does_no_lasting_harm(api: Api, clock: Clock, days: int) -> None:
+async def test_a_clock_that_was_ahead_does_no_lasting_harm(api: Api, clock: ManualClock, days: int) -> None:
     """What was made then is not valid yet, for API servers: neither it nor what it signed may be shown."""
     replica = Replica(api, clock)
     await replica.look()
-    clock.now += days * DAY
+    clock.date += days * DAY
     await replica.look()
     assert trusted(api, replica)
-    clock.now += 700
+    clock.date += 700
     await replica.look()
     assert trusted(api, replica)
-    clock.now -= days * DAY
+    clock.date -= days * DAY
     await replica.look()
     assert trusted(api, replica)
     assert trusted(api, await started(Replica(api, clock)))
@@ -212,7 +221,7 @@ async def test_a_clock_that_was_ahead_does_no_lasting_harm(api: Api, clock: Cloc
     await replica.look()
     assert len(api.written) == written
     for _ in range(2 * days // 3):
-        clock.now += 2 * DAY
+        clock.date += 2 * DAY
         await replica.look()
         assert trusted(api, replica)
 
@@ -222,7 +231,9 @@ async def started(replica: Replica) -> Replica:
     return replica
 
 
-async def test_while_the_secret_cannot_be_read_a_wiped_bundle_is_put_back(api: Api, clock: Clock) -> None:
+async def test_while_the_secret_cannot_be_read_a_wiped_bundle_is_put_back(
+    api: Api, clock: ManualClock
+) -> None:
     replica = Replica(api, clock)
     await replica.look()
     api.refuse = lambda _method, path: ApiError(403, "Forbidden", path) if path == SECRET else None
@@ -234,7 +245,7 @@ async def test_while_the_secret_cannot_be_read_a_wiped_bundle_is_put_back(api: A
 
 
 async def test_without_the_right_to_the_secret_there_is_no_certificate_and_it_says_so(
-    api: Api, clock: Clock
+    api: Api, clock: ManualClock
 ) -> None:
     replica = Replica(api, clock)
     api.refuse = lambda _method, path: ApiError(403, "Forbidden", path) if path.startswith(SECRETS) else None
@@ -252,10 +263,10 @@ async def test_without_the_right_to_the_secret_there_is_no_certificate_and_it_sa
     "curve", [ec.SECP256K1(), ec.BrainpoolP256R1(), ec.SECP256R1()], ids=lambda c: c.name
 )
 async def test_what_api_servers_would_not_trust_signs_nothing(
-    api: Api, clock: Clock, curve: ec.EllipticCurve
+    api: Api, clock: ManualClock, curve: ec.EllipticCurve
 ) -> None:
     """Curves that Go does not know; and a certificate that is no authority."""
-    clock.now = time.time()
+    clock.date = time.time()
     pem = pair_of(ec.generate_private_key(curve), "odd")
     data = {name: base64.b64encode(pem).decode() for name in ("ca.crt", "ca.key")}
     api.put(SECRET, {"data": data})
@@ -268,7 +279,7 @@ async def test_what_api_servers_would_not_trust_signs_nothing(
 async def test_replicas_agree_whatever_happens_and_in_which_order(seed: int) -> None:
     """Three of them, their requests interleaved; Secret and bundles are tampered with, replicas are replaced."""
     chance = random.Random(seed)
-    clock, api = Clock(), Interleaved(chance)
+    clock, api = ManualClock(START), Interleaved(chance)
     api.put(VALIDATING, hooks("a", "b"))
     api.put(MUTATING, hooks("c"))
     replicas = [Replica(api, clock) for _ in range(3)]
@@ -291,7 +302,7 @@ async def test_replicas_agree_whatever_happens_and_in_which_order(seed: int) -> 
             replicas[chance.randrange(3)] = Replica(api, clock)
         elif happens == "restart":
             replicas = [Replica(api, clock) for _ in range(3)]
-        clock.now += chance.choice([10, 600, DAY, 8 * DAY, 20 * DAY])
+        clock.date += chance.choice([10, 600, DAY, 8 * DAY, 20 * DAY])
 
 
 class Interleaved(Api):
@@ -311,7 +322,7 @@ class Interleaved(Api):
         return answer
 
 
-async def test_conflicts_are_settled(api: Api, clock: Clock) -> None:
+async def test_conflicts_are_settled(api: Api, clock: ManualClock) -> None:
     """Somebody else writes between every read and the first write."""
     replica = Replica(api, clock)
     seen: set[str] = set()
@@ -326,7 +337,7 @@ async def test_conflicts_are_settled(api: Api, clock: Clock) -> None:
     await replica.look()
     assert trusted(api, replica)
     api.refuse = lambda method, path: ApiError(409, "Conflict", path) if method == "PATCH" else None
-    clock.now += 60 * DAY
+    clock.date += 60 * DAY
     with pytest.raises(ApiError, match="changes all the time"):
         await replica.look()
     assert replica.certificates.fault() is None
@@ -340,7 +351,7 @@ async def test_keep_looks_again_after_a_failure() -> None:
             looks.release()
             raise ApiError(0, "TimeoutError", "no answer in time")
 
-    task = asyncio.create_task(keep(Failing(), 0.001))
+    task = asyncio.create_task(keep(Failing(), 0.001, CERTIFICATE_METRICS, EXPECTED))
     async with asyncio.timeout(20):
         for _ in range(3):
             await looks.acquire()

@@ -10,18 +10,23 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from hack.controlplane.pki import Authority as FileAuthority
-from tests.unit.webhooks.certificates.handshakes import HOST, handshake, pair_of, shown
-from webhooks.certificates.live_context import LiveContext
-from webhooks.certificates.sources import CertificateFiles, ClientAuthority
-from webhooks.configuration import FilesConfiguration
+from serving.certificates.files import CertificateFiles, ClientAuthority
+from serving.certificates.keeping import CertificateMetrics
+from serving.certificates.live_context import LiveContext
+from tests.unit.serving.certificates.handshakes import HOST, handshake, pair_of, shown
+
+METRICS = CertificateMetrics("tested")
+
+
+def files_of(certificate: Path, key: Path, live: LiveContext) -> CertificateFiles:
+    return CertificateFiles(str(certificate), str(key), live, METRICS)
 
 
 async def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
     authority = FileAuthority(tmp_path, "files")
     first = authority.server("server", [HOST])
-    files = FilesConfiguration(cert_file=str(first.certificate), key_file=str(first.key))
     live = LiveContext()
-    source = CertificateFiles(files, live)
+    source = files_of(first.certificate, first.key, live)
     assert source.fault() == "there is no serving certificate yet"
     await source.look()
     assert source.fault() is None
@@ -74,7 +79,7 @@ async def test_files_are_swapped_as_the_kubelet_does_it(tmp_path: Path) -> None:
     for path in paths:
         path.symlink_to(data / path.name)
     live = LiveContext()
-    source = CertificateFiles(FilesConfiguration(cert_file=str(paths[0]), key_file=str(paths[1])), live)
+    source = files_of(paths[0], paths[1], live)
     await source.look()
     first = shown(live)
     swapped = tmp_path / "..data_tmp"
@@ -95,9 +100,7 @@ async def test_client_authorities_are_those_of_the_file_and_no_others(tmp_path: 
     accepted = tmp_path / "clients.crt"
     accepted.write_bytes(old.pair.certificate.read_bytes())
     live = LiveContext(str(accepted))
-    await CertificateFiles(
-        FilesConfiguration(cert_file=str(server.certificate), key_file=str(server.key)), live
-    ).look()
+    await files_of(server.certificate, server.key, live).look()
     source = ClientAuthority(str(accepted), live)
     await source.look()
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
-from webhooks.certificates.live_context import LiveContext
+from serving.certificates.live_context import LiveContext
 
 __all__ = ["HOST", "handshake", "pair_of", "shown"]
 

@@ -1,0 +1,88 @@
+"""One process: its parts and controllers, run until it is told to stop or one of them ends."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, Final, Protocol
+
+import structlog
+
+from api.clock import SYSTEM_CLOCK, Clock
+from runtime.controller import Controller, lead_all
+from runtime.term import EternalTerms
+from runtime.views import Views
+from serving.listeners import serving
+from serving.ops import Check, ops_app
+from serving.sections import OpsConfiguration
+
+__all__ = ["Part", "run_process"]
+
+log = structlog.get_logger(__name__)
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class Part(Protocol):
+    """A service that others call."""
+
+    def checks(self) -> Mapping[str, Check]:
+        """Its readiness checks; of the same name in two parts: the same check."""
+
+    def listening(self) -> AbstractAsyncContextManager[None]:
+        """Answers while the context lasts."""
+
+    def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        """What goes on beside, by name; never ends by itself."""
+
+
+async def run_process(
+    ops: OpsConfiguration,
+    views: Views,
+    parts: Sequence[Part],
+    controllers: Sequence[Controller],
+    *,
+    clock: Clock = SYSTEM_CLOCK,
+) -> None:
+    """Serve until SIGTERM or SIGINT, or until a part ends by itself. Raises what the listeners find wrong.
+
+    The process is ready when all parts are. A controller's checks are shown beside them: what only a controller lacks
+    (a CRD, say) must not keep others from being called.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    async with AsyncExitStack() as stack:
+        for signum in SIGNALS:
+            loop.add_signal_handler(signum, stop.set)
+            stack.callback(loop.remove_signal_handler, signum)
+        checks = {name: check for part in parts for name, check in part.checks().items()}
+        others = {name: check for each in controllers for name, check in each.checks().items()}
+        await stack.enter_async_context(serving(ops_app(checks, others), ops))
+        for part in parts:
+            await stack.enter_async_context(part.listening())
+        tasks = {"views": views.run()}
+        for part in parts:
+            tasks.update(part.tasks())
+        tasks["controllers"] = lead_all(controllers, EternalTerms(clock), clock)
+        for name, task in tasks.items():
+            await stack.enter_async_context(_background(name, task, stop))
+        await stop.wait()
+        log.info("stopping")
+
+
+@asynccontextmanager
+async def _background(
+    name: str, coroutine: Coroutine[Any, Any, None], stop: asyncio.Event
+) -> AsyncIterator[None]:
+    """Run beside; its end, by whatever cause, stops the process."""
+    task = asyncio.create_task(coroutine, name=name)
+    task.add_done_callback(lambda _: stop.set())
+    try:
+        yield
+    finally:
+        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a part of the process failed", part=name, error=repr(error))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,49 @@
+"""The resources that controllers and services watch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.groups import PodGroup
+from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.workloads import Workload
+from kube.reflector import Resource
+from nodes.state.pods import ENDED
+
+__all__ = [
+    "BUDGETS",
+    "CLUSTER_QUEUES",
+    "COHORTS",
+    "GROUPS",
+    "LOCAL_QUEUES",
+    "NODES",
+    "PODS",
+    "PRIORITY_CLASSES",
+    "RESOURCE_FLAVORS",
+    "WORKLOADS",
+]
+
+KUEUE: Final = "/apis/kueue.x-k8s.io/v1beta2"
+
+
+def _has_ended(pod: Pod) -> bool:
+    return pod.status.phase in ENDED
+
+
+NODES: Final = Resource("nodes", "/api/v1/nodes", Node)
+PODS: Final = Resource(
+    "pods", "/api/v1/pods", Pod, "status.phase!=Succeeded,status.phase!=Failed", left=_has_ended
+)
+"""Pods that have ended use nothing: the API server sends the end of a pod as its deletion."""
+BUDGETS: Final = Resource("poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets", PodDisruptionBudget)
+PRIORITY_CLASSES: Final = Resource(
+    "priorityclasses", "/apis/scheduling.k8s.io/v1/priorityclasses", PriorityClass
+)
+GROUPS: Final = Resource("podgroups", "/apis/reprieve.dev/v1alpha1/podgroups", PodGroup)
+
+CLUSTER_QUEUES: Final = Resource("clusterqueues", f"{KUEUE}/clusterqueues", ClusterQueue)
+COHORTS: Final = Resource("cohorts", f"{KUEUE}/cohorts", Cohort)
+RESOURCE_FLAVORS: Final = Resource("resourceflavors", f"{KUEUE}/resourceflavors", ResourceFlavor)
+LOCAL_QUEUES: Final = Resource("localqueues", f"{KUEUE}/localqueues", LocalQueue)
+WORKLOADS: Final = Resource("workloads", f"{KUEUE}/workloads", Workload)

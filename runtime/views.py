@@ -1,0 +1,352 @@
+"""Views of one cluster: what its API server holds of a resource, given to the stores of whoever watches it.
+
+A view decides which state of an object is the newest one, once for all stores. Its rules:
+
+- a state that a watch brings counts if it is newer than the one held (`runtime.versions`);
+- a state in a list counts even if it looks older: after a restore of etcd from a backup it does;
+- an object that has gone stays gone, whatever older state of it turns up;
+- the answer to one of our own writes (`View.apply`) counts until the watch has passed it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from functools import partial
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import structlog
+
+from api.clock import SYSTEM_CLOCK, Clock
+from api.meta import ObjectMeta
+from kube.client import ApiClient
+from kube.reflector import HasMetadata, Key, Reflector, Resource, Timing
+from runtime.failpoints import delay
+from runtime.metrics import MIRROR_OBJECTS, MIRROR_REFUSED, MIRROR_UNREADABLE
+from runtime.versions import Version, number_of
+
+__all__ = ["ObjectHook", "Objects", "Store", "View", "Views"]
+
+log = structlog.get_logger(__name__)
+
+REMEMBERED: Final = 10_000
+"""Objects of a view that have gone, the last ones."""
+
+T = TypeVar("T", bound=HasMetadata)
+T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
+
+Hook = Callable[[], None]
+ObjectHook = Callable[[str, T | None], None]
+"""Called with an object's UID and its newest state; None when it is gone, or has left the selection."""
+
+
+class Store(Protocol[T_contra]):
+    """Whoever keeps the objects of a resource. Called on the event loop, with newer and newer states only.
+
+    Both methods return whether `View.on_change` is to hear of it. They neither wait nor raise, but for the ValueError.
+    """
+
+    def upsert(self, item: T_contra) -> bool:
+        """The object is there in this state. ValueError: the state cannot be read, and nothing was changed."""
+
+    def delete(self, namespace: str, name: str) -> bool:
+        """The object is gone. The store may never have had it: none of its states could be read."""
+
+
+class Objects(Generic[T]):
+    """A store that keeps the objects themselves."""
+
+    def __init__(self) -> None:
+        self._objects: dict[Key, T] = {}
+
+    def get(self, namespace: str, name: str) -> T | None:
+        """The object of that name; the namespace of cluster-scoped objects is empty."""
+        return self._objects.get((namespace, name))
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._objects.values())
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def upsert(self, item: T) -> bool:
+        """See `Store`."""
+        self._objects[item.metadata.namespace, item.metadata.name] = item
+        return True
+
+    def delete(self, namespace: str, name: str) -> bool:
+        """See `Store`."""
+        return self._objects.pop((namespace, name), None) is not None
+
+
+class View(Generic[T]):
+    """One resource of one cluster. The reflector's handler."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        resource: Resource[T],
+        clock: Clock,
+        timing: Timing,
+        announce: Callable[[list[Hook]], None],
+    ) -> None:
+        """Made by `Views.watch`."""
+        self._resource, self._announce, self._cluster = resource, announce, client.cluster
+        self._reflector = Reflector(client, resource, self, timing=timing, clock=clock)
+        self._listed = asyncio.Event()
+        self._stores: list[Store[T]] = []
+        self._hooks: list[Hook] = []
+        self._object_hooks: list[ObjectHook[T]] = []
+        self._held: dict[Key, Version] = {}
+        self._unreadable: set[Key] = set()
+        self._gone: OrderedDict[str, int] = OrderedDict()
+        """By UID: no state up to this number can bring the object back."""
+        self._ahead: dict[Key, int] = {}
+        """Numbers of our own writes that the watch has not shown yet."""
+        labels = client.cluster, resource.kind
+        MIRROR_OBJECTS.labels(*labels).set_function(lambda: len(self._held))
+        MIRROR_UNREADABLE.labels(*labels).set_function(lambda: len(self._unreadable))
+        self._refused = MIRROR_REFUSED.labels(*labels)
+
+    def __len__(self) -> int:
+        """Objects that exist."""
+        return len(self._held)
+
+    @property
+    def kind(self) -> str:
+        """Of the resource."""
+        return self._resource.kind
+
+    # ---- for consumers
+
+    def on_change(self, hook: Hook) -> None:
+        """Have `hook` called after changes that a store finds worth it: once for many, of several views too."""
+        self._hooks.append(hook)
+
+    def on_object(self, hook: ObjectHook[T]) -> None:
+        """Have `hook` called after every newer state of every object, when the stores have it."""
+        self._object_hooks.append(hook)
+
+    @property
+    def synced(self) -> bool:
+        """Whether everything has been listed once."""
+        return self._listed.is_set()
+
+    async def wait_synced(self) -> None:
+        """Return once everything has been listed."""
+        await self._listed.wait()
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the API server does not serve the resource: its CRD is not installed."""
+        refusal = self._reflector.refusal
+        return refusal is not None and refusal.status == 404
+
+    def age(self) -> float:
+        """Seconds since the API server was last heard. On a quiet cluster it grows to a minute, until a bookmark."""
+        return self._reflector.last_event_age()
+
+    def fault(self, max_age: float = math.inf) -> str | None:
+        """Why the view may not be trusted; None if it may. `max_age`: seconds without a word that are too many."""
+        age, refusal = self.age(), self._reflector.refusal
+        if self.synced and age <= max_age:
+            return None
+        if self.is_absent:
+            return f"{self.kind}: the API server does not serve them (is the CRD installed?)"
+        problem = f"no word from the API server for {age:.0f} s" if self.synced else "not listed yet"
+        return f"{self.kind}: {problem}{f' ({refusal})' if refusal is not None else ''}"
+
+    def apply(self, item: T) -> bool:
+        """Take the answer to one of our own writes before the watch shows it; whether it is newer than what is held."""
+        version, key = Version.of(item.metadata), _key(item.metadata)
+        seen = number_of(self._reflector.resource_version)
+        if 0 <= version.number <= seen or self._is_old(key, version):
+            return False
+        self._ahead[key] = version.number
+        self._take(key, version, item)
+        return True
+
+    # ---- for the reflector (see `kube.reflector.Handler`)
+
+    def upsert(self, item: T, *, listed: bool) -> None:
+        """See `Handler`."""
+        version, key = Version.of(item.metadata), _key(item.metadata)
+        if self._counts(key, version, listed=listed):
+            self._take(key, version, item)
+
+    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool) -> None:
+        """See `Handler`."""
+        version, key = Version.of(meta), _key(meta)
+        if not self._counts(key, version, listed=listed):
+            return
+        held = self._held.get(key)
+        if held is not None and meta.uid and held.uid != meta.uid:
+            self._remove(key, held, version.number)  # another object has taken its place
+        self._note(key, version)
+        self._refuse(key, meta, error)
+
+    def delete(self, meta: ObjectMeta) -> None:
+        """See `Handler`."""
+        key, number = _key(meta), number_of(meta.resource_version)
+        held = self._held.get(key)
+        if held is None or (meta.uid and held.uid not in ("", meta.uid)):
+            self._remember(meta.uid, number)
+        elif not 0 <= number < held.number:
+            self._remove(key, held, number)
+
+    def replaced(self, keys: AbstractSet[Key], resource_version: str) -> None:
+        """See `Handler`."""
+        listed = number_of(resource_version)
+        for key in self._held.keys() - keys:
+            if self._ahead.get(key, -1) <= listed:  # else it was written while the list was on its way
+                self._remove(key, self._held[key], listed)
+        self._ahead.clear()
+        self._listed.set()
+
+    async def run(self) -> None:
+        """Follow the API server until cancelled."""
+        await self._reflector.run()
+
+    def add(self, store: Store[T]) -> None:
+        """Give it the objects, too; before `run`."""
+        self._stores.append(store)
+
+    # ---- what is held
+
+    def _counts(self, key: Key, version: Version, *, listed: bool) -> bool:
+        """Whether a state that came from the API server unasked for is to be taken."""
+        ahead = self._ahead.get(key)
+        if ahead is not None and 0 <= version.number < ahead:
+            return False
+        self._ahead.pop(key, None)
+        return listed or not self._is_old(key, version)
+
+    def _is_old(self, key: Key, version: Version) -> bool:
+        held = self._held.get(key)
+        if held is not None and version.is_stale(held):
+            return True
+        return 0 <= version.number <= self._gone.get(version.uid, -1)
+
+    def _take(self, key: Key, version: Version, item: T) -> None:
+        held = self._held.get(key)
+        former = held.uid if held is not None and held.uid != version.uid else None
+        if self._resource.left(item):
+            if held is not None:
+                self._remove(key, held, version.number)
+            self._remember(version.uid, version.number)
+            return
+        changed, read = False, True
+        for store in self._stores:
+            try:
+                changed |= store.upsert(item)
+            except ValueError as error:
+                read = False
+                self._refuse(key, item.metadata, error)
+                if former is not None:
+                    changed |= store.delete(*key)  # the state that it keeps is another object's
+        if read:
+            self._unreadable.discard(key)
+        self._note(key, version)
+        if former is not None:
+            self._tell(former, None)
+        if read:
+            self._tell(version.uid, item)
+        if changed:
+            self._announce(self._hooks)
+
+    def _note(self, key: Key, version: Version) -> None:
+        """Hold the version. What is there already is changed in place: strings of the first state are kept."""
+        held = self._held.get(key)
+        if held is not None and held.uid == version.uid:
+            held.number = version.number
+        else:
+            self._held[key] = version
+            self._gone.pop(version.uid, None)
+
+    def _remove(self, key: Key, held: Version, number: int) -> None:
+        del self._held[key]
+        self._ahead.pop(key, None)
+        self._unreadable.discard(key)
+        self._remember(held.uid, max(held.number, number))
+        changed = [store.delete(*key) for store in self._stores]
+        self._tell(held.uid, None)
+        if any(changed):
+            self._announce(self._hooks)
+
+    def _remember(self, uid: str, number: int) -> None:
+        """The object is gone."""
+        if uid:
+            self._gone[uid] = max(number, self._gone.get(uid, -1))
+            self._gone.move_to_end(uid)
+            if len(self._gone) > REMEMBERED:
+                self._gone.popitem(last=False)
+
+    def _refuse(self, key: Key, meta: ObjectMeta, error: Exception) -> None:
+        """Whoever can mend the object must hear of it; its last state that could be read stays."""
+        self._unreadable.add(key)
+        self._refused.inc()
+        log.error(
+            "an object cannot be read, its last state is kept",
+            cluster=self._cluster,
+            kind=self.kind,
+            namespace=meta.namespace,
+            name=meta.name,
+            error=str(error),
+        )
+
+    def _tell(self, uid: str, item: T | None) -> None:
+        for hook in self._object_hooks:
+            hook(uid, item)
+
+
+class Views:
+    """All views of one cluster: those who watch the same resource share one. Everything runs on the event loop."""
+
+    def __init__(
+        self, client: ApiClient, *, clock: Clock = SYSTEM_CLOCK, timing: Timing | None = None
+    ) -> None:
+        self._client, self._clock = client, clock
+        self._timing = timing or Timing(delay=partial(delay, "mirror.delay"))
+        self._views: dict[Resource[Any], View[Any]] = {}
+        self._pending: dict[Hook, None] = {}
+        self._is_running = False
+
+    def watch(self, resource: Resource[T], store: Store[T]) -> View[T]:
+        """Give `store` everything of the resource. RuntimeError once `run` has begun: the store would miss the list."""
+        if self._is_running:
+            raise RuntimeError(f"{resource.kind}: watch before run")
+        view = self._views.get(resource)
+        if view is None:
+            view = View(self._client, resource, self._clock, self._timing, self._changed)
+            self._views[resource] = view
+        view.add(store)
+        return view
+
+    def __iter__(self) -> Iterator[View[Any]]:
+        return iter(self._views.values())
+
+    async def run(self) -> None:
+        """Follow the API server until cancelled. A resource that is not served is asked for again, for ever."""
+        self._is_running = True
+        async with asyncio.TaskGroup() as tasks:
+            for view in self:
+                tasks.create_task(view.run(), name=f"view of {view.kind}")
+            await asyncio.Event().wait()
+
+    def _changed(self, hooks: list[Hook]) -> None:
+        if hooks and not self._pending:
+            asyncio.get_running_loop().call_soon(self._call_pending)
+        self._pending.update(dict.fromkeys(hooks))
+
+    def _call_pending(self) -> None:
+        pending, self._pending = self._pending, {}
+        for hook in pending:
+            hook()
+
+
+def _key(meta: ObjectMeta) -> Key:
+    return sys.intern(meta.namespace), meta.name

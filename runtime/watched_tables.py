@@ -1,0 +1,67 @@
+"""The node engine's tables, kept in step with a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from api.core import Pod
+from kube.reflector import HasMetadata
+from nodes.state.pods import Change
+from nodes.state.tables import Tables
+from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
+from runtime.views import ObjectHook, Views
+
+__all__ = ["WatchedTables"]
+
+T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
+
+
+class _Kept(Generic[T_contra]):
+    """The store of a resource that one table keeps."""
+
+    def __init__(self, upsert: Callable[[T_contra], Change], delete: Callable[[str, str], Change]) -> None:
+        self._upsert, self._delete = upsert, delete
+
+    def upsert(self, item: T_contra) -> bool:
+        """See `Store`."""
+        return self._upsert(item) >= Change.STATUS
+
+    def delete(self, namespace: str, name: str) -> bool:
+        """See `Store`."""
+        return self._delete(namespace, name) >= Change.STATUS
+
+
+class WatchedTables:
+    """Tables of nodes, pods, groups, budgets and priority classes, and the views that fill them."""
+
+    def __init__(self, views: Views) -> None:
+        self.tables = tables = Tables()
+        self.nodes = views.watch(NODES, _Kept(tables.upsert_node, lambda _, name: tables.delete_node(name)))
+        self.pods = views.watch(PODS, _Kept(tables.upsert_pod, tables.delete_pod))
+        self.budgets = views.watch(BUDGETS, _Kept(tables.upsert_budget, tables.delete_budget))
+        self.priority_classes = views.watch(
+            PRIORITY_CLASSES,
+            _Kept(tables.upsert_priority_class, lambda _, name: tables.delete_priority_class(name)),
+        )
+        self.groups = views.watch(GROUPS, _Kept(tables.upsert_group, tables.delete_group))
+        self.views = (self.nodes, self.pods, self.budgets, self.priority_classes, self.groups)
+
+    def on_change(self, hook: Callable[[], None]) -> None:
+        """Have `hook` called after changes that decisions depend on, or of a member's status: once for many."""
+        for view in self.views:
+            view.on_change(hook)
+
+    def on_pod(self, hook: ObjectHook[Pod]) -> None:
+        """Have `hook` called with a pod's UID after every newer state of it; None when it is gone, or has ended."""
+        self.pods.on_object(hook)
+
+    @property
+    def synced(self) -> bool:
+        """Whether everything has been listed once."""
+        return all(view.synced for view in self.views)
+
+    async def wait_synced(self) -> None:
+        """Return once everything has been listed."""
+        await asyncio.gather(*(view.wait_synced() for view in self.views))

@@ -1,0 +1,110 @@
+"""A process: what runs in it, when it ends, and whether it is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+from runtime import process
+from runtime.process import run_process
+from runtime.term import Term
+from serving.listeners import serving
+from serving.ops import Check, ops_app
+from serving.sections import OpsConfiguration
+from tests.kit.views import unconnected
+from tests.kit.waiting import until
+
+OPS = OpsConfiguration(bind_address="127.0.0.1", port=0)
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+class Part:
+    """Notes when it listens; `fault` is its check's."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, None]] = forever) -> None:
+        self.log: list[str] = []
+        self.fault: str | None = None
+        self.work = work
+
+    def checks(self) -> Mapping[str, Check]:
+        return {"part": lambda: self.fault, "shared": lambda: None}
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        self.log.append("listens")
+        yield
+        self.log.append("closed")
+
+    def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        return {"work": self.work()}
+
+
+class Leader:
+    """A controller that has a fault of its own all the time."""
+
+    name = "leader"
+
+    def __init__(self) -> None:
+        self.terms: list[int] = []
+
+    def checks(self) -> Mapping[str, Check]:
+        return {"leader": lambda: "no CRD", "shared": lambda: "is the part's to say"}
+
+    async def lead(self, term: Term) -> None:
+        self.terms.append(term.number)
+        await forever()
+
+
+async def test_it_runs_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    ports: list[int] = []
+
+    @asynccontextmanager
+    async def noted(*arguments: Any) -> AsyncIterator[int]:
+        async with serving(*arguments) as port:
+            ports.append(port)
+            yield port
+
+    monkeypatch.setattr(process, "serving", noted)
+    part, leader = Part(), Leader()
+    running = asyncio.create_task(run_process(OPS, unconnected(), [part], [leader]))
+    await until(lambda: leader.terms)
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{ports[0]}") as session:
+        async with session.get("/readyz?verbose") as answer:
+            assert answer.status == 200
+            lines = (await answer.text()).splitlines()
+            assert lines == ["[+]part ok", "[+]shared ok", "[!]leader no CRD"]
+        part.fault = "not yet"
+        async with session.get("/readyz") as answer:
+            assert answer.status == 503
+            assert "[-]part not yet" in await answer.text()
+    assert part.log == ["listens"]
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.wait_for(running, 5)
+    assert (leader.terms, part.log) == ([1], ["listens", "closed"])
+
+
+async def test_it_ends_when_a_part_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fail() -> None:
+        raise OSError("broken pipe")
+
+    part = Part(fail)
+    await asyncio.wait_for(run_process(OPS, unconnected(), [part], []), 5)
+    assert part.log == ["listens", "closed"]
+    assert "broken pipe" in capsys.readouterr().out
+
+
+async def test_an_address_that_is_taken_is_raised() -> None:
+    async with serving(ops_app({}), OPS) as port:
+        taken = OpsConfiguration(bind_address="127.0.0.1", port=port)
+        with pytest.raises(OSError, match="address already in use"):
+            await run_process(taken, unconnected(), [], [])

@@ -1,0 +1,74 @@
+"""What views of the cluster say to the rules."""
+
+from __future__ import annotations
+
+from api.core import PriorityClass
+from api.groups import PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
+from api.meta import ObjectMeta
+from kube.client import ApiError
+from runtime.views import Views
+from tests.kit.views import listed, unconnected
+from webhooks.facts import UNKNOWN
+from webhooks.watched import WatchedFacts
+
+
+def priority_class(name: str, value: int, *, default: bool = False) -> PriorityClass:
+    return PriorityClass(metadata=ObjectMeta(name=name), value=value, global_default=default)
+
+
+def followed() -> tuple[WatchedFacts, Views]:
+    """Facts, and the views that they come from: of what the rules ask for, and nothing else."""
+    views = unconnected()
+    return WatchedFacts(views), views
+
+
+def learn(views: Views, *objects: PriorityClass | PodGroup) -> None:
+    """As a watch tells of them."""
+    by_kind = {view.kind: view for view in views}
+    for each in objects:
+        kind = "priorityclasses" if isinstance(each, PriorityClass) else "podgroups"
+        by_kind[kind].upsert(each, listed=False)
+
+
+GROUP = PodGroup(
+    metadata=ObjectMeta(name="gang", namespace="default"),
+    spec=PodGroupSpec(scheduling_policy=PodGroupSchedulingPolicy()),
+)
+
+
+async def test_before_the_first_list_nothing_is_known() -> None:
+    facts, views = followed()
+    learn(views, priority_class("high", 10, default=True))
+    assert facts.priority_class("high") is UNKNOWN
+    assert facts.default_priority_class() is UNKNOWN
+    assert facts.pod_group("default", "gang") is UNKNOWN
+    assert facts.fault() == "priorityclasses: not listed yet"
+    always = facts.priority_class("system-node-critical")
+    assert isinstance(always, PriorityClass)
+    assert always.value == 2000001000
+
+
+async def test_what_is_listed_is_known() -> None:
+    facts, views = followed()
+    listed(views)
+    assert facts.fault() is None
+    assert facts.priority_class("high") is None
+    assert facts.default_priority_class() is None
+    assert facts.pod_group("default", "gang") is None
+    high = priority_class("high", 10, default=True)
+    low = priority_class("low", 5, default=True)
+    learn(views, high, low, priority_class("other", 1), GROUP)
+    assert facts.priority_class("high") == high
+    assert facts.default_priority_class() == low  # upstream's choice where there are several
+    assert facts.pod_group("default", "gang") == GROUP
+    assert facts.pod_group("other", "gang") is None
+
+
+async def test_without_the_crd_of_groups_other_kinds_are_judged() -> None:
+    facts, views = followed()
+    classes, groups = views
+    classes.replaced(set(), "1")
+    assert facts.fault() == "podgroups: not listed yet"
+    groups._reflector.refusal = ApiError(404, "NotFound", "the server could not find the requested resource")
+    assert facts.fault() is None
+    assert facts.pod_group("default", "gang") is UNKNOWN

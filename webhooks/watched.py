@@ -1,0 +1,49 @@
+"""What other objects say, from views of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from api.core import PriorityClass
+from api.groups import PodGroup
+from api.priority import SYSTEM_CLASSES, global_default
+from runtime.resources import GROUPS, PRIORITY_CLASSES
+from runtime.views import Objects, Views
+from webhooks.facts import UNKNOWN, Answer
+
+__all__ = ["WatchedFacts"]
+
+
+class WatchedFacts:
+    """`Facts` of a cluster; nothing is known of a resource before it has been listed."""
+
+    def __init__(self, views: Views) -> None:
+        self._classes: Objects[PriorityClass] = Objects()
+        self._groups: Objects[PodGroup] = Objects()
+        self._classes_view = views.watch(PRIORITY_CLASSES, self._classes)
+        self._groups_view = views.watch(GROUPS, self._groups)
+
+    def on_class(self, hook: Callable[[], None]) -> None:
+        """Have `hook` called after changes of PriorityClasses: once for many."""
+        self._classes_view.on_change(hook)
+
+    def fault(self) -> str | None:
+        """The readiness check. Without the CRD of PodGroups there are none to ask about: other kinds are judged."""
+        for view in (self._classes_view, self._groups_view):
+            if not view.synced and not view.is_absent:
+                return view.fault()
+        return None
+
+    def priority_class(self, name: str) -> Answer[PriorityClass]:
+        """See `Facts`."""
+        if not self._classes_view.synced:
+            return SYSTEM_CLASSES.get(name, UNKNOWN)
+        return self._classes.get("", name) or SYSTEM_CLASSES.get(name)
+
+    def default_priority_class(self) -> Answer[PriorityClass]:
+        """See `Facts`."""
+        return global_default(self._classes) if self._classes_view.synced else UNKNOWN
+
+    def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
+        """See `Facts`."""
+        return self._groups.get(namespace, name) if self._groups_view.synced else UNKNOWN
