@@ -104,7 +104,7 @@ class Api:
         elif path.endswith("/podgroups"):
             # Asked for one group by its name, whose version the stage's objects do not have.
             name = (query or {})["fieldSelector"].partition("=")[2]
-            meta = {"name": name, "uid": f"uid-{path.split('/')[-2]}-{name}", "resourceVersion": "1"}
+            meta = {"name": name, "uid": f"uid-{name}", "resourceVersion": "1"}
             return orjson.dumps({"metadata": {}, "items": [{"metadata": meta}]})
         return b"{}"
 
