@@ -132,14 +132,16 @@ class Claims:
         current = self._current.pop(owner, None)
         if current is None:
             return
+        self._reservations.release((current.spec.preemptor.namespace, current.spec.preemptor.name))
+        for name in current.unresolved:
+            self._unresolved.pop(name, None)
         for uid in current.nodes.keys() | current.victims:
             owners = self._by_pod[uid]
             owners.discard(owner)
+            for other in owners:
+                self._settle(self._current[other], uid)  # the claim for a pod may have passed from its plan to ours
             if not owners:
                 del self._by_pod[uid]
-        for name in current.unresolved:
-            self._unresolved.pop(name, None)
-        self._reservations.release((current.spec.preemptor.namespace, current.spec.preemptor.name))
 
 
 def with_uids(spec: PreemptionPlanSpec, roster: Roster, committed: float | None) -> PreemptionPlanSpec:

@@ -129,7 +129,7 @@ class Api:
         if meta.get("deletionTimestamp") and not meta.get("finalizers"):
             del self.plans[name]
         if method != "GET":
-            self._version += 1
+            self._version = max(self._version, int(meta.get("resourceVersion", 0))) + 1
             meta["resourceVersion"] = str(self._version)
         return orjson.dumps(plan)
 
