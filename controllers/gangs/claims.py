@@ -139,7 +139,9 @@ class Claims:
             owners = self._by_pod[uid]
             owners.discard(owner)
             for other in owners:
-                self._settle(self._current[other], uid)  # the claim for a pod may have passed from its plan to ours
+                self._settle(
+                    self._current[other], uid
+                )  # the claim for a pod may have passed from its plan to ours
             if not owners:
                 del self._by_pod[uid]
 

@@ -103,7 +103,9 @@ class PlanStore:
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
-        plan = await self._writer.get_plan(namespace, name)
+        plan = await self._writer.find_plan(namespace, name)
+        if plan is None:
+            raise ApiError(409, "Conflict", "a plan of this name has just been deleted")
         if active and FINALIZER not in (plan.metadata.finalizers or ()):
             return await self._writer.patch_plan_finalizers(
                 plan.metadata, [*(plan.metadata.finalizers or ()), FINALIZER]

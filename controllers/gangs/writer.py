@@ -11,7 +11,7 @@ import structlog
 
 from api.clock import Clock
 from api.groups import API_VERSION, PodGroup
-from api.meta import Condition, ObjectMeta
+from api.meta import Condition, List, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanStatus
 from api.times import rfc3339
 from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
@@ -113,9 +113,16 @@ class Writer:
         path = _path("preemptionplans", plan.metadata.namespace)
         return _plan(await self._sender.send("plan", "POST", path, body=msgspec.json.encode(plan)))
 
-    async def get_plan(self, namespace: str, name: str) -> PreemptionPlan:
-        """The plan as it is stored."""
-        return _plan(await self._client.request("GET", _path("preemptionplans", namespace, name)))
+    async def find_plan(self, namespace: str, name: str) -> PreemptionPlan | None:
+        """The plan as it is stored. It is asked for in a list, for which the right to list is enough."""
+        query = {"fieldSelector": f"metadata.name={name}"}
+        body = await self._client.request("GET", _path("preemptionplans", namespace), query=query)
+        try:
+            return next(iter(msgspec.json.decode(body, type=List[PreemptionPlan]).items), None)
+        except msgspec.DecodeError as error:
+            raise ApiError(
+                0, "InvalidAnswer", f"the answer is no list of PreemptionPlans: {error}"
+            ) from error
 
     async def patch_plan_status(
         self, namespace: str, name: str, status: PreemptionPlanStatus

@@ -94,6 +94,9 @@ class Api:
         value = orjson.loads(body) if body else {}
         name = path.removesuffix("/status").rpartition("/")[2]
         if "preemptionplans" in path:
+            if method == "GET":
+                wanted = (query or {})["fieldSelector"].partition("=")[2]
+                return orjson.dumps({"items": [plan for each, plan in self.plans.items() if each == wanted]})
             return self._plans(method, path, name, value)
         if "/pods/" in path and method == "DELETE":
             self.deleted.append(name)
@@ -128,9 +131,8 @@ class Api:
             meta["deletionTimestamp"] = rfc3339(self.clock.wall())
         if meta.get("deletionTimestamp") and not meta.get("finalizers"):
             del self.plans[name]
-        if method != "GET":
-            self._version = max(self._version, int(meta.get("resourceVersion", 0))) + 1
-            meta["resourceVersion"] = str(self._version)
+        self._version = max(self._version, int(meta.get("resourceVersion", 0))) + 1
+        meta["resourceVersion"] = str(self._version)
         return orjson.dumps(plan)
 
     def _pod_status(self, name: str, status: dict[str, Any]) -> None:

@@ -162,20 +162,20 @@ def plan(name: str) -> PreemptionPlan:
 async def test_plans_are_written_and_the_answers_are_read() -> None:
     stored = msgspec.to_builtins(plan("one"))
     script = Recording(
-        Script.json(stored, code=201), Script.json(stored), Script.json(stored), Script.json(stored),
+        Script.json(stored, code=201), Script.json({"items": [stored]}), Script.json(stored), Script.json(stored),
         refusal(404, "NotFound"),
     )  # fmt: skip
     meta = ObjectMeta(namespace="d", name="one", uid="u", resource_version="7")
     async with writing(script) as writer:
         assert await writer.create_plan(plan("one")) == plan("one")
-        assert await writer.get_plan("d", "one") == plan("one")
+        assert await writer.find_plan("d", "one") == plan("one")
         await writer.patch_plan_status("d", "one", PreemptionPlanStatus(phase="Planned"))
         await writer.patch_plan_finalizers(meta, [])
         await writer.delete_plan("d", "one")
     paths = [(sent.method, sent.path.removeprefix("/apis/reprieve.dev/v1alpha1")) for sent in script.sent]
     assert paths == [
         ("POST", "/namespaces/d/preemptionplans"),
-        ("GET", "/namespaces/d/preemptionplans/one"),
+        ("GET", "/namespaces/d/preemptionplans"),
         ("PATCH", "/namespaces/d/preemptionplans/one/status"),
         ("PATCH", "/namespaces/d/preemptionplans/one"),
         ("DELETE", "/namespaces/d/preemptionplans/one"),
@@ -187,7 +187,7 @@ async def test_plans_are_written_and_the_answers_are_read() -> None:
 async def test_an_answer_that_is_no_plan_is_an_error() -> None:
     async with writing(Recording(Script.json({"kind": "Status"}))) as writer:
         with pytest.raises(ApiError, match="no PreemptionPlan"):
-            await writer.get_plan("d", "one")
+            await writer.patch_plan_status("d", "one", PreemptionPlanStatus())
 
 
 async def test_events_name_both_objects_and_repeat_as_a_series() -> None:
