@@ -163,7 +163,7 @@ class PodTable:
         return self._by_name.get((namespace, name))
 
     def upsert(self, pod: Pod, *, listed: bool = False) -> Change:
-        """Add or change a pod. ValueError for quantities or times that are none; nothing changes then."""
+        """Add or change a pod. Raises ValueError for a quantity or time that cannot be read; nothing changes then."""
         meta = pod.metadata
         version = Version.of(meta)
         row = self._by_name.get((meta.namespace, meta.name))
