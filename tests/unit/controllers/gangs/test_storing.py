@@ -33,8 +33,7 @@ async def planned(stage: Stage) -> dict[str, Any]:
 
 
 async def test_a_blocked_plan_whose_phase_was_never_written_evicts_nobody() -> None:
-    port = [{"name": "main", "resources": {"requests": BIG}, "ports": [{"containerPort": 1, "hostPort": 1}]}]
-    objects = [node("n0"), gang(minimum=1), hero(containers=port), victim()]
+    objects = [node("n0"), gang(minimum=1), hero(resourceClaims=[{"name": "gpu"}]), victim()]
     async with staged(*objects) as stage:
         plan = await planned(stage)
         assert plan["status"]["phase"] == "Blocked"
