@@ -1,5 +1,5 @@
-"""Kernels: packing and victim search. Arrays in, arrays out; knows no HTTP and no Kubernetes objects.
+"""Kernels: packing and victim search for nodes, and the search for quota. Arrays in, arrays out.
 
-`native.nodes._victims.search` is the search; nothing compiled is imported here, so that the plain twin in `tests.twins`
-can be used without a compiler.
+They know no HTTP and no Kubernetes objects. Nothing compiled is imported here, so that tools can read the codes and
+problems without a compiler.
 """

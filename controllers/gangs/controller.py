@@ -78,6 +78,7 @@ class GangController:
         self._too_old = too_old(watched, configuration.max_watch_age_seconds)
         self.mirror.on_pod(self._pod_changed)
         self.mirror.on_change(self._changed)
+        self.plans.on_change(self._changed)
 
     # ---- the controller
 

@@ -14,20 +14,23 @@ cdef class Domain:
     cdef const int32_t[::1] node_pieces, node_piece, unit_budgets, budget, budget_pods
     cdef const int64_t[::1] unit_priority, unit_start, allowed
     cdef const int64_t[:, ::1] leaving, requests, piece_room
-    cdef const int32_t[:, ::1] held_by_leaving, brings, forbids
-    cdef const int32_t[::1] piece_tokens, token, token_pods
     cdef const uint8_t[:, ::1] admitted
     cdef Py_ssize_t resources, shapes, budgets, tokens
 
     # The domain's state.
     cdef int64_t[:, ::1] room
-    cdef int32_t[:, ::1] placed, asked, held, barred
-    cdef uint8_t[::1] alone
+    cdef int32_t[:, ::1] placed, asked
     cdef uint8_t[::1] gone, seen
     cdef int64_t[::1] evicted, tally
     cdef int32_t[::1] units
     cdef Py_ssize_t count, first, end
     cdef int64_t pieces, violations
+
+    # Tokens, of the problem and of the state.
+    cdef const int32_t[:, ::1] held_by_leaving, brings, forbids
+    cdef const int32_t[::1] piece_tokens, token, token_pods
+    cdef int32_t[:, ::1] held, barred
+    cdef uint8_t[::1] alone
 
     cdef void enter(self, Py_ssize_t index) noexcept nogil
     cdef void leave(self) noexcept nogil
@@ -38,9 +41,12 @@ cdef class Domain:
     cdef int64_t strain(self, Py_ssize_t unit, int sign) noexcept nogil
     cdef bint can_stay(self, Py_ssize_t unit) noexcept nogil
     cdef bint keeps(self, Py_ssize_t node, Py_ssize_t piece) noexcept nogil
-    cdef bint kept_off(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil
     cdef int64_t capacity(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil
     cdef void add(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil
     cdef void assume(self, int32_t[:, ::1] placement) noexcept nogil
     cdef void clear(self) noexcept nogil
+    cdef void move_tokens(self, Py_ssize_t node, Py_ssize_t piece, int sign) noexcept nogil
+    cdef void add_tokens(self, Py_ssize_t shape, Py_ssize_t node, int32_t members) noexcept nogil
+    cdef bint conflicts(self, Py_ssize_t node, Py_ssize_t piece) noexcept nogil
+    cdef int64_t beside(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil
     cdef Score score(self, int32_t* victims, Py_ssize_t count) noexcept nogil

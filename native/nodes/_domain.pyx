@@ -13,6 +13,7 @@ from libc.stdlib cimport qsort
 
 
 cdef int64_t WEIGHT = 1 << 31
+cdef int64_t MANY = 1 << 31
 
 
 cdef int _ascending(const void* one, const void* other) noexcept nogil:
@@ -107,8 +108,7 @@ cdef class Domain:
                 for r in range(self.resources):
                     self.room[node, r] += sign * self.piece_room[piece, r]
                 if self.tokens:
-                    for k in range(self.piece_tokens[piece], self.piece_tokens[piece + 1]):
-                        self.held[node, self.token[k]] -= sign * self.token_pods[k]
+                    self.move_tokens(node, piece, sign)
         for k in range(self.unit_budgets[unit], self.unit_budgets[unit + 1]):
             budget = self.budget[k]
             self.violations -= max(0, self.evicted[budget] - self.allowed[budget])
@@ -141,24 +141,20 @@ cdef class Domain:
         return True
 
     cdef bint keeps(self, Py_ssize_t node, Py_ssize_t piece) noexcept nogil:
-        cdef Py_ssize_t r, k
+        cdef Py_ssize_t r
         cdef int64_t held
         for r in range(self.resources):
             held = self.piece_room[piece, r]
             if held > 0 and self.room[node, r] < held and self.asked[node, r] > 0:
                 return False
-        if self.tokens:
-            for k in range(self.piece_tokens[piece], self.piece_tokens[piece + 1]):
-                if self.barred[node, self.token[k]] > 0:
-                    return False
-        return True
+        return not self.tokens or not self.conflicts(node, piece)
 
     # ---- members
 
     cdef int64_t capacity(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
         cdef Py_ssize_t r
         cdef int64_t request, room, most = -1
-        if not self.admitted[shape, node] or (self.tokens and self.kept_off(shape, node)):
+        if not self.admitted[shape, node]:
             return 0
         for r in range(self.resources):
             request = self.requests[shape, r]
@@ -169,19 +165,12 @@ cdef class Domain:
                 room = room // request
                 if most < 0 or room < most:
                     most = room
-        return 1 if most > 1 and self.alone[shape] else most
-
-    cdef bint kept_off(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
-        cdef Py_ssize_t t
-        for t in range(self.tokens):
-            if self.forbids[shape, t] and self.held[node, t] > 0:
-                return True
-            if self.brings[shape, t] and self.barred[node, t] > 0:
-                return True
-        return False
+        if self.tokens:
+            return min(most, self.beside(shape, node))
+        return most
 
     cdef void add(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
-        cdef Py_ssize_t r, t
+        cdef Py_ssize_t r
         cdef int64_t request
         self.placed[shape, node] += <int32_t>members
         for r in range(self.resources):
@@ -189,9 +178,8 @@ cdef class Domain:
             if request > 0:
                 self.room[node, r] -= members * request
                 self.asked[node, r] += <int32_t>members
-        for t in range(self.tokens):
-            self.held[node, t] += <int32_t>members * self.brings[shape, t]
-            self.barred[node, t] += <int32_t>members * self.forbids[shape, t]
+        if self.tokens:
+            self.add_tokens(shape, node, <int32_t>members)
 
     cdef void assume(self, int32_t[:, ::1] placement) noexcept nogil:
         cdef Py_ssize_t shape, node
@@ -206,6 +194,37 @@ cdef class Domain:
             for node in range(self.first, self.end):
                 if self.placed[shape, node]:
                     self.add(shape, node, -self.placed[shape, node])
+
+    # ---- pods that cannot share a node
+
+    cdef void move_tokens(self, Py_ssize_t node, Py_ssize_t piece, int sign) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.piece_tokens[piece], self.piece_tokens[piece + 1]):
+            self.held[node, self.token[k]] -= sign * self.token_pods[k]
+
+    cdef void add_tokens(self, Py_ssize_t shape, Py_ssize_t node, int32_t members) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(self.tokens):
+            self.held[node, t] += members * self.brings[shape, t]
+            self.barred[node, t] += members * self.forbids[shape, t]
+
+    cdef bint conflicts(self, Py_ssize_t node, Py_ssize_t piece) noexcept nogil:
+        """Whether a member on the node forbids what the piece would bring back."""
+        cdef Py_ssize_t k
+        for k in range(self.piece_tokens[piece], self.piece_tokens[piece + 1]):
+            if self.barred[node, self.token[k]] > 0:
+                return True
+        return False
+
+    cdef int64_t beside(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
+        """How many members of the shape the pods on the node, and one another, let be there at most."""
+        cdef Py_ssize_t t
+        for t in range(self.tokens):
+            if self.forbids[shape, t] and self.held[node, t] > 0:
+                return 0
+            if self.brings[shape, t] and self.barred[node, t] > 0:
+                return 0
+        return 1 if self.alone[shape] else MANY
 
     # ---- what it costs
 

@@ -18,7 +18,7 @@ from native.nodes._placing cimport Placer
 
 
 def search(problem, int64_t budget, int64_t effort):
-    """Evict whom, place where; see `native.search`."""
+    """Who is evicted, and where the members are placed; native/nodes/problem.py describes both sides."""
     cdef Search found = Search(problem, budget, effort)
     with nogil:
         found.run()
@@ -179,7 +179,7 @@ cdef class Search:
     # ---- the steps
 
     cdef void reprieve_budgets(self) noexcept nogil:
-        """KEP step 4: with the preemptor assumed, put back whom it would violate a budget to evict."""
+        """KEP step 4: assume the preemptor, and put back units whose eviction would violate a budget."""
         cdef Py_ssize_t i, unit
         if not self.placer.place(False, False):
             self.packer.pack()
@@ -248,7 +248,7 @@ cdef class Search:
         return better
 
     cdef bint settle(self, int64_t cutoff) noexcept nogil:
-        """KEP step 7: put back whoever can stay, whom a budget protects first, then by importance."""
+        """KEP step 7: put back the units that can stay: those that a budget protects, then by importance."""
         cdef Py_ssize_t i, unit, count = 0
         self.go(cutoff, False)
         self.domain.assume(self.packer.answer)

@@ -46,7 +46,7 @@ class Problem:
     counts: Int32s
     """[S], members of the shape to place."""
     admitted: Flags
-    """[S, N], 1 where the node admits the shape, room and other pods aside."""
+    """[S, N], 1 where the static filters admit the shape."""
 
     held: Int32s
     """[N, T], how many pods on the node bring each token; those that terminate do not count."""

@@ -107,7 +107,9 @@ class InterPodAffinity(PodFilter[AntiAffinity]):
     def needs(self, pod: Pod) -> AntiAffinity | None:
         """None for a pod without required anti-affinity. A term without a selector selects nobody and is left out."""
         anti = pod.spec.affinity.pod_anti_affinity if pod.spec.affinity is not None else None
-        terms = (anti.required if anti is not None else None) or ()
+        terms = anti.required if anti is not None else None
+        if not terms:
+            return None
         modelled: list[Term] = []
         others: list[PodAffinityTerm] = []
         for term in terms:
@@ -120,14 +122,13 @@ class InterPodAffinity(PodFilter[AntiAffinity]):
                 modelled.append(known)
         return AntiAffinity(tuple(modelled), tuple(others)) if modelled or others else None
 
-    def unmodelled(self, pod: Pod) -> Iterator[str]:
+    def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Required pod affinity, and anti-affinity that is not modelled."""
-        affinity = pod.spec.affinity.pod_affinity if pod.spec.affinity is not None else None
-        if affinity is not None and affinity.required:
-            yield AFFINITY
-        needs = self.needs(pod)
-        if needs is not None and needs.others:
-            yield ANTI_AFFINITY
+        if pod.spec.affinity is None:
+            return ()
+        affinity, needs = pod.spec.affinity.pod_affinity, self.needs(pod)
+        named = [AFFINITY] if affinity is not None and affinity.required else []
+        return [*named, ANTI_AFFINITY] if needs is not None and needs.others else named
 
     def tokens(self, members: Collection[Tenant], running: Iterable[Tenant]) -> Iterator[Token]:
         """One for every term of a member, and one for every term of a running pod that selects a member."""

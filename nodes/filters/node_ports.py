@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
 from typing import ClassVar, NamedTuple
 
-from api.core import Container, ContainerPort, Pod
+from api.core import Container, ContainerPort, Pod, PodSpec
 from nodes.filters.filter import PodFilter, Tenant, Token
 
 __all__ = ["HostPort", "NodePorts"]
@@ -58,7 +57,7 @@ class NodePorts(PodFilter[tuple[HostPort, ...]]):
 
     def needs(self, pod: Pod) -> tuple[HostPort, ...] | None:
         """None for a pod without host ports."""
-        ports = chain.from_iterable(container.ports or () for container in _containers(pod))
+        ports = [port for container in _containers(pod.spec) for port in container.ports or ()]
         taken = {_host_port(port, pod.spec.host_network) for port in ports}
         return tuple(sorted(port for port in taken if port.port > 0)) or None
 
@@ -68,9 +67,10 @@ class NodePorts(PodFilter[tuple[HostPort, ...]]):
         return (PortToken(port) for port in sorted(ports))
 
 
-def _containers(pod: Pod) -> Iterator[Container]:
-    yield from pod.spec.containers or ()
-    yield from (each for each in pod.spec.init_containers or () if each.restart_policy == "Always")
+def _containers(spec: PodSpec) -> list[Container]:
+    """Those that run as long as the pod does."""
+    sidecars = [each for each in spec.init_containers or () if each.restart_policy == "Always"]
+    return [*(spec.containers or ()), *sidecars]
 
 
 def _host_port(port: ContainerPort, host_network: bool) -> HostPort:

@@ -21,8 +21,10 @@ class NodeUnschedulable(StaticFilter[bool]):
 
     def needs(self, pod: Pod) -> bool | None:
         """None for a pod that tolerates the taint."""
-        tolerated = any(tolerates(toleration, TAINT) for toleration in pod.spec.tolerations or ())
-        return None if tolerated else True
+        tolerations = pod.spec.tolerations
+        if tolerations and any(tolerates(toleration, TAINT) for toleration in tolerations):
+            return None
+        return True
 
     def refusal(self, needs: bool, node: NodeShape, node_name: str) -> str | None:
         """A node with `spec.unschedulable`."""

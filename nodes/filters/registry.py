@@ -19,7 +19,7 @@ from nodes.filters.pod_topology_spread import PodTopologySpread
 from nodes.filters.taint_toleration import TaintToleration
 from nodes.filters.volumes import Volumes
 
-__all__ = ["FILTERS", "POD_FILTERS", "RESOURCES_FIT", "STATIC_FILTERS"]
+__all__ = ["FILTERS", "NEEDS", "POD_FILTERS", "RESOURCES_FIT", "STATIC_FILTERS", "UNMODELLED"]
 
 FILTERS: Final[tuple[Filter[Any], ...]] = (
     NodeUnschedulable(),
@@ -33,11 +33,21 @@ FILTERS: Final[tuple[Filter[Any], ...]] = (
     DynamicResources(),
     GangScheduling(),
 )
+
+
+def _has_own(each: Filter[Any], method: str) -> bool:
+    return getattr(type(each), method) is not getattr(Filter, method)
+
+
 STATIC_FILTERS: Final = tuple(
     (place, each) for place, each in enumerate(FILTERS) if isinstance(each, StaticFilter)
 )
 """With their places in FILTERS."""
 POD_FILTERS: Final = tuple((place, each) for place, each in enumerate(FILTERS) if isinstance(each, PodFilter))
 """With their places in FILTERS."""
+NEEDS: Final = tuple((place, each.needs) for place, each in enumerate(FILTERS) if _has_own(each, "needs"))
+"""How to ask the filters that need something of pods, with their places in FILTERS."""
+UNMODELLED: Final = tuple(each.unmodelled for each in FILTERS if _has_own(each, "unmodelled"))
+"""How to ask the filters that name something. Every event of a pod asks these two, so other filters are left out."""
 RESOURCES_FIT: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, NodeResourcesFit))
 """The place of NodeResourcesFit in FILTERS."""

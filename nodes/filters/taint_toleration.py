@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from api.core import Pod, Toleration
@@ -32,8 +32,10 @@ class TaintToleration(StaticFilter[tuple[Toleration, ...]]):
                 return REASON
         return None
 
-    def unmodelled(self, pod: Pod) -> Iterator[str]:
+    def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Operators that the scheduler knows only with a feature gate."""
-        for toleration in pod.spec.tolerations or ():
-            if toleration.operator not in KNOWN_OPERATORS:
-                yield f"toleration operator {toleration.operator}"
+        return [
+            f"toleration operator {toleration.operator}"
+            for toleration in pod.spec.tolerations or ()
+            if toleration.operator not in KNOWN_OPERATORS
+        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final
 
 from api.core import Pod, Volume
@@ -31,7 +31,7 @@ class Volumes(Filter[Any]):
 
     name: ClassVar[str] = "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone"
 
-    def unmodelled(self, pod: Pod) -> Iterator[str]:
+    def unmodelled(self, pod: Pod) -> Iterable[str]:
         """The kinds of volumes that the pod mounts."""
-        for volume in pod.spec.volumes or ():
-            yield from (name for name, source in SOURCES if source(volume) is not None)
+        volumes = pod.spec.volumes or ()
+        return [name for volume in volumes for name, source in SOURCES if source(volume) is not None]

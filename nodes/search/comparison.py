@@ -31,7 +31,7 @@ SPENT: Final = "the search budget was spent before it was known whether the memb
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All domains, best first, and in one sentence why none of them does (empty if one does)."""
+    """All domains, best first. `why_none` says in one sentence why no domain takes the preemptor; empty if one does."""
 
     listed: list[plans.DomainResult]
     others: list[plans.OtherDomains]

@@ -41,7 +41,7 @@ class Layout:
 
 
 class Admission:
-    """Which nodes a class of pods may be on, room aside; every class and node is asked about once."""
+    """Which nodes admit a class of pods, by the static filters; every class and node is asked about once."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -111,11 +111,11 @@ class Cluster:
         return row
 
     def mask(self, pod: int) -> Bools:
-        """[N], the nodes that admit the pod, room and other pods aside."""
+        """[N], the nodes that admit the pod by the static filters."""
         return self.admission.mask(int(self.snapshot.pod_class[pod]))
 
     def refusal(self, pod: int, node: int) -> str | None:
-        """Why the node refuses the pod, room and other pods aside; None if it does not."""
+        """Why a static filter refuses the node for the pod; None if all admit it."""
         return self.admission.refusals(int(self.snapshot.pod_class[pod]))[node]
 
     def free_without(self, pods: NDArray[np.integer]) -> Int64s:
@@ -128,7 +128,7 @@ class Cluster:
 
 
 def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
-    """Split the cluster into the domains the preemptor may be in. Raises MisplacedError where that is none."""
+    """The domains that the preemptor may be in. Raises MisplacedError if its bound members leave no domain."""
     rows = np.flatnonzero(snapshot.node_live).tolist()
     domains = {row: _domain_of(snapshot, preemptor, row) for row in rows}
     values: list[str | None] = [None]
@@ -153,7 +153,7 @@ def _domain_of(snapshot: Snapshot, preemptor: Preemptor, node: int) -> str | Non
 
 
 def _bound_domain(snapshot: Snapshot, preemptor: Preemptor, domains: dict[int, str | None]) -> set[str]:
-    """Where the bound members are; empty if there are none."""
+    """The domain of the bound members; empty if no member is bound."""
     found: dict[str, str] = {}
     for pod in preemptor.bound:
         node = int(snapshot.pod_node[pod])
@@ -183,7 +183,7 @@ class Built:
 
 
 def build(cluster: Cluster, *, strict: bool) -> Built:
-    """The search for the required members. Nodes that admit none of them are left out."""
+    """The search for the required members. A node that admits no required member is left out."""
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
     shapes, masks = _shapes(cluster)
     first = [members[0] for members in shapes]

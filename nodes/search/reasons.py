@@ -23,7 +23,7 @@ SCORE_WORDS = (
     "victims",
     "pods to evict",
 )
-"""The columns of a score, the start aside."""
+"""The columns of a score, without the start."""
 
 
 def beaten(score: list[int], winner: list[int]) -> str:
@@ -37,7 +37,7 @@ def beaten(score: list[int], winner: list[int]) -> str:
 
 
 def unavailable(nodes: NDArray[np.intp], room: Room, pod: int) -> str:
-    """Why none of these nodes takes the pod: "0/5 nodes are available: 3 Insufficient cpu, ..."."""
+    """Why no node of these takes the pod: "0/5 nodes are available: 3 Insufficient cpu, ..."."""
     counts: Counter[str] = Counter()
     for node in nodes.tolist():
         counts.update(room.refusals(pod, node))

@@ -39,8 +39,9 @@ class Room:
         """Members like this one are on the node."""
         tokens = self._cluster.tokens
         self.free[node] -= members * self._cluster.request(pod)
-        self.held[node] += members * tokens.brings[pod]
-        self.barred[node] += members * tokens.forbids[pod]
+        if len(tokens):
+            self.held[node] += members * tokens.brings[pod]
+            self.barred[node] += members * tokens.forbids[pod]
 
     def fits(self, pod: int, nodes: NDArray[np.intp]) -> Bools:
         """Which of the nodes take the member."""

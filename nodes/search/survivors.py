@@ -138,7 +138,7 @@ def _evicted_by_budget(snapshot: Snapshot, gone: set[str]) -> Counter[int]:
 
 
 def _units(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Iterator[Survivor]:
-    """Groups in `all` mode and single pods that run, the preemptor's own pods aside."""
+    """Groups in `all` mode and single pods that run, without the preemptor's own pods."""
     whole: dict[int, list[int]] = defaultdict(list)
     own = (spec.preemptor.namespace, spec.preemptor.name) if spec.preemptor.kind == "PodGroup" else None
     for row in _bound(snapshot, 0):
@@ -168,7 +168,7 @@ def _goes_whole(group: PodGroup) -> bool:
 
 
 def _bound(snapshot: Snapshot, terminating: int) -> Iterator[int]:
-    """Rows of the pods that run, or of those that terminate."""
+    """Rows of the bound pods that terminate, or of those that do not."""
     for row in range(len(snapshot.pod_uids)):
         bound = snapshot.pod_live[row] and snapshot.pod_node[row] >= 0
         if bound and int(snapshot.pod_flags[row]) & TERMINATING == terminating:

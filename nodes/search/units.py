@@ -62,7 +62,7 @@ class Units:
 
 
 def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, strict: bool) -> Units:
-    """Units of a priority lower than `below` with a pod on a node in `on` [N], none of them a mirror pod.
+    """Units of a priority lower than `below` with a pod on a node in `on` [N]. Units with a mirror pod are left out.
 
     A group whose class does not exist is bad input (DecisionError) if `strict`; otherwise nobody of it can go.
     """

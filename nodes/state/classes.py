@@ -12,7 +12,7 @@ import msgspec
 from api.core import Node, Pod
 from api.requests import pod_requests
 from nodes.filters.filter import NodeShape
-from nodes.filters.registry import FILTERS, STATIC_FILTERS
+from nodes.filters.registry import FILTERS, NEEDS, STATIC_FILTERS, UNMODELLED
 
 __all__ = ["PodClass", "admits", "node_shape", "pod_class"]
 
@@ -38,10 +38,15 @@ class PodClass:
 def pod_class(pod: Pod) -> PodClass:
     """The pod's class. Raises QuantityError naming the field."""
     requests = pod_requests(pod)
-    needs = tuple(each.needs(pod) for each in FILTERS)
-    unmodelled = tuple(sorted({name for each in FILTERS for name in each.unmodelled(pod)}))
+    needs: list[Any] = [None] * len(FILTERS)
+    for place, ask in NEEDS:
+        needs[place] = ask(pod)
+    names: list[str] = []
+    for ask_names in UNMODELLED:
+        names += ask_names(pod)
+    unmodelled = tuple(sorted(set(names)))
     key = msgspec.json.encode((requests, needs, unmodelled), order="deterministic")
-    return PodClass(key, requests, needs, unmodelled)
+    return PodClass(key, requests, tuple(needs), unmodelled)
 
 
 def node_shape(node: Node) -> NodeShape:

@@ -151,7 +151,7 @@ class PodTable:
         return self._by_name.get((namespace, name))
 
     def upsert(self, pod: Pod) -> Change:
-        """Add or change a pod. ValueError for quantities or times that are none; nothing changes then."""
+        """Add or change a pod. Raises ValueError for a quantity or time that cannot be read; nothing changes then."""
         meta = pod.metadata
         if pod.status.phase in ENDED:
             return self.delete(meta.namespace, meta.name)

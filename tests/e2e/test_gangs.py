@@ -11,6 +11,16 @@ from pathlib import Path
 from hack.controlplane import objects
 from tests.e2e.support import REPRIEVE, Sandbox, condition, wait_for
 
+SPREAD = [
+    {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"reprieve.dev/pod-group": "hero"}},
+    }
+]
+"""A constraint that the search does not model."""
+
 QUIET_SECONDS = 60
 """How long nobody may be evicted for a gang that fits nowhere."""
 
@@ -260,30 +270,22 @@ def test_two_gangs_in_order_of_creation(sandbox: Sandbox) -> None:
 
 
 def test_a_gang_that_needs_a_filter_we_lack_is_blocked(sandbox: Sandbox) -> None:
-    """Done 12: host ports are not modelled; nobody is evicted, event and plan say which filter."""
+    """Done 12: topology spread is not modelled; nobody is evicted, event and plan say which filter."""
     sandbox.full_nodes(2)
-    sandbox.group("hero", min_count=2, priority=100)
-    for number in range(2):
-        body = sandbox.pod_body(f"hero-{number}", priority=100, group="hero")
-        body["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080}]
-        sandbox.client.create(body)
+    sandbox.gang("hero", 2, priority=100, topologySpreadConstraints=SPREAD)
     plan = sandbox.wait_plan("hero", "Blocked")
-    assert plan["spec"]["notModelled"] == ["host ports"]
+    assert plan["spec"]["notModelled"] == ["topology spread (DoNotSchedule)"]
     assert plan["spec"]["outcome"] == "Preempts"
     event = wait_for(lambda: sandbox.events("Blocked", "hero"), what="no event")[0]
-    assert "host ports" in event["note"]
+    assert "topology spread (DoNotSchedule)" in event["note"]
     sandbox.watch_quietly(5, "hero-0", "hero-1")
 
 
 def test_a_gang_that_needs_a_filter_we_lack_goes_on_where_it_fits(sandbox: Sandbox) -> None:
     """notModelled and Fits: the scheduler's own filters decide."""
     sandbox.nodes(2, cpu="1")
-    sandbox.group("hero", min_count=2, priority=100)
-    for number in range(2):
-        body = sandbox.pod_body(f"hero-{number}", priority=100, group="hero")
-        body["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080}]
-        sandbox.client.create(body)
-    sandbox.wait_bound("hero-0", "hero-1")
+    members = sandbox.gang("hero", 2, priority=100, topologySpreadConstraints=SPREAD)
+    sandbox.wait_bound(*members)
 
 
 def test_a_label_that_names_no_group_holds_the_pod_until_there_is_one(sandbox: Sandbox) -> None:

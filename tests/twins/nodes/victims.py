@@ -13,7 +13,7 @@ NOBODY: Score = (0, 0, 0, 0, 0, 0)
 
 
 def search(problem: Problem, budget: int, effort: int) -> Solution:
-    """Evict whom, place where.
+    """Who is evicted, and where the members are placed.
 
     `budget` bounds each exact packing (steps, never time), `effort` what is spent over all domains on a plan that is
     better than the first one. Both are deterministic.
