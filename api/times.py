@@ -8,12 +8,11 @@ stored time must be ready for the ValueError.
 from __future__ import annotations
 
 import re
-import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["instant", "is_zero", "parse_rfc3339", "rfc3339", "rfc3339_micro", "rfc3339_now"]
+__all__ = ["instant", "is_zero", "parse_rfc3339", "rfc3339", "rfc3339_micro"]
 
 TIME: Final = re.compile(
     r"(?P<moment>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?"
@@ -79,11 +78,6 @@ def rfc3339(seconds: float) -> str:
 def rfc3339_micro(seconds: float) -> str:
     """Seconds since the epoch as meta/v1 MicroTime has them: UTC, microseconds. ValueError as `rfc3339`."""
     return f"{_moment(seconds).isoformat(timespec='microseconds')}Z"
-
-
-def rfc3339_now() -> str:
-    """The present by this machine's clock, as `rfc3339` writes it."""
-    return rfc3339(time.time())
 
 
 def _moment(seconds: float) -> datetime:

@@ -21,15 +21,10 @@ DEFAULT_BACKOFF: Final = Backoff(0.2, 5.0)
 
 
 class FencedError(ApiError):
-    """This process may no longer write: its term is over."""
+    """This process may no longer write: its term is over. In another term the same request may succeed."""
 
     def __init__(self, what: str) -> None:
         super().__init__(0, "Fenced", f"{what} is not sent: the term is over")
-
-    @property
-    def is_retriable(self) -> bool:
-        """Never by this sender."""
-        return False
 
 
 class Sender:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.times import instant, is_zero, parse_rfc3339, rfc3339, rfc3339_micro, rfc3339_now
+from api.times import instant, is_zero, parse_rfc3339, rfc3339, rfc3339_micro
 
 SECOND = 10**9
 
@@ -72,7 +72,6 @@ def test_seconds_are_counted_from_1970() -> None:
     assert parse_rfc3339("1970-01-01T01:01:00+01:00") == 60.0
     assert parse_rfc3339("1970-01-01T00:00:00.500000Z") == 0.5
     assert parse_rfc3339("1969-12-31T23:59:59.5Z") == -0.5
-    assert parse_rfc3339(rfc3339_now()) > 1.7e9
     with pytest.raises(ValueError, match=r"^'soon' is not an RFC 3339 time$"):
         parse_rfc3339("soon")
     with pytest.raises(ValueError, match=r"^'x{40}' is not"):
