@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.checker import Case, check, stated
-from tests.conformance.engine import plan_for
+from tests.kit.plans.checker import Case, check, stated
+from tests.kit.plans.engine import plan_for
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)

@@ -13,7 +13,7 @@ import pytest
 from cli.common.lines import answer_each
 from cli.validate.stream import judge_line
 from cli.validate.verdicts import Context
-from tests.conformance.webhook_cases import DEPARTURES, UNREADABLE, Case, Cause, cases
+from tests.kit.webhook_cases import DEPARTURES, UNREADABLE, Case, Cause, cases
 
 TWICE: Final = {"localqueue-2213"}
 """An API server says what is wrong with labels three times, we once."""

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from schema import Prepared, prepare
-from tests.conformance.webhook_cases import DEPARTURES, UNREADABLE, Case, cases
+from tests.kit.webhook_cases import DEPARTURES, UNREADABLE, Case, cases
 from webhooks.rules import Request, default, validate
 
 PASSED: Final = [case for case in cases() if case.expect.stage != "schema"]

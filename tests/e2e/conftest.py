@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import itertools
-import os
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -22,14 +20,9 @@ from hack.controlplane.processes import Process
 from tests.e2e.audit import AuditTrail
 from tests.e2e.rules.gates_retries import GATE, OPENER
 from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
-from tests.e2e.support import Sandbox
+from tests.e2e.support import FOREIGN, HERE, PlaneFactory, Sandbox
 
-HERE: Final = Path(__file__).parent
-FOREIGN: Final = os.environ.get("REPRIEVE_E2E_KUBECONFIG")
 LOG_LINES: Final = 60
-
-PlaneFactory = Callable[..., ControlPlane]
-SandboxFactory = Callable[[ControlPlane], Sandbox]
 
 running_planes = pytest.StashKey[list[ControlPlane]]()
 

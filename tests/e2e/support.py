@@ -6,10 +6,12 @@ tolerate and select, and every name that is not namespaced is prefixed with the 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import pytest
@@ -18,7 +20,18 @@ from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["REPRIEVE", "History", "Sandbox", "condition", "names", "wait_for"]
+__all__ = [
+    "FOREIGN",
+    "HERE",
+    "REPRIEVE",
+    "History",
+    "PlaneFactory",
+    "Sandbox",
+    "SandboxFactory",
+    "condition",
+    "names",
+    "wait_for",
+]
 
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
 SANDBOX: Final = "reprieve.dev/sandbox"
@@ -26,6 +39,13 @@ POLL_SECONDS: Final = 0.05
 SETTLE_SECONDS: Final = 60.0
 
 T = TypeVar("T")
+
+HERE: Final = Path(__file__).parent
+FOREIGN: Final = os.environ.get("REPRIEVE_E2E_KUBECONFIG")
+"""The kubeconfig of a cluster that is not ours, if the tests are to run on one."""
+
+PlaneFactory = Callable[..., ControlPlane]
+SandboxFactory = Callable[[ControlPlane], "Sandbox"]
 
 
 def wait_for(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.audit import AuditTrail, granted
-from tests.e2e.conftest import FOREIGN, HERE
+from tests.e2e.support import FOREIGN, HERE
 
 
 def test_none_of_our_identities_was_refused(audit_trail: AuditTrail) -> None:

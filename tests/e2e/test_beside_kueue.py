@@ -25,10 +25,10 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
 from tests.e2e.rules.clusterqueue_webhook import KEPS, WEBHOOK
 from tests.e2e.rules.gates_retries import GATE, GATES, OPENER, RETRIES
+from tests.e2e.rules.sending import pairs, send
 from tests.e2e.rules.table import Rule
-from tests.e2e.test_webhook_rules import pairs, send
 from tests.e2e.webhook_server import bundle, metrics, status_of
-from tests.unit.webhooks.rules.objects import cluster_queue, preemption, workload
+from tests.kit.manifests import cluster_queue, preemption, workload
 
 OVERLAY: Final = "overlays/kueue"
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"

@@ -12,8 +12,7 @@ import pytest
 
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process, ProcessFailedError, stop_recorded, write_records
-from tests.e2e.conftest import PlaneFactory, SandboxFactory
-from tests.e2e.support import Sandbox, wait_for
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
 from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane
 from hack.podtemplate import FILE, pod_template
-from tests.conformance.webhook_cases import cases
 from tests.e2e.webhook_requests import STRICT, Sender
+from tests.kit.webhook_cases import cases
 
 Json = dict[str, Any]
 Change = Callable[[Json], None]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hack.controlplane.client import ApiError
-from tests.e2e.conftest import PlaneFactory, SandboxFactory
-from tests.e2e.support import Sandbox, wait_for
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
 
 
 @pytest.mark.parametrize("place", ["evict.before_first", "evict.between", "plan.committed", "plan.ready"])

@@ -16,9 +16,8 @@ from kube.client import ApiClient
 from kube.reflector import Timing
 from kube.retry import Backoff
 from runtime.mirror import Mirror
-from tests.e2e.conftest import PlaneFactory, SandboxFactory
-from tests.e2e.support import Sandbox
-from tests.unit.nodes.state.contents import contents
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory
+from tests.kit.contents import contents
 
 SECONDS = 30.0
 PRIORITIES = (0, 10)

@@ -16,27 +16,25 @@ from hack.controlplane.objects import priority_class
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
 from schema import KNOWN
-from tests.conformance.webhook_cases import Case, Expected
 from tests.e2e.rules.clusterqueue_schema import SCHEMA
 from tests.e2e.rules.clusterqueue_webhook import KEPS, WEBHOOK
 from tests.e2e.rules.gates_retries import GATES, OPENER, RETRIES, gated, stands
 from tests.e2e.rules.others import COHORTS, FLAVORS, OTHERS
 from tests.e2e.rules.podgroups import BARE, CLASS, GANG, MEEK, MEEK_CLASS, POD_GROUPS, SYSTEM_NAMESPACE, VALUE
+from tests.e2e.rules.sending import pairs, send
 from tests.e2e.rules.table import Edits, Rule, edited
 from tests.e2e.rules.topology import TOPOLOGY
 from tests.e2e.rules.warnings import WARNINGS
 from tests.e2e.rules.workload_spec import SPEC, WHILE_RESERVED
 from tests.e2e.rules.workload_status import STATUS
-from tests.e2e.webhook_requests import STRICT, Answer, Sender
-from tests.unit.webhooks.rules.objects import TIME, cluster_queue, pod_group, preemption
+from tests.e2e.webhook_requests import STRICT, Sender
+from tests.kit.manifests import TIME, cluster_queue, pod_group, preemption
 
 RULES: Final = (
     *(*SCHEMA, *WEBHOOK, *KEPS, *COHORTS, *FLAVORS, *OTHERS),
     *(*SPEC, *WHILE_RESERVED, *STATUS, *TOPOLOGY, *GATES, *RETRIES),
     *POD_GROUPS,
 )
-NOISE: Final = ("<nil>", "FieldValueInvalid")
-"""What API servers say of an object as a whole: mostly that they did not look at everything."""
 SECONDS: Final = 10.0
 
 
@@ -75,33 +73,6 @@ def plane(webhook_plane: ControlPlane) -> Iterator[ControlPlane]:
             lambda: "no class",
         )
         yield webhook_plane
-
-
-def send(plane: ControlPlane, rule: Rule, edits: Edits, operation: str) -> Answer:
-    """The answer to the base with these edits."""
-    client = plane.client.impersonating(rule.user) if rule.user else None
-    try:
-        return Sender(plane, client).send(
-            Case(
-                id=rule.name,
-                kind=rule.base["kind"],
-                operation="CREATE" if operation == "CREATE" else "UPDATE",
-                subresource="status" if rule.subresource else "",
-                object=edited(rule.base, edits),
-                old_object=None if operation == "CREATE" else rule.base,
-                expect=Expected(allowed=True, stage=None, causes=[], messages=[]),
-                tags=[],
-            )
-        )
-    finally:
-        if client is not None:
-            client.close()
-
-
-def pairs(answer: Answer) -> set[tuple[str, str]]:
-    """Field and type of what is wrong."""
-    found = {(cause.field, cause.type) for cause in answer.causes}
-    return found - {NOISE} or found
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.creates], ids=str)

@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from hack.controlplane.plane import ControlPlane
-from tests.conformance.webhook_cases import DEPARTURES, cases
 from tests.e2e.webhook_requests import Sender
+from tests.kit.webhook_cases import DEPARTURES, cases
 
 NOT_ASKED: Final = {
     "workload-5137": "only unhealthyNodes change, which nobody checks: the webhook is not asked",

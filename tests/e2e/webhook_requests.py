@@ -15,7 +15,7 @@ from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
 from schema import KNOWN
-from tests.conformance.webhook_cases import Case, Cause
+from tests.kit.webhook_cases import Case, Cause
 
 __all__ = ["Answer", "Sender"]
 

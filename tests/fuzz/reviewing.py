@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from tests.conformance.webhook_cases import cases
-from tests.property.test_webhook_rules import SOUND
-from tests.unit.webhooks.reviews import BY_KIND, review
-from tests.unit.webhooks.rules.objects import CLASSES, NOW
+from tests.kit.manifests import CLASSES, NOW
+from tests.kit.reviews import BY_KIND, review
+from tests.kit.spoiled import SOUND
+from tests.kit.webhook_cases import cases
 from webhooks.registrations import REGISTRATIONS, Registration
 from webhooks.review import MUTATE, VALIDATE, Purpose, Reviewer
 from webhooks.settings import Settings

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from nodes.state.snapshot import TERMINATING
 from nodes.state.tables import Tables
-from tests.unit.nodes.state.builders import budget, group, node, pod, priority_class
-from tests.unit.nodes.state.contents import contents, live_rows
+from tests.kit.contents import contents, live_rows
+from tests.kit.objects import budget, group, node, pod, priority_class
 
 NAMESPACES = st.sampled_from(["blue", "red"])
 NAMES = st.sampled_from(["a", "b", "c"])

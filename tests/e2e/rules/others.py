@@ -11,7 +11,7 @@ from tests.e2e.rules.queues import (
     reordered,
 )
 from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
-from tests.unit.webhooks.rules.objects import group
+from tests.kit.manifests import group
 
 __all__ = ["COHORTS", "FLAVORS", "OTHERS"]
 

@@ -24,7 +24,7 @@ from runtime.failpoints import failpoint
 from serving.listeners import serving
 from serving.ops import ops_app
 from serving.sections import OpsConfiguration
-from tests.unit.extender.test_verbs import StillWorld, pod
+from tests.unit.extender.support import StillWorld, pod
 
 LOOPBACK = "127.0.0.1"
 FILTER = orjson.dumps({"Pod": pod(), "NodeNames": ["n1"]})

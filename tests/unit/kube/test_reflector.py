@@ -19,7 +19,7 @@ from api.meta import ObjectMeta
 from kube.reflector import Key, Reflector, Timing
 from kube.retry import Backoff
 from runtime.mirror import PODS, Mirror
-from tests.unit.kube.faulty import Script, bookmark, event, expired, faulty_server, page, pod_json, status
+from tests.kit.scripted import Script, bookmark, event, expired, faulty_server, page, pod_json, status
 
 QUICK = Timing(backoff=Backoff(0.01, 0.05))
 

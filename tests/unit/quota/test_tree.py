@@ -18,7 +18,7 @@ from api.meta import ObjectMeta
 from native.quota.quotas import UNLIMITED, UNSET
 from quota.amounts import QuotaError
 from quota.tree import MAX_DEPTH, Layout, lay_out, read_cluster_queue, read_cohort
-from tests.unit.quota.builders import cluster_queue, cohort, cpu
+from tests.kit.quota import cluster_queue, cohort, cpu
 
 
 def laid_out(*things: ClusterQueue | Cohort) -> Layout:

@@ -10,13 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
-from api.core import PriorityClass
-from api.meta import ObjectMeta
+from hack.controlplane.objects import pod_group
 from runtime.mirror import Mirror
 from serving.listeners import serving
-from tests.unit.webhooks.reviews import review
-from tests.unit.webhooks.test_mirrored import listed, mirror
-from tests.unit.webhooks.test_server import LOOPBACK, post
+from tests.kit.manifests import priority_class
+from tests.kit.reviews import review
+from tests.unit.webhooks.support import LOOPBACK, listed, mirror, post
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.late_classes import MAX_WAITING, LateClasses
 from webhooks.metrics import REVIEWS
@@ -30,8 +29,7 @@ LONG = 600.0
 
 
 def group(name: str = "high", priority: int | None = None, **fields: Any) -> bytes:
-    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": name, "priority": priority}
-    made = {"metadata": {"name": "gang", "namespace": "default"}, "spec": spec}
+    made = pod_group("gang", min_count=2, priorityClassName=name, priority=priority)
     return orjson.dumps(review(made, "PodGroup", **fields))
 
 
@@ -46,8 +44,7 @@ async def listening(followed: Mirror, seconds: float) -> AsyncIterator[str]:
 
 def learn(followed: Mirror, name: str) -> None:
     """As a watch tells of it."""
-    made = PriorityClass(metadata=ObjectMeta(name=name), value=1000)
-    followed._changed(followed.tables.upsert_priority_class(made))
+    followed._changed(followed.tables.upsert_priority_class(priority_class(name, 1000)))
 
 
 def counted(purpose: str) -> float:

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from api.core import PriorityClass
 from api.groups import PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.meta import ObjectMeta
-from kube.client import ApiClient
-from runtime.mirror import Mirror
+from tests.kit.manifests import priority_class
+from tests.unit.webhooks.support import listed, mirror
 from webhooks.facts import UNKNOWN
 from webhooks.mirrored import MirroredFacts
-from webhooks.service import MIRRORED
-
-
-def priority_class(name: str, value: int, *, default: bool = False) -> PriorityClass:
-    return PriorityClass(metadata=ObjectMeta(name=name), value=value, global_default=default)
-
-
-def mirror() -> Mirror:
-    return Mirror(cast(ApiClient, None), resources=MIRRORED)
-
-
-def listed(mirror: Mirror) -> Mirror:
-    for reflector in mirror._reflectors:
-        reflector.synced.set()
-    return mirror
 
 
 async def test_only_what_is_needed_is_followed() -> None:
@@ -34,7 +17,7 @@ async def test_only_what_is_needed_is_followed() -> None:
 
 async def test_before_the_first_list_nothing_is_known() -> None:
     followed = mirror()
-    followed.tables.upsert_priority_class(priority_class("high", 10, default=True))
+    followed.tables.upsert_priority_class(priority_class("high", 10, global_default=True))
     facts = MirroredFacts(followed)
     assert facts.priority_class("high") is UNKNOWN
     assert facts.default_priority_class() is UNKNOWN
@@ -50,8 +33,8 @@ async def test_what_is_mirrored_is_known() -> None:
     assert facts.priority_class("high") is None
     assert facts.default_priority_class() is None
     assert facts.pod_group("default", "gang") is None
-    high = priority_class("high", 10, default=True)
-    low = priority_class("low", 5, default=True)
+    high = priority_class("high", 10, global_default=True)
+    low = priority_class("low", 5, global_default=True)
     for each in (high, low, priority_class("other", 1)):
         followed.tables.upsert_priority_class(each)
     group = PodGroup(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cli.common.lines import answer_each
 from cli.plan import offline, stream
 from cli.plan.stream import plan_line
-from tests.unit.cli.common.mangling import JSON
+from tests.kit.changes import JSON
 
 
 def node(name: str) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import pytest
 
 from native.nodes._victims import search
 from native.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Problem
+from tests.kit.problems import assemble, plain_of
 from tests.twins.nodes import victims
 from tests.twins.nodes.problem import Found as PlainFound
-from tests.unit.native.nodes.problems import assemble, plain_of
 
 Search = Callable[..., PlainFound]
 

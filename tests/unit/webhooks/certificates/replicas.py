@@ -7,8 +7,8 @@ from typing import cast
 from cryptography import x509
 
 from kube.client import ApiClient
+from tests.kit.apiserver import Api
 from tests.unit.webhooks.certificates.handshakes import HOST, shown
-from tests.unit.webhooks.fakes import Api
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.bundles import Bundles
 from webhooks.certificates.live_context import LiveContext

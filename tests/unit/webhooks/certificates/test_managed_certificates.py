@@ -14,9 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from kube.client import ApiClient, ApiError
+from tests.kit.apiserver import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
 from tests.unit.webhooks.certificates.handshakes import handshake, pair_of
 from tests.unit.webhooks.certificates.replicas import DAY, Clock, Replica, certificates_of, signed, trusted
-from tests.unit.webhooks.fakes import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
 from webhooks.certificates.authorities import Authorities, make_authority
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.sources import keep

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.webhooks.rules.objects import Pairs, created, group, pairs, updated
+from tests.kit.manifests import Pairs, created, group, pairs, updated
 from webhooks.rules import Object
 from webhooks.settings import Settings
 

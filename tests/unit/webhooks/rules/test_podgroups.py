@@ -9,7 +9,7 @@ import pytest
 from api.groups import PodGroup
 from api.validation import convert
 from schema.verdict import Verdict
-from tests.unit.webhooks.rules.objects import CLASSES, created, pairs, pod_group, priority_class, updated
+from tests.kit.manifests import CLASSES, created, pairs, pod_group, priority_class, updated
 from webhooks.facts import NO_FACTS, UNKNOWN, Facts, KnownFacts, NotSynced
 from webhooks.rules import Object, Operation, Request, default
 from webhooks.settings import Settings

@@ -9,10 +9,11 @@ import msgspec
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import POD_GROUP_LABEL, PodGroup
+from nodes.state.tables import Tables
 
 T = TypeVar("T")
 
-__all__ = ["budget", "group", "make", "node", "pod", "priority_class"]
+__all__ = ["budget", "gang", "group", "make", "node", "pod", "priority_class", "tables"]
 
 
 def make(kind: type[T], value: dict[str, Any]) -> T:
@@ -146,3 +147,29 @@ def priority_class(
 ) -> PriorityClass:
     """A PriorityClass."""
     return make(PriorityClass, {"metadata": meta(name, "", uid, version), "value": value})
+
+
+def gang(name: str = "gang", minimum: int = 2, mode: str = "single", **spec: Any) -> PodGroup:
+    """A PodGroup of priority 100 in `default`; a basic one if the minimum is 0. None leaves a field of the spec out."""
+    policy = {"gang": {"minCount": minimum}} if minimum else {"basic": {}}
+    fields = {"schedulingPolicy": policy, "disruptionMode": {mode: {}}, "priority": 100, **spec}
+    meta = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    return make(PodGroup, {"metadata": meta, "spec": {k: v for k, v in fields.items() if v is not None}})
+
+
+def tables(*objects: Any) -> Tables:
+    """Tables with these objects."""
+    found = Tables()
+    for each in objects:
+        match type(each).__name__:
+            case "Node":
+                found.upsert_node(each)
+            case "Pod":
+                found.upsert_pod(each)
+            case "PodGroup":
+                found.upsert_group(each)
+            case "PodDisruptionBudget":
+                found.upsert_budget(each)
+            case _:
+                found.upsert_priority_class(each)
+    return found

@@ -1,0 +1,37 @@
+"""A clock that only a test moves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["ManualClock"]
+
+START: Final = 2_000_000_000.0
+"""Wall time of a new clock: 2033-05-18T03:33:20Z."""
+
+
+class ManualClock:
+    """An `api.clock.Clock`: both times stand still until `advance`. Monotonic time starts at 1000, not at zero."""
+
+    def __init__(self, *, monotonic: float = 1000.0, wall: float = START) -> None:
+        self._monotonic = monotonic
+        self._wall = wall
+
+    def monotonic(self) -> float:
+        """Seconds since some moment."""
+        return self._monotonic
+
+    def wall(self) -> float:
+        """Seconds since the epoch."""
+        return self._wall
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass. Raises ValueError for a negative duration: monotonic time never goes back."""
+        if seconds < 0:
+            raise ValueError(f"{seconds} s would go back in time")
+        self._monotonic += seconds
+        self._wall += seconds
+
+    def set_wall(self, wall: float) -> None:
+        """Correct the wall clock, as an NTP step does; monotonic time stays."""
+        self._wall = wall
