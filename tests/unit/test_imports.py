@@ -15,11 +15,10 @@ TWINS: Final = Path("tests", "twins")
 def imported(path: Path) -> Iterator[Path]:
     """The modules of tests/ that a module imports, also inside of functions."""
     for node in ast.walk(ast.parse(path.read_text())):
-        match node:
-            case ast.ImportFrom(module=str(module)) if module.split(".")[0] == "tests":
-                yield from (_module(module, alias.name) for alias in node.names)
-            case ast.Import():
-                yield from (_module(alias.name) for alias in node.names if alias.name.startswith("tests."))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "tests":
+            yield from (_module(node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (_module(alias.name) for alias in node.names if alias.name.startswith("tests."))
 
 
 def _module(dotted: str, name: str = "") -> Path:
