@@ -18,7 +18,9 @@ import pytest
 
 from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
+from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane
+from hack.controlplane.processes import ProcessFailedError
 
 __all__ = [
     "FOREIGN",
@@ -193,12 +195,13 @@ class Sandbox:
         return created
 
     def wait_nodes(self, *created: str) -> None:
-        """Until the not-ready taint is gone. Skips the test where nobody simulates nodes."""
-        deadline = time.monotonic() + SETTLE_SECONDS
-        while any(self._is_not_ready(name) for name in created):
-            if time.monotonic() > deadline:
-                pytest.skip("the nodes do not become ready: KWOK does not run on this cluster")
-            time.sleep(POLL_SECONDS)
+        """Until KWOK plays them. Skips the test on a cluster that is not ours and where nobody simulates nodes."""
+        try:
+            wait_for_nodes(self.client, *created, seconds=SETTLE_SECONDS)
+        except ProcessFailedError as error:
+            if self.plane is not None:
+                raise
+            pytest.skip(f"KWOK does not run on this cluster: {error}")
 
     def priority(self, value: int, policy: str = "PreemptLowerPriority") -> str:
         """The name of a PriorityClass of this value."""
@@ -406,7 +409,3 @@ class Sandbox:
                 raise
             return False
         return True
-
-    def _is_not_ready(self, name: str) -> bool:
-        taints = self.client.get("v1", "Node", name)["spec"].get("taints", [])
-        return any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)

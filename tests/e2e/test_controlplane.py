@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hack.controlplane import objects
+from hack.controlplane.nodes import is_played, wait_for_nodes
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process, ProcessFailedError, stop_recorded, write_records
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
@@ -53,6 +55,33 @@ def test_a_pod_with_a_finalizer_lingers_until_it_is_released(alone: Sandbox) -> 
     alone.release("low-0")
     alone.wait_bound("next")
     alone.remove()
+
+
+def test_a_node_that_kwok_has_not_seen_is_waited_for(planes: PlaneFactory) -> None:
+    """Its not-ready taint goes all the same: the taint is no sign."""
+    plane = planes()
+    plane.processes["kwok"].pause()
+    plane.client.create(objects.node("late"))
+    wait_for(
+        lambda: "taints" not in plane.client.get("v1", "Node", "late")["spec"], what="it keeps its taint"
+    )
+    assert not is_played(plane.client.get("v1", "Node", "late"))
+    plane.processes["kwok"].resume()
+    wait_for_nodes(plane.client, "late")
+    assert is_played(plane.client.get("v1", "Node", "late"))
+
+
+def test_pods_that_are_older_than_kwoks_knowledge_of_their_node_run(
+    planes: PlaneFactory, sandboxes: SandboxFactory
+) -> None:
+    plane = planes()
+    sandbox = sandboxes(plane)
+    for number in range(10):  # of its two watches now one is first, now the other
+        plane.processes["kwok"].pause()
+        node = sandbox.node(f"late-{number}", wait=False)
+        pod = sandbox.pod(f"pod-{number}", node_name=node)
+        plane.processes["kwok"].resume()
+        sandbox.wait_running(pod)
 
 
 def test_several_at_once_do_not_meet(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
