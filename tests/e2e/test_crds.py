@@ -38,7 +38,7 @@ DEPARTURES: Final = {
 
 
 def test_requests_are_judged_as_kueues_schema_does(
-    api_plane: ControlPlane, capsys: pytest.CaptureFixture[str]
+    api_plane: ControlPlane, say: Callable[[str], None]
 ) -> None:
     sender = Sender(api_plane)
     verdicts, fields = {}, {}
@@ -49,13 +49,11 @@ def test_requests_are_judged_as_kueues_schema_does(
             verdicts[case.id] = answer.text
         elif not expected and answer.fields() != case.expect.fields():
             fields[case.id] = (answer.fields(), case.expect.fields())
-    with capsys.disabled():
-        refused = sum(case.expect.stage == "schema" for case in cases())
-        print(
-            f" {len(cases()) - len(verdicts)} of {len(cases())} verdicts agree,"
-            f" and the fields of {refused - len(fields)} of {refused} refusals ",
-            end="",
-        )
+    refused = sum(case.expect.stage == "schema" for case in cases())
+    say(
+        f"{len(cases()) - len(verdicts)} of {len(cases())} verdicts agree,"
+        f" and the fields of {refused - len(fields)} of {refused} refusals"
+    )
     assert set(verdicts) == set(DEPARTURES), verdicts
     assert fields == {}
 
