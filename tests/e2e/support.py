@@ -21,6 +21,7 @@ from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
 from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import ProcessFailedError
+from tests.kit.clock import PATIENCE_SECONDS
 
 __all__ = [
     "FOREIGN",
@@ -38,7 +39,6 @@ __all__ = [
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
 SANDBOX: Final = "reprieve.dev/sandbox"
 POLL_SECONDS: Final = 0.05
-SETTLE_SECONDS: Final = 60.0
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ SandboxFactory = Callable[[ControlPlane], "Sandbox"]
 
 def wait_for(
     look: Callable[[], T | None],
-    seconds: float = 30.0,
+    seconds: float = PATIENCE_SECONDS,
     what: str | Callable[[], object] = "it does not happen",
 ) -> T:
     """Look until what is seen is true, and return it. Fails the test with `what` after the given time."""
@@ -197,7 +197,7 @@ class Sandbox:
     def wait_nodes(self, *created: str) -> None:
         """Until KWOK plays them. Skips the test on a cluster that is not ours and where nobody simulates nodes."""
         try:
-            wait_for_nodes(self.client, *created, seconds=SETTLE_SECONDS)
+            wait_for_nodes(self.client, *created, seconds=PATIENCE_SECONDS)
         except ProcessFailedError as error:
             if self.plane is not None:
                 raise
@@ -300,7 +300,7 @@ class Sandbox:
             if pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]
         }
 
-    def wait_bound(self, *pods: str, seconds: float = 30.0) -> dict[str, str]:
+    def wait_bound(self, *pods: str, seconds: float = PATIENCE_SECONDS) -> dict[str, str]:
         """Until all are bound; returns all that are bound, with their nodes."""
         return wait_for(
             lambda: bound if set(pods) <= (bound := self.bound()).keys() else None,
@@ -308,7 +308,7 @@ class Sandbox:
             lambda: f"not bound: {sorted(set(pods) - self.bound().keys())}\n{self.report()}",
         )
 
-    def wait_running(self, *pods: str, seconds: float = 30.0) -> None:
+    def wait_running(self, *pods: str, seconds: float = PATIENCE_SECONDS) -> None:
         """Until all run."""
 
         def running() -> bool:
@@ -317,7 +317,7 @@ class Sandbox:
 
         wait_for(running, seconds, lambda: f"not all of {pods} run\n{self.report()}")
 
-    def wait_gone(self, *pods: str, seconds: float = 30.0) -> None:
+    def wait_gone(self, *pods: str, seconds: float = PATIENCE_SECONDS) -> None:
         """Until none of them is left."""
         wait_for(
             lambda: not set(pods) & set(names(self.list_pods())),
@@ -341,7 +341,7 @@ class Sandbox:
             found, key=lambda plan: (plan["metadata"]["creationTimestamp"], plan["metadata"]["name"])
         )
 
-    def wait_plan(self, preemptor: str, phase: str | None = None, seconds: float = 30.0) -> Json:
+    def wait_plan(self, preemptor: str, phase: str | None = None, seconds: float = PATIENCE_SECONDS) -> Json:
         """The newest plan of a preemptor, once it has the phase."""
 
         def newest() -> Json | None:
@@ -351,7 +351,9 @@ class Sandbox:
 
         return wait_for(newest, seconds, lambda: f"no plan of {preemptor} is {phase}\n{self.report()}")
 
-    def wait_condition(self, kind: str, name: str, of_type: str, status: str, seconds: float = 30.0) -> Json:
+    def wait_condition(
+        self, kind: str, name: str, of_type: str, status: str, seconds: float = PATIENCE_SECONDS
+    ) -> Json:
         """A condition of a PodGroup or Pod, once it has the status."""
         version = REPRIEVE if kind == "PodGroup" else "v1"
 
@@ -393,7 +395,7 @@ class Sandbox:
             self.delete_pod(pod["metadata"]["name"])
         for group in self.client.list(REPRIEVE, "PodGroup", self.namespace):
             self.delete_group(group["metadata"]["name"])
-        wait_for(lambda: not self.list_pods(), SETTLE_SECONDS, lambda: f"pods remain\n{self.report()}")
+        wait_for(lambda: not self.list_pods(), PATIENCE_SECONDS, lambda: f"pods remain\n{self.report()}")
         self.client.delete("v1", "Namespace", self.namespace)
         for name in self._nodes:
             self.client.delete("v1", "Node", name)

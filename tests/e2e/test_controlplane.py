@@ -15,6 +15,7 @@ from hack.controlplane.nodes import is_played, wait_for_nodes
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process, ProcessFailedError, stop_recorded, write_records
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ def test_a_pid_that_is_someone_elses_by_now_is_left_alone(tmp_path: Path) -> Non
     assert process.running
     records.write_text(text)
     assert stop_recorded(records) == ["sleep"]
-    assert process.wait(5) == -signal.SIGTERM
+    assert process.wait(PATIENCE_SECONDS) == -signal.SIGTERM
 
 
 def test_a_component_that_fails_says_why(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_late_mirror_and_a_late_planner(
     sandbox = sandboxes(plane)
     sandbox.full_nodes(2)
     members = sandbox.gang("hero", 2, priority=100)
-    sandbox.wait_bound(*members, seconds=60)
+    sandbox.wait_bound(*members)
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
 
 
@@ -115,7 +115,7 @@ def test_a_plan_that_the_scheduler_turns_down_evicts_no_more(
     assert len(evicted) == 1
     for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
         sandbox.client.delete("admissionregistration.k8s.io/v1", kind, "no-bindings")
-    sandbox.wait_bound(*members, seconds=60)
+    sandbox.wait_bound(*members)
     assert sandbox.history.evicted() == evicted
 
 

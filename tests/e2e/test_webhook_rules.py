@@ -28,6 +28,7 @@ from tests.e2e.rules.warnings import WARNINGS
 from tests.e2e.rules.workload_spec import SPEC, WHILE_RESERVED
 from tests.e2e.rules.workload_status import STATUS
 from tests.e2e.webhook_requests import STRICT, Sender
+from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import TIME, cluster_queue, pod_group, preemption
 
 RULES: Final = (
@@ -35,7 +36,6 @@ RULES: Final = (
     *(*SPEC, *WHILE_RESERVED, *STATUS, *TOPOLOGY, *GATES, *RETRIES),
     *POD_GROUPS,
 )
-SECONDS: Final = 10.0
 
 
 def written(plane: ControlPlane, group: Json) -> Json | None:
@@ -69,7 +69,7 @@ def plane(webhook_plane: ControlPlane) -> Iterator[ControlPlane]:
     with existing(webhook_plane, priority_class(CLASS, VALUE), meek):
         wait_until(
             lambda: all(written(webhook_plane, group) is not None for group in (GANG, MEEK)),
-            SECONDS,
+            PATIENCE_SECONDS,
             lambda: "no class",
         )
         yield webhook_plane
@@ -154,7 +154,7 @@ def test_a_member_whose_priority_is_not_its_groups_gets_a_warning(plane: Control
 
     with existing(plane, account, group):
         expected = f"the pod's priority is 0, and that of its PodGroup rules, which counts, {VALUE}"
-        wait_until(lambda: warnings("") != [], SECONDS, lambda: "no group")
+        wait_until(lambda: warnings("") != [], PATIENCE_SECONDS, lambda: "no group")
         assert [expected in warning for warning in warnings("")] == [True]
         assert warnings(CLASS) == []
 
@@ -193,8 +193,8 @@ def test_the_global_default_is_filled_in_with_its_name(plane: ControlPlane) -> N
         return tuple(spec.get(field) for field in ("priorityClassName", "priority", "preemptionPolicy"))
 
     with existing(plane, usual):
-        wait_until(lambda: filled() == ("rules-usual", 7, "Never"), SECONDS, lambda: f"{filled()}")
-    wait_until(lambda: filled() == (None, 0, None), SECONDS, lambda: f"{filled()}")
+        wait_until(lambda: filled() == ("rules-usual", 7, "Never"), PATIENCE_SECONDS, lambda: f"{filled()}")
+    wait_until(lambda: filled() == (None, 0, None), PATIENCE_SECONDS, lambda: f"{filled()}")
 
 
 def test_classes_of_the_system_are_for_namespaces_of_the_configuration(plane: ControlPlane) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ManualClock"]
+__all__ = ["PATIENCE_SECONDS", "ManualClock"]
+
+PATIENCE_SECONDS: Final = 120.0
+"""How long a test waits for what must come: what takes longer on a busy machine hangs."""
 
 START: Final = 2_000_000_000.0
 """Wall time of a new clock: 2033-05-18T03:33:20Z."""

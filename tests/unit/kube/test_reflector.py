@@ -19,6 +19,7 @@ from api.meta import ObjectMeta
 from kube.reflector import Key, Reflector, Timing
 from kube.retry import Backoff
 from runtime.mirror import PODS, Mirror
+from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.scripted import Script, bookmark, event, expired, faulty_server, page, pod_json, status
 
 QUICK = Timing(backoff=Backoff(0.01, 0.05))
@@ -50,7 +51,7 @@ class Store:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that must come."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event, and must not have one for a test
             await asyncio.sleep(0.005)
 
@@ -263,7 +264,7 @@ async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
         script.json(page([], 10)),
     ]
     async with reflecting(script) as (_, reflector):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await reflector.synced.wait()
     assert 7.0 in waits
 
@@ -333,7 +334,7 @@ async def test_the_mirror_tells_of_pods_and_changes() -> None:
         lines = event("ADDED", old) + event("ADDED", new) + event("DELETED", new)
         script.watches = [script.stream(lines) for _ in range(5)]
         task = asyncio.create_task(mirror.run())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await mirror.wait_synced()
         assert mirror.synced
         await until(lambda: len(told) == 4)

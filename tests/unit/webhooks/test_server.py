@@ -16,6 +16,7 @@ import pytest
 
 from hack.controlplane.pki import Authority
 from serving.listeners import serving
+from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.reviews import review
 from tests.unit.webhooks.support import BAD, JSON, LOOPBACK, post, queue, reviewer
 from webhooks.certificates.live_context import LiveContext
@@ -127,7 +128,7 @@ async def raw(url: str, headers: bytes, tail: bytes, *, end: bool = False) -> in
         writer.write(tail)
         if end:
             writer.write_eof()
-        line = await asyncio.wait_for(reader.readline(), 10)
+        line = await asyncio.wait_for(reader.readline(), PATIENCE_SECONDS)
     finally:
         writer.close()
     return int(line.split()[1]) if line else None

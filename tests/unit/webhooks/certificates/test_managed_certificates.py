@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from kube.client import ApiClient, ApiError
 from tests.kit.apiserver import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
+from tests.kit.clock import PATIENCE_SECONDS
 from tests.unit.webhooks.certificates.handshakes import handshake, pair_of
 from tests.unit.webhooks.certificates.replicas import DAY, Clock, Replica, certificates_of, signed, trusted
 from webhooks.certificates.authorities import Authorities, make_authority
@@ -341,7 +342,7 @@ async def test_keep_looks_again_after_a_failure() -> None:
             raise ApiError(0, "TimeoutError", "no answer in time")
 
     task = asyncio.create_task(keep(Failing(), 0.001))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         for _ in range(3):
             await looks.acquire()
     task.cancel()
