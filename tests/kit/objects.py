@@ -1,4 +1,4 @@
-"""Objects as an API server sends them, from the few words that matter to a test."""
+"""Typed objects of the node plane as an API server sends them, from the few words that matter to a test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
-from api.groups import POD_GROUP_LABEL, PodGroup
+from api.groups import PodGroup
+from hack.controlplane import objects
 from nodes.state.tables import Tables
 
 T = TypeVar("T")
@@ -21,15 +22,16 @@ def make(kind: type[T], value: dict[str, Any]) -> T:
     return msgspec.json.decode(msgspec.json.encode(value), type=kind)
 
 
-def meta(name: str, namespace: str, uid: str | None, version: int | None, **more: object) -> dict[str, Any]:
-    """metadata, versions left out where they are None."""
-    return {
-        "name": name,
-        "namespace": namespace,
-        "uid": f"uid-{namespace}-{name}" if uid is None else uid,
-        "resourceVersion": "" if version is None else str(version),
-        **more,
-    }
+def _typed(
+    kind: type[T], body: dict[str, Any], uid: str | None, version: int | None, **metadata: object
+) -> T:
+    """A body as an API server stores it. By default the UID is `uid-NAMESPACE-NAME`, and there is no version."""
+    meta = body["metadata"]
+    meta.setdefault("namespace", "")
+    meta["uid"] = f"uid-{meta['namespace']}-{meta['name']}" if uid is None else uid
+    meta["resourceVersion"] = "" if version is None else str(version)
+    meta.update(metadata)
+    return make(kind, body)
 
 
 def node(
@@ -43,16 +45,11 @@ def node(
     version: int | None = None,
     **resources: str,
 ) -> Node:
-    """A node; `resources` are further allocatable ones, `__` in their names is a slash."""
-    allocatable = {name.replace("__", "/"): amount for name, amount in resources.items()}
-    return make(
-        Node,
-        {
-            "metadata": meta(name, "", uid, version, labels=labels),
-            "spec": {"taints": taints, "unschedulable": unschedulable},
-            "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110", **allocatable}},
-        },
-    )
+    """A node without a label of its own; `resources` are further allocatable ones, `__` in their names is a slash."""
+    body = objects.node(name, taints=taints or (), unschedulable=unschedulable)
+    extended = {name.replace("__", "/"): amount for name, amount in resources.items()}
+    body["status"] = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110", **extended}}
+    return _typed(Node, body, uid, version, labels=labels)
 
 
 def pod(
@@ -74,29 +71,29 @@ def pod(
     version: int | None = None,
     **spec: object,
 ) -> Pod:
-    """A pod of one container; `spec` are further fields of its spec."""
-    all_labels = {**(labels or {}), **({POD_GROUP_LABEL: group} if group is not None else {})}
-    more = {
-        "labels": all_labels or None,
-        "annotations": {"kubernetes.io/config.mirror": "x"} if mirror else None,
+    """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec."""
+    body = objects.pod(
+        name,
+        namespace,
+        cpu=None if requests else "1",
+        requests=requests,
+        group=group,
+        labels=labels,
+        annotations={"kubernetes.io/config.mirror": "x"} if mirror else None,
+        node_name=node,
+    )
+    body["spec"] |= {
+        "priority": priority,
+        "schedulerName": "default-scheduler",
+        "schedulingGates": [{"name": "gate"}] if gated else None,
+        **spec,
+    }
+    body["status"] = {"phase": phase, "startTime": started, "conditions": conditions}
+    times = {
         "creationTimestamp": "2026-01-01T00:00:00Z",
         "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting else None,
     }
-    return make(
-        Pod,
-        {
-            "metadata": meta(name, namespace, uid, version, **more),
-            "spec": {
-                "containers": [{"name": "main", "resources": {"requests": requests or {"cpu": "1"}}}],
-                "nodeName": node,
-                "priority": priority,
-                "schedulerName": "default-scheduler",
-                "schedulingGates": [{"name": "gate"}] if gated else None,
-                **spec,
-            },
-            "status": {"phase": phase, "startTime": started, "conditions": conditions},
-        },
-    )
+    return _typed(Pod, body, uid, version, **times)
 
 
 def group(
@@ -110,14 +107,8 @@ def group(
     status: dict[str, object] | None = None,
 ) -> PodGroup:
     """A PodGroup with a gang policy."""
-    return make(
-        PodGroup,
-        {
-            "metadata": meta(name, namespace, uid, version),
-            "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}, "priority": priority},
-            "status": status,
-        },
-    )
+    body = objects.pod_group(name, namespace, min_count=minimum, priority=priority) | {"status": status}
+    return _typed(PodGroup, body, uid, version)
 
 
 def budget(
@@ -130,37 +121,48 @@ def budget(
     uid: str | None = None,
     version: int | None = None,
 ) -> PodDisruptionBudget:
-    """A PodDisruptionBudget."""
+    """A PodDisruptionBudget with any selector, and what its controller has counted."""
+    body = objects.pod_disruption_budget(name, namespace, {}, min_available=0)
+    body["spec"] = {"selector": selector}
     gone = dict.fromkeys(disrupted or [], "2026-01-01T00:00:00Z")
-    return make(
-        PodDisruptionBudget,
-        {
-            "metadata": meta(name, namespace, uid, version),
-            "spec": {"selector": selector},
-            "status": {"disruptionsAllowed": allowed, "disruptedPods": gone},
-        },
-    )
+    body["status"] = {"disruptionsAllowed": allowed, "disruptedPods": gone}
+    return _typed(PodDisruptionBudget, body, uid, version)
 
 
 def priority_class(
-    name: str, value: int, *, uid: str | None = None, version: int | None = None
+    name: str,
+    value: int,
+    *,
+    default: bool = False,
+    policy: str = "PreemptLowerPriority",
+    uid: str | None = None,
+    version: int | None = None,
 ) -> PriorityClass:
     """A PriorityClass."""
-    return make(PriorityClass, {"metadata": meta(name, "", uid, version), "value": value})
+    return _typed(
+        PriorityClass,
+        objects.priority_class(name, value, default=default, policy=policy),
+        uid,
+        version,
+    )
 
 
 def gang(name: str = "gang", minimum: int = 2, mode: str = "single", **spec: Any) -> PodGroup:
     """A PodGroup of priority 100 in `default`; a basic one if the minimum is 0. None leaves a field of the spec out."""
-    policy = {"gang": {"minCount": minimum}} if minimum else {"basic": {}}
-    fields = {"schedulingPolicy": policy, "disruptionMode": {mode: {}}, "priority": 100, **spec}
-    meta = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
-    return make(PodGroup, {"metadata": meta, "spec": {k: v for k, v in fields.items() if v is not None}})
+    fields = {"priority": 100, **spec}
+    body = objects.pod_group(
+        name,
+        min_count=minimum or None,
+        mode=mode,
+        **{key: value for key, value in fields.items() if value is not None},
+    )
+    return _typed(PodGroup, body, f"uid-{name}", None)
 
 
-def tables(*objects: Any) -> Tables:
+def tables(*given: Any) -> Tables:
     """Tables with these objects."""
     found = Tables()
-    for each in objects:
+    for each in given:
         match type(each).__name__:
             case "Node":
                 found.upsert_node(each)
