@@ -21,19 +21,14 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
 from tests.e2e.webhook_server import ADMISSION, bundle, metrics, status_of
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.manifests import KUEUE, kueue
 
-KUEUE = "kueue.x-k8s.io/v1beta2"
 GROUP = ("reprieve.dev/v1alpha1", "PodGroup")
 SECRET = ("v1", "Secret", "reprieve-webhooks-ca", "reprieve-system")
 
 
 def queue(name: str) -> Json:
-    return {
-        "apiVersion": KUEUE,
-        "kind": "ClusterQueue",
-        "metadata": {"name": name},
-        "spec": {"namespaceSelector": {}},
-    }
+    return kueue("ClusterQueue", name, spec={"namespaceSelector": {}})
 
 
 @pytest.fixture(scope="module")
@@ -188,12 +183,7 @@ def two_minimums() -> Json:
     """A Workload that only the webhook refuses."""
     template = {"spec": {"containers": [{"name": "main", "image": "main"}], "restartPolicy": "Never"}}
     pod_sets = [{"name": name, "count": 2, "minCount": 1, "template": template} for name in ("a", "b")]
-    return {
-        "apiVersion": KUEUE,
-        "kind": "Workload",
-        "metadata": {"name": "minimums", "namespace": "default"},
-        "spec": {"podSets": pod_sets},
-    }
+    return kueue("Workload", "minimums", "default", spec={"podSets": pod_sets})
 
 
 def account() -> Json:

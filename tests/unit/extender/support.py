@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from api.core import Pod
 from extender.verbs import Hold, Offer, PodView
+from hack.controlplane import objects
 
 __all__ = ["StillWorld", "pod"]
 
@@ -49,11 +51,8 @@ class StillWorld:
         self.told.append(f"nothing {' '.join(sorted(reasons))}")
 
 
-def pod(priority: int = 0, cpu: str = "1") -> dict[str, object]:
-    return {
-        "metadata": {"name": "p", "namespace": "team", "uid": "uid-p"},
-        "spec": {
-            "priority": priority,
-            "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}],
-        },
-    }
+def pod(priority: int = 0, cpu: str = "1") -> dict[str, Any]:
+    """A pod that waits, as the scheduler sends it."""
+    made = objects.pod("p", "team", cpu=cpu, priority=priority)
+    made["metadata"]["uid"] = "uid-p"
+    return made

@@ -9,7 +9,8 @@ import aiohttp
 from hack.controlplane.objects import pod_group
 from kube.client import ApiClient
 from runtime.mirror import Mirror
-from tests.kit.manifests import priority_class
+from tests.kit.manifests import kueue
+from tests.kit.objects import priority_class
 from webhooks.facts import Facts, KnownFacts
 from webhooks.review import Reviewer
 from webhooks.service import MIRRORED
@@ -24,12 +25,7 @@ CLASSES: Final = KnownFacts([priority_class("high", 1000)])
 
 def queue(**preemption: Any) -> dict[str, Any]:
     """A ClusterQueue with nothing but these settings of preemption, defaults left out."""
-    return {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": "ClusterQueue",
-        "metadata": {"name": "queue"},
-        "spec": {"preemption": preemption},
-    }
+    return kueue("ClusterQueue", "queue", spec={"preemption": preemption})
 
 
 BAD: Final = queue(reclaimWithinCohort="Never", borrowWithinCohort={"policy": "LowerPriority"})

@@ -13,7 +13,7 @@ import pytest
 from hack.controlplane.objects import pod_group
 from runtime.mirror import Mirror
 from serving.listeners import serving
-from tests.kit.manifests import priority_class
+from tests.kit.objects import priority_class
 from tests.kit.reviews import review
 from tests.unit.webhooks.support import LOOPBACK, listed, mirror, post
 from webhooks.configuration import WebhooksConfiguration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from api.core import PriorityClass
 from api.groups import PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.meta import ObjectMeta
-from tests.kit.manifests import priority_class
+from tests.kit.objects import priority_class
 from tests.unit.webhooks.support import listed, mirror
 from webhooks.facts import UNKNOWN
 from webhooks.mirrored import MirroredFacts
@@ -17,7 +17,7 @@ async def test_only_what_is_needed_is_followed() -> None:
 
 async def test_before_the_first_list_nothing_is_known() -> None:
     followed = mirror()
-    followed.tables.upsert_priority_class(priority_class("high", 10, global_default=True))
+    followed.tables.upsert_priority_class(priority_class("high", 10, default=True))
     facts = MirroredFacts(followed)
     assert facts.priority_class("high") is UNKNOWN
     assert facts.default_priority_class() is UNKNOWN
@@ -33,8 +33,8 @@ async def test_what_is_mirrored_is_known() -> None:
     assert facts.priority_class("high") is None
     assert facts.default_priority_class() is None
     assert facts.pod_group("default", "gang") is None
-    high = priority_class("high", 10, global_default=True)
-    low = priority_class("low", 5, global_default=True)
+    high = priority_class("high", 10, default=True)
+    low = priority_class("low", 5, default=True)
     for each in (high, low, priority_class("other", 1)):
         followed.tables.upsert_priority_class(each)
     group = PodGroup(

@@ -8,18 +8,18 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from api.core import PriorityClass
-from api.meta import ObjectMeta
 from controllers.recheck.metrics import INVALID_OBJECTS
 from controllers.recheck.recheck import VALID, Rechecker
+from hack.controlplane.objects import pod_group
 from kube.client import ApiClient, ApiError
+from tests.kit.objects import priority_class
 from webhooks import stored as stored_objects
 from webhooks.facts import KnownFacts
 from webhooks.settings import Settings
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 GROUPS = "/apis/reprieve.dev/v1alpha1/podgroups"
-CLASSES = KnownFacts([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
+CLASSES = KnownFacts([priority_class("high", 1000)])
 
 
 class Api:
@@ -59,8 +59,9 @@ class Api:
 
 
 def group(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "generation": 3}
-    return {"metadata": metadata, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **spec}}
+    made = pod_group(name, namespace, min_count=2, **spec)
+    made["metadata"] |= {"uid": f"uid-{name}", "generation": 3}
+    return made
 
 
 def wrong(name: str, namespace: str = "default") -> dict[str, Any]:
