@@ -20,7 +20,7 @@ from hack.controlplane.processes import Process
 from tests.e2e.audit import AuditTrail
 from tests.e2e.rules.gates_retries import GATE, OPENER
 from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
-from tests.e2e.support import FOREIGN, HERE, PlaneFactory, Sandbox
+from tests.e2e.support import FOREIGN, HERE, PlaneFactory, ReprieveFactory, Sandbox
 
 LOG_LINES: Final = 60
 LONGEST: Final = ("test_failures.py", "test_gangs.py", "test_webhooks.py")
@@ -200,6 +200,32 @@ def sandboxes(numbers: Iterator[int]) -> Iterator[Callable[[ControlPlane | Clien
     yield make
     for sandbox in made:
         sandbox.history.close()
+
+
+@pytest.fixture(scope="module")
+def plane_without_reprieve(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """A plane that knows reprieve, which does not run: `reprieve_with` starts it."""
+    return start_plane(Options(reprieve=True, start_reprieve=False))
+
+
+@pytest.fixture
+def reprieve_with(
+    plane_without_reprieve: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sandbox]
+) -> Iterator[ReprieveFactory]:
+    """`reprieve_with("evict.between=kill")` starts a process of reprieve with failpoints; kill it as you like."""
+    plane, made = plane_without_reprieve, []
+
+    def start(failpoints: str = "") -> tuple[ControlPlane, Sandbox]:
+        plane.reprieve.environment = {"REPRIEVE_FAILPOINTS": failpoints} if failpoints else {}
+        plane.start_reprieve()
+        made.append(sandboxes(plane))
+        return plane, made[-1]
+
+    yield start
+    plane.reprieve.kill()
+    for sandbox in made:
+        sandbox.remove()
+        sandbox.wait_removed()
 
 
 @pytest.fixture

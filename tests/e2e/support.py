@@ -29,6 +29,7 @@ __all__ = [
     "REPRIEVE",
     "History",
     "PlaneFactory",
+    "ReprieveFactory",
     "Sandbox",
     "SandboxFactory",
     "condition",
@@ -48,6 +49,7 @@ FOREIGN: Final = os.environ.get("REPRIEVE_E2E_KUBECONFIG")
 
 PlaneFactory = Callable[..., ControlPlane]
 SandboxFactory = Callable[[ControlPlane], "Sandbox"]
+ReprieveFactory = Callable[..., tuple[ControlPlane, "Sandbox"]]
 
 
 def wait_for(
@@ -385,6 +387,13 @@ class Sandbox:
                     f"{pod['metadata']['name']}: {scheduled.get('message')} (nominated: {nominated})"
                 )
         return "\n".join(lines)
+
+    def wait_removed(self) -> None:
+        """Until the namespace is gone: whoever writes to it before is forbidden to."""
+        wait_for(
+            lambda: self.client.find("v1", "Namespace", self.namespace) is None,
+            what=f"namespace {self.namespace} does not go",
+        )
 
     def remove(self) -> None:
         """Delete pods, groups, nodes and classes, and wait for the pods; the namespace takes its time to follow."""

@@ -6,16 +6,20 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from hack.controlplane import objects
-from hack.controlplane.nodes import is_played, wait_for_nodes
+from hack.controlplane.client import Json
+from hack.controlplane.nodes import is_played
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process, ProcessFailedError, stop_recorded, write_records
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
 @pytest.fixture
@@ -58,31 +62,34 @@ def test_a_pod_with_a_finalizer_lingers_until_it_is_released(alone: Sandbox) -> 
     alone.remove()
 
 
-def test_a_node_that_kwok_has_not_seen_is_waited_for(planes: PlaneFactory) -> None:
+@pytest.fixture
+def kwok(control_plane: ControlPlane) -> Iterator[Process]:
+    """KWOK, to be paused for a while."""
+    process = control_plane.processes["kwok"]
+    yield process
+    process.resume()
+
+
+def test_a_node_that_kwok_has_not_seen_is_waited_for(alone: Sandbox, kwok: Process) -> None:
     """Its not-ready taint goes all the same: the taint is no sign."""
-    plane = planes()
-    plane.processes["kwok"].pause()
-    plane.client.create(objects.node("late"))
-    wait_for(
-        lambda: "taints" not in plane.client.get("v1", "Node", "late")["spec"], what="it keeps its taint"
-    )
-    assert not is_played(plane.client.get("v1", "Node", "late"))
-    plane.processes["kwok"].resume()
-    wait_for_nodes(plane.client, "late")
-    assert is_played(plane.client.get("v1", "Node", "late"))
+    kwok.pause()
+    name = alone.node("late", wait=False)
+    wait_for(lambda: NOT_READY not in taints(alone.client.get("v1", "Node", name)), what="it keeps its taint")
+    assert not is_played(alone.client.get("v1", "Node", name))
+    kwok.resume()
+    alone.wait_nodes(name)
+    assert is_played(alone.client.get("v1", "Node", name))
+    alone.remove()
 
 
-def test_pods_that_are_older_than_kwoks_knowledge_of_their_node_run(
-    planes: PlaneFactory, sandboxes: SandboxFactory
-) -> None:
-    plane = planes()
-    sandbox = sandboxes(plane)
+def test_pods_that_are_older_than_kwoks_knowledge_of_their_node_run(alone: Sandbox, kwok: Process) -> None:
     for number in range(10):  # of its two watches now one is first, now the other
-        plane.processes["kwok"].pause()
-        node = sandbox.node(f"late-{number}", wait=False)
-        pod = sandbox.pod(f"pod-{number}", node_name=node)
-        plane.processes["kwok"].resume()
-        sandbox.wait_running(pod)
+        kwok.pause()
+        node = alone.node(f"late-{number}", wait=False)
+        pod = alone.pod(f"pod-{number}", node_name=node)
+        kwok.resume()
+        alone.wait_running(pod)
+    alone.remove()
 
 
 def test_several_at_once_do_not_meet(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
@@ -149,6 +156,11 @@ def test_a_paused_process_can_be_stopped(tmp_path: Path) -> None:
     wait_for(lambda: state(pid) == "T")
     process.stop()
     assert not runs(pid)
+
+
+def taints(node: Json) -> list[str]:
+    """Their keys."""
+    return [taint["key"] for taint in node["spec"].get("taints", ())]
 
 
 def state(pid: int) -> str:
