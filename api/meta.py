@@ -87,6 +87,7 @@ class ObjectMeta(Struct):
     deletion_timestamp: str | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
+    finalizers: list[str] | None = None
 
 
 class ListMeta(Struct):

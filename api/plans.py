@@ -65,6 +65,10 @@ class Placement(PlanStruct):
     """The pod's name."""
     node: str
     """The node's name."""
+    uid: str = ""
+    """The pod's UID; empty in plans that were stored before there was this field."""
+    beyond_min_count: bool = False
+    """The pod takes room that is left: nobody is evicted for it, and the group runs without it."""
 
 
 class VictimPod(PlanStruct):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["instant", "is_zero", "parse_rfc3339", "rfc3339_micro_now", "rfc3339_now"]
+__all__ = ["instant", "is_zero", "parse_rfc3339", "rfc3339", "rfc3339_micro_now", "rfc3339_now"]
 
 TIME: Final = re.compile(
     r"(?P<moment>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?"
@@ -51,6 +51,11 @@ def _instant(text: str) -> int | None:
 def is_zero(value: Any) -> bool:
     """Whether Go takes the JSON value as no time at all."""
     return value is None or (isinstance(value, str) and instant(value) == 0)
+
+
+def rfc3339(seconds: float) -> str:
+    """A time (seconds since the epoch) as meta/v1 Time has it: UTC, whole seconds."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def rfc3339_now() -> str:

@@ -9,7 +9,7 @@ from typing import Protocol
 from api.core import Pod
 from api.requests import pod_requests
 from controllers.gangs.marks import HOLD_MARK, RESERVED
-from controllers.gangs.reservations import Ledger
+from controllers.gangs.reservations import Reservations
 from extender.wire import (
     ExtenderArgs,
     ExtenderPreemptionArgs,
@@ -20,7 +20,7 @@ from extender.wire import (
     preemption_result,
 )
 
-__all__ = ["Hold", "Offer", "PodView", "Verbs", "World"]
+__all__ = ["Hold", "Offer", "BoundPod", "Verbs", "World"]
 
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
 
@@ -40,7 +40,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class PodView:
+class BoundPod:
     """A bound pod as the preempt verb must judge it: may the scheduler evict it alone?"""
 
     node: str
@@ -77,7 +77,7 @@ class World(Protocol):
     def free(self, node: str, resource: str) -> int:
         """Allocatable less what pods hold that are not terminating."""
 
-    def bound(self, uid: str) -> PodView | None:
+    def bound(self, uid: str) -> BoundPod | None:
         """The bound pod of this UID, None if there is none."""
 
     def preempt_called(self, pod: Pod) -> None:
@@ -90,9 +90,9 @@ class World(Protocol):
 class Verbs:
     """filter and preempt, from request to answer."""
 
-    def __init__(self, world: World, ledger: Ledger) -> None:
+    def __init__(self, world: World, reservations: Reservations) -> None:
         self._world = world
-        self._ledger = ledger
+        self._reservations = reservations
 
     def filter(self, args: ExtenderArgs) -> bytes:
         """Which of the offered nodes the pod may use (kube-scheduler calls this after its own filters)."""
@@ -108,18 +108,20 @@ class Verbs:
         return filter_only(kept, {name: NOT_PLANNED for name in names if name != verdict.node})
 
     def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
-        if not self._ledger:
+        if not self._reservations:
             return filter_all(args.node_names)
         names = names_decoder.decode(args.node_names) or []
         pod, requests = args.pod, {**pod_requests(args.pod), "pods": 1}
         uid, priority = pod.metadata.uid, self._world.priority(pod)
-        self._ledger.grants.expire()
-        reserved = set(self._ledger.nodes).intersection(names)
+        self._reservations.grants.expire()
+        reserved = set(self._reservations.nodes).intersection(names)
         barred = {
-            name for name in reserved if self._ledger.bars(name, uid, requests, priority, self._world.free)
+            name
+            for name in reserved
+            if self._reservations.bars(name, uid, requests, priority, self._world.free)
         }
         if granted := reserved - barred:
-            self._ledger.grants.note(uid, granted, requests)
+            self._reservations.grants.note(uid, granted, requests)
         if not barred:
             return filter_all(args.node_names)
         self._world.kept_out(pod)
@@ -147,7 +149,7 @@ class Verbs:
 
     def _strikes(self, node: str, victims: MetaVictims, priority: int) -> str | None:
         """Why the scheduler must not evict on this node for a pod of this priority; None if it may."""
-        if self._ledger.holders(node, at_least=priority):
+        if self._reservations.holders(node, at_least=priority):
             return "room there is reserved"
         if not victims.pods:
             return "no victim is named"
@@ -155,7 +157,7 @@ class Verbs:
             pod = self._world.bound(victim.uid)
             if pod is None or pod.node != node:
                 return "a victim is not known there"
-            if self._ledger.awaits(victim.uid, at_least=priority):
+            if self._reservations.awaits(victim.uid, at_least=priority):
                 return "a victim leaves for a pod group"
             if pod.leaving:
                 continue

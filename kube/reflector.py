@@ -74,6 +74,8 @@ class Resource(Generic[T]):
     path: str
     type: type[T]
     field_selector: str = ""
+    page: int = 500
+    """Objects of a list page."""
 
     def query(self, **parameters: str) -> dict[str, str]:
         """The parameters, those left out that are empty."""
@@ -83,7 +85,7 @@ class Resource(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """In seconds, except `page` (objects of a list page) and `breath` (events between two yields to the loop)."""
+    """In seconds, except `breath` (events between two yields to the loop)."""
 
     backoff: Backoff = DEFAULT_BACKOFF
     watch_least: float = 300.0
@@ -91,7 +93,6 @@ class Timing:
     watch_grace: float = 30.0
     delay: Callable[[], float] = lambda: 0.0
     """Seconds that a watch's events wait before they are applied: for tests."""
-    page: int = 500
     breath: int = 100
 
 
@@ -191,7 +192,7 @@ class Reflector(Generic[T]):
         keys: set[Key] = set()
         token = ""
         while True:
-            query = self._resource.query(**{"limit": str(self._timing.page), "continue": token})
+            query = self._resource.query(**{"limit": str(self._resource.page), "continue": token})
             body = await self._client.request("GET", self._resource.path, query=query, seconds=LIST_SECONDS)
             meta, items = self._decode_page(body)
             for count, item in enumerate(items, 1):

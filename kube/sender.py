@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -23,9 +24,16 @@ class Sender:
     """Sends requests that may safely be sent twice."""
 
     def __init__(
-        self, client: ApiClient, *, attempts: int = ATTEMPTS, backoff: Backoff = DEFAULT_BACKOFF
+        self,
+        client: ApiClient,
+        *,
+        attempts: int = ATTEMPTS,
+        backoff: Backoff = DEFAULT_BACKOFF,
+        allowed: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`allowed` is asked before every request: once it says no, nothing is sent any longer."""
         self._client, self._attempts, self._backoff = client, attempts, backoff
+        self._allowed = allowed
 
     async def send(
         self, what: str, method: str, path: str, *, body: bytes | None = None, content_type: str = JSON
@@ -37,6 +45,8 @@ class Sender:
         retry = Retry(self._backoff)
         with WRITE_SECONDS.labels(what).time():
             while True:
+                if not self._allowed():
+                    raise ApiError(0, "TermOver", f"{what}: this process may no longer write")
                 try:
                     return await self._client.request(method, path, body=body, content_type=content_type)
                 except ApiError as error:

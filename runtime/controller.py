@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
@@ -57,8 +58,10 @@ class _TermOverError(Exception):
 
 async def _until_over(term: Term, clock: Clock) -> None:
     """Raise when the term is over."""
-    while not term.is_over:
-        await asyncio.sleep(min(60.0, max(0.0, term.deadline - clock.monotonic())))
+    left = term.deadline - clock.monotonic()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(left if math.isfinite(left) else None):
+            await asyncio.Event().wait()
     raise _TermOverError
 
 
@@ -69,5 +72,4 @@ async def _lead(controller: Controller, term: Term) -> None:
             await controller.lead(term)
         except Exception:
             log.exception("a controller failed and leads again", controller=controller.name)
-            with suppress(asyncio.TimeoutError):
-                await asyncio.sleep(RETRY_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)

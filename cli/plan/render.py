@@ -76,20 +76,19 @@ def _place(spec: PreemptionPlanSpec) -> str:
 
 
 def _victims(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
-    rows = {uid: row for row, uid in enumerate(snapshot.pod_uids)}
     table = plain_table("unit", "kind", ">priority", ">pods", "nodes", "why")
     for victim in spec.victims[:MAX_VICTIMS]:
         nodes = some(dict.fromkeys(pod.node for pod in victim.pods))
-        why = _cost(victim, snapshot, rows)
+        why = _cost(victim, snapshot)
         name = Text(f"{victim.namespace}/{victim.name}", "yellow")
         table.add_row(name, victim.kind, str(victim.priority), str(len(victim.pods)), nodes, why)
     return with_rest(table, len(spec.victims) - MAX_VICTIMS)
 
 
-def _cost(victim: Victim, snapshot: Snapshot, rows: dict[str, int]) -> Text:
+def _cost(victim: Victim, snapshot: Snapshot) -> Text:
     if not victim.violates_pod_disruption_budget:
         return Text("its room is needed", "dim")
-    pods = [rows[pod.uid] for pod in victim.pods if pod.uid in rows]
+    pods = [snapshot.pod_rows[pod.uid] for pod in victim.pods if pod.uid in snapshot.pod_rows]
     budgets = (snapshot.budgets[row] for row, count in budgets_of(snapshot, pods).items() if count)
     return Text(f"breaks budget {some(budget_text(budget) for budget in budgets if budget)}", "red")
 

@@ -11,10 +11,14 @@ from typing import Any, Protocol
 
 import structlog
 
+from api.clock import SYSTEM_CLOCK
 from cli.common.configuration import Configuration
-from extender.service import Service
+from controllers.gangs.controller import GangController
+from extender.service import ExtenderService
 from kube.client import ApiClient
+from runtime.controller import Controller, lead_all
 from runtime.mirror import ALL, Mirror
+from runtime.term import EternalTerms
 from serving.garbage import collect_seldom
 from serving.listeners import serving
 from serving.ops import Check, ops_app
@@ -49,16 +53,22 @@ async def run(configuration: Configuration) -> None:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig))
         mirror = Mirror(client, resources=ALL if configuration.extender else MIRRORED)
         parts: list[Part] = []
+        controllers: list[Controller] = []
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
-            parts.append(Service(configuration.extender, configuration.planning, client, mirror, executor))
+            gangs = GangController(configuration.planning, client, mirror, executor, SYSTEM_CLOCK)
+            controllers.append(gangs)
+            parts.append(ExtenderService(configuration.extender, gangs))
         if configuration.webhooks is not None:
             parts.append(WebhookService(configuration.webhooks, client, mirror))
-        checks = {name: check for part in parts for name, check in part.checks().items()}
+        checked: list[Controller | Part] = [*controllers, *parts]
+        checks = {name: check for each in checked for name, check in each.checks().items()}
         await stack.enter_async_context(serving(ops_app(checks), configuration.ops))
         for part in parts:
             await stack.enter_async_context(part.listening())
         await stack.enter_async_context(_background("mirror", mirror.run(), stop))
+        leading = lead_all(controllers, EternalTerms(SYSTEM_CLOCK), SYSTEM_CLOCK)
+        await stack.enter_async_context(_background("controllers", leading, stop))
         for name, task in _tasks(parts):
             await stack.enter_async_context(_background(name, task, stop))
         await stop.wait()

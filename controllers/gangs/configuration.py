@@ -15,6 +15,8 @@ class PlanningConfiguration(Section):
     searchBudget: steps that one exact packing may take before its domain is given up (SearchBudgetExhausted).
     planDeadlineSeconds: a plan and its reservation end so long after it was committed.
     backoff*Seconds: between two plans for a gang that does not fit.
+    keptPlansPerPreemptor: ended plans that evicted nobody, the newest ones. The current decision always stays.
+    planRetentionSeconds: ended plans that evicted pods stay so long.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
     """
 
@@ -23,6 +25,7 @@ class PlanningConfiguration(Section):
     backoff_initial_seconds: Seconds = 1
     backoff_max_seconds: Seconds = 60
     kept_plans_per_preemptor: Count = 3
+    plan_retention_seconds: Seconds = 86400
     max_watch_age_seconds: Seconds = 150
 
 

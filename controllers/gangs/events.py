@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Set as AbstractSet
 from typing import Final, Literal
 
 import structlog
 
+from api.clock import Clock
 from api.core import Pod
 from api.meta import Condition
 from api.plans import Victim, VictimPod
-from api.times import rfc3339_now
-from controllers.gangs.gangs import Ending, Gang
-from controllers.gangs.plans import ActivePlan
+from api.times import rfc3339
+from controllers.gangs.effects import CannotSchedule
+from controllers.gangs.life import ActivePlan, Ending, GroupKey
 from controllers.gangs.release import held_condition
-from controllers.gangs.reservations import GroupKey
 from controllers.gangs.roster import Roster
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
@@ -30,9 +31,10 @@ INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 class Reporter:
     """Writes what was decided where its readers look. Nothing here is needed to go on: faults are logged."""
 
-    def __init__(self, writer: Writer, roster: Roster) -> None:
-        self._writer = writer
-        self._roster = roster
+    def __init__(self, writer: Writer, roster: Roster, clock: Clock) -> None:
+        self._writer, self._roster, self._clock = writer, roster, clock
+        self._told: dict[GroupKey, AbstractSet[str]] = {}
+        """Pods (UIDs) of a gang for which nobody goes whose conditions say so."""
 
     def preempting(self, plan: ActivePlan) -> None:
         """The first eviction is about to be asked for."""
@@ -83,24 +85,23 @@ class Reporter:
                 plan.group, "Warning", ending.reason, "Planning", f"plan {plan.name} ended: {ending.message}"
             )
 
-    async def cannot_schedule(self, gang: Gang) -> frozenset[str]:
-        """Nobody goes for this gang: its PodGroup and its pods say why, each once; returns the pods (UIDs) that do."""
-        reason = "Blocked" if gang.phase == "Blocked" else "Unschedulable"
-        if not gang.told:
-            self._event(gang.key, "Warning", reason, "Planning", gang.reason)
-        await self._condition(gang.key, "False", "Unschedulable", gang.reason)
-        condition = held_condition("True", reason, gang.reason)
-        waiting = {
-            member.uid: member.name for member in self._roster.members(gang.key) if member.node is None
-        }
+    async def cannot_schedule(self, key: GroupKey, effect: CannotSchedule) -> None:
+        """Nobody goes for this gang: its PodGroup and its pods say why, each once."""
+        if not effect.repeated:
+            self._told.pop(key, None)
+            self._event(key, "Warning", effect.phase, "Planning", effect.reason)
+        told = self._told.get(key, frozenset())
+        await self._condition(key, "False", "Unschedulable", effect.reason)
+        condition = held_condition("True", effect.phase, effect.reason, self._clock.wall())
+        waiting = {member.uid: member.name for member in self._roster.members(key) if member.node is None}
         said = await asyncio.gather(
-            *(
-                self._say(gang.key[0], name, uid, condition)
-                for uid, name in waiting.items()
-                if uid not in gang.told
-            )
+            *(self._say(key[0], name, uid, condition) for uid, name in waiting.items() if uid not in told)
         )
-        return gang.told & waiting.keys() | {uid for uid in said if uid is not None}
+        self._told[key] = told & waiting.keys() | {uid for uid in said if uid is not None}
+
+    def forget(self, key: GroupKey) -> None:
+        """The group is gone."""
+        self._told.pop(key, None)
 
     async def _say(self, namespace: str, name: str, uid: str, condition: Condition) -> str | None:
         """The pod's UID once its condition is written."""
@@ -119,15 +120,14 @@ class Reporter:
         group = self._roster.group(key)
         if group is None:
             return
-        kept = list((group.status.conditions if group.status else None) or [])
-        before = next((condition for condition in kept if condition.type == INITIALLY_SCHEDULED), None)
+        there = list((group.status.conditions if group.status else None) or [])
+        before = next((condition for condition in there if condition.type == INITIALLY_SCHEDULED), None)
         if before is not None and (
             before.status == "True" or (before.reason, before.message) == (reason, message)
         ):
             return
-        since = (
-            before.last_transition_time if before is not None and before.status == status else rfc3339_now()
-        )
+        kept = before is not None and before.status == status
+        since = before.last_transition_time if before is not None and kept else rfc3339(self._clock.wall())
         new = Condition(
             type=INITIALLY_SCHEDULED,
             status=status,
@@ -136,7 +136,7 @@ class Reporter:
             last_transition_time=since,
             observed_generation=group.metadata.generation,
         )
-        conditions = [condition for condition in kept if condition.type != INITIALLY_SCHEDULED] + [new]
+        conditions = [condition for condition in there if condition.type != INITIALLY_SCHEDULED] + [new]
         try:
             await self._writer.patch_group_status(*key, conditions=conditions)
         except ApiError as error:

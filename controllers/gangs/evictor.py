@@ -11,8 +11,8 @@ import structlog
 
 from api.plans import Victim, VictimPod
 from controllers.gangs.events import Reporter
+from controllers.gangs.life import ActivePlan
 from controllers.gangs.metrics import EVICTIONS
-from controllers.gangs.plans import ActivePlan
 from controllers.gangs.roster import Roster
 from controllers.gangs.writer import Deletion, Writer
 from kube.client import ApiError
@@ -39,8 +39,17 @@ class Evictor:
         self._roster = roster
         self._reporter = reporter
 
-    async def evict(self, plan: ActivePlan, going_on: Callable[[VictimPod], bool]) -> bool:
-        """Ask for the deletion of every victim; false when `going_on` said stop before the last.
+    async def evict(
+        self,
+        plan: ActivePlan,
+        *,
+        may_evict: Callable[[VictimPod], bool],
+        refused: Callable[[str, str], None],
+    ) -> bool:
+        """Ask for the deletion of every victim. Returns whether that has been done for all of them.
+
+        `may_evict` is asked right before each pod. `refused` is told of a pod (UID) that the API server does not
+        delete, and why.
 
         The first pod goes alone: if the API server refuses us, no second one has been touched.
         """
@@ -50,11 +59,13 @@ class Evictor:
 
         async def one(victim: Victim, pod: VictimPod) -> bool:
             async with slots:
-                if not going_on(pod):
+                if not may_evict(pod):
                     return False
-                await self._evict_pod(plan, victim, pod)
+                why = await self._evict_pod(plan, victim, pod)
+                if why:
+                    refused(pod.uid, why)
                 await failpoint("evict.between")
-                return True
+                return not why
 
         for victim, pod in pods[:1]:
             if not await one(victim, pod):
@@ -63,11 +74,12 @@ class Evictor:
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-        return all(results) and not plan.refused
+        return all(results)
 
-    async def _evict_pod(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> None:
+    async def _evict_pod(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> str:
+        """Ask for the deletion of one pod. Returns why the API server refuses it for good, else an empty text."""
         if not self._roster.is_evictable(pod.uid):
-            return
+            return ""
         preemptor = plan.spec.preemptor
         whom = f"{preemptor.kind} {preemptor.namespace}/{preemptor.name}"
         said = f"{whom} (priority {preemptor.priority}) preempts this pod"
@@ -84,10 +96,10 @@ class Evictor:
             if error.is_retriable or error.status == HTTPStatus.UNAUTHORIZED:
                 raise
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
-            plan.refused[pod.uid] = f"pod {pod.namespace}/{pod.name} cannot be evicted: {error}"
             EVICTIONS.labels("refused").inc()
-            return
+            return f"pod {pod.namespace}/{pod.name} cannot be evicted: {error}"
         EVICTIONS.labels(result).inc()
         log.info(
             "evicted", plan=plan.name, namespace=pod.namespace, pod=pod.name, node=pod.node, result=result
         )
+        return ""

@@ -1,13 +1,28 @@
-"""How reprieve's own rejections read, so that they are recognised."""
+"""How reprieve's own rejections read, and how they are recognised in what the scheduler says of a pod."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-__all__ = ["HOLD_MARK", "RESERVED"]
+__all__ = ["HOLD_MARK", "RESERVED", "is_kept_out", "is_ours"]
 
 HOLD_MARK: Final = "reprieve: "
-"""Begins every rejection of ours, and so stands in the PodScheduled message of a pod that we hold."""
+"""Begins every reason that our filter gives for a node."""
 
 RESERVED: Final = HOLD_MARK + "room is reserved for a pod group"
 """What filter says of a node whose reserved room the pod would take."""
+
+OURS: Final = re.compile(rf"(?:^0/\d+ nodes are available: |, )\d+ {re.escape(HOLD_MARK)}")
+"""kube-scheduler (FitError) writes each reason behind the number of nodes that have it."""
+KEPT_OUT: Final = re.compile(rf"(?:^0/\d+ nodes are available: |, )\d+ {re.escape(RESERVED)}")
+
+
+def is_ours(message: str) -> bool:
+    """Whether our filter has turned the pod down on a node, by the message of its condition PodScheduled."""
+    return OURS.search(message) is not None
+
+
+def is_kept_out(message: str) -> bool:
+    """Whether our filter has kept the pod out of reserved room, by the same message."""
+    return KEPT_OUT.search(message) is not None

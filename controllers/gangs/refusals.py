@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -34,9 +34,9 @@ class Refusals:
             del self._until[pod]
         return bool(old)
 
-    def exempt(self, snapshot: Snapshot, pod_row: Callable[[str], int | None]) -> Snapshot:
-        """The snapshot in which nobody can evict these pods. `pod_row(uid)` is the row in this very snapshot."""
-        rows = [row for pod in self._until if (row := pod_row(pod)) is not None]
+    def exempt(self, snapshot: Snapshot) -> Snapshot:
+        """The snapshot in which nobody can evict these pods."""
+        rows = [row for pod in self._until if (row := snapshot.pod_rows.get(pod)) is not None]
         if not rows:
             return snapshot
         flags = snapshot.pod_flags.copy()

@@ -14,13 +14,13 @@ from typing import Final, Literal, NamedTuple
 
 import structlog
 
+from api.clock import Clock
 from api.core import Pod
 from api.meta import Condition
-from api.times import rfc3339_now
-from controllers.gangs.marks import HOLD_MARK, RESERVED
+from api.times import rfc3339
+from controllers.gangs.life import ActivePlan, GroupKey
+from controllers.gangs.marks import is_kept_out, is_ours
 from controllers.gangs.metrics import WAKES
-from controllers.gangs.plans import ActivePlan
-from controllers.gangs.reservations import GroupKey
 from controllers.gangs.roster import Roster, group_of
 from controllers.gangs.writer import Writer
 from kube.client import ApiError
@@ -32,16 +32,13 @@ log = structlog.get_logger(__name__)
 HELD: Final = "reprieve.dev/Held"
 """Type of the pod condition: True while a gang's member cannot be placed (and why), False once it may go on."""
 
-REMIND_SECONDS: Final = 5.0
-"""How long a Ready plan's members may stay unbound before they are woken again; doubles each time."""
-
 AT_ONCE: Final = 16
 
 
-def held_condition(status: Literal["True", "False"], reason: str, message: str) -> Condition:
-    """What a pod's status says of us."""
+def held_condition(status: Literal["True", "False"], reason: str, message: str, now: float) -> Condition:
+    """What a pod's status says of us at `now` (seconds since the epoch)."""
     return Condition(
-        type=HELD, status=status, reason=reason, message=message[:1024], last_transition_time=rfc3339_now()
+        type=HELD, status=status, reason=reason, message=message[:1024], last_transition_time=rfc3339(now)
     )
 
 
@@ -59,9 +56,8 @@ class Wake(NamedTuple):
 class Waker:
     """Remembers whom filter turned down, by gang (None: pods of any group or none, kept out of reserved room)."""
 
-    def __init__(self, writer: Writer, roster: Roster) -> None:
-        self._writer = writer
-        self._roster = roster
+    def __init__(self, writer: Writer, roster: Roster, clock: Clock) -> None:
+        self._writer, self._roster, self._clock = writer, roster, clock
         self._held: dict[GroupKey | None, dict[str, tuple[str, str]]] = {}
         self._under: dict[str, GroupKey | None] = {}
         self._kept: set[GroupKey | None] = set()
@@ -80,8 +76,8 @@ class Waker:
         messages = [
             c.message for c in pod.status.conditions or [] if c.type == "PodScheduled" and c.status == "False"
         ]
-        if any(HOLD_MARK in message for message in messages):
-            self._note(None if any(RESERVED in message for message in messages) else group_of(pod), pod)
+        if any(is_ours(message) for message in messages):
+            self._note(None if any(is_kept_out(message) for message in messages) else group_of(pod), pod)
 
     def _note(self, group: GroupKey | None, pod: Pod) -> None:
         uid = pod.metadata.uid
@@ -121,18 +117,9 @@ class Waker:
             self._under.pop(uid, None)
         return pods
 
-    async def nominate(self, plan: ActivePlan, now: float) -> None:
-        """The plan is Ready: every member that is not bound comes back, and finds its node first."""
-        plan.next_wake, plan.wakes = now + REMIND_SECONDS, 0
-        await self._write(self._members(plan, nominate=True))
-
-    async def remind(self, plan: ActivePlan, now: float) -> None:
-        """Wake members of a Ready plan that are still not bound; without a nomination, which is written once."""
-        if now < plan.next_wake:
-            return
-        plan.wakes += 1
-        plan.next_wake = now + REMIND_SECONDS * 2**plan.wakes
-        await self._write(self._members(plan, nominate=False))
+    async def bring_back(self, plan: ActivePlan, *, nominate: bool) -> None:
+        """The plan is Ready: every member that is not bound comes back. With a nomination, it finds its node first."""
+        await self._write(self._members(plan, nominate=nominate))
 
     async def retry(self) -> None:
         """Write again what the API server would not take."""
@@ -156,7 +143,9 @@ class Waker:
         slots = asyncio.Semaphore(AT_ONCE)
 
         async def one(wake: Wake) -> None:
-            condition = held_condition("False", wake.reason, f"{wake.message} [{self._serial}]")
+            condition = held_condition(
+                "False", wake.reason, f"{wake.message} [{self._serial}]", self._clock.wall()
+            )
             async with slots:
                 try:
                     await self._writer.patch_pod_status(

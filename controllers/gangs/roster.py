@@ -15,8 +15,8 @@ from api.groups import POD_GROUP_LABEL, PodGroup
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.requests import PODS
-from controllers.gangs.plans import ActivePlan, Member
-from controllers.gangs.reservations import Claim, GroupKey
+from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod
+from controllers.gangs.reservations import Claim
 from nodes.state.classes import admits
 from nodes.state.snapshot import GATED, MIRROR, TERMINATING
 from nodes.state.tables import PodView, Tables
@@ -102,14 +102,19 @@ class Roster:
         self._members[key] = (touched, members)
         return members
 
-    def needed(self, key: GroupKey, *, but: Collection[str]) -> int:
-        """How many of the pods `but` (UIDs) have to run so that minCount members do; 0 for what is no gang."""
+    def minimum(self, key: GroupKey) -> int | None:
+        """The group's minCount; None if there is no such group, or it is no gang."""
         group = self.group(key)
         gang = group.spec.scheduling_policy.gang if group is not None else None
-        if gang is None:
+        return gang.min_count if gang is not None else None
+
+    def needed(self, key: GroupKey, *, but: Collection[str]) -> int:
+        """How many of the pods `but` (UIDs) have to run so that minCount members do; 0 if the group is no gang."""
+        minimum = self.minimum(key)
+        if minimum is None:
             return 0
         bound = sum(member.node is not None and member.uid not in but for member in self.members(key))
-        return max(0, gang.min_count - bound)
+        return max(0, minimum - bound)
 
     def evicts(self, key: GroupKey) -> bool:
         """Whether anybody may go for the group."""
@@ -131,7 +136,7 @@ class Roster:
             np.count_nonzero((pods.node.array[rows] >= 0) & (pods.flags.array[rows] & TERMINATING == 0))
         )
 
-    def waiting(self, plan: ActivePlan) -> dict[str, Member]:
+    def waiting(self, plan: ActivePlan) -> dict[str, PlannedPod]:
         """The planned members that are not bound, by UID."""
         bound = {member.uid for member in self.members(plan.group) if member.node is not None}
         return {uid: member for uid, member in plan.members.items() if uid not in bound}
@@ -143,37 +148,29 @@ class Roster:
         condition = status.scheduled if status is not None else None
         return condition.message if condition is not None and condition.status == "False" else ""
 
-    def activate(self, spec: PreemptionPlanSpec, deadline: float, *, made: float | None = None) -> ActivePlan:
-        """The plan to be carried out, with the members that it is for: the first that minCount needs.
-
-        `made` (seconds since the epoch) is when a plan of a former process was written: a pod of a planned name that is
-        younger is another pod, and its UID is not known.
-        """
-        key = (spec.preemptor.namespace, spec.preemptor.name)
-        group, members = self.group(key), {member.name: member for member in self.members(key)}
-        planned = {placement.pod: placement.node for placement in spec.placements}
-        gang = group.spec.scheduling_policy.gang if group is not None else None
-        bound = sum(member.node is not None and name not in planned for name, member in members.items())
-        needed = max(0, gang.min_count - bound) if gang is not None else len(planned)
-        chosen: dict[str, Member] = {}
-        for name, node in list(planned.items())[:needed]:
-            member = members.get(name)
-            if member is None or (made is not None and member.created > made):
-                chosen[f"gone:{name}"] = Member(f"gone:{name}", name, node, {})
-            else:
-                chosen[member.uid] = Member(member.uid, name, node, member.requests)
-        return ActivePlan(name="", spec=spec, phase="Planned", members=chosen, deadline=deadline)
+    def planned(self, spec: PreemptionPlanSpec) -> dict[str, PlannedPod]:
+        """The pods that the plan is for, by UID: those that minCount needs. A pod that is gone requests nothing."""
+        return {
+            placement.uid: PlannedPod(
+                placement.uid, placement.pod, placement.node, self.waiting_requests(placement.uid) or {}
+            )
+            for placement in spec.placements
+            if not placement.beyond_min_count
+        }
 
     # ---- pods
-
-    def pod_row(self, uid: str) -> int | None:
-        """The pod's row in a snapshot that is taken now."""
-        return self._tables.pod(uid)
 
     def staying(self, uid: str) -> Claim | None:
         """Where a bound pod that is not terminating runs, and what it uses; None if it is no such pod."""
         view = self._staying(uid)
         return Claim(view.node, _requests(view)) if view is not None and view.node is not None else None
+
+    def waiting_requests(self, uid: str) -> Mapping[str, int] | None:
+        """What a pod that waits for a node asks for; None if it is bound, terminates, or is gone."""
+        view = self._view(uid)
+        if view is None or view.node is not None or view.flags & TERMINATING:
+            return None
+        return _requests(view)
 
     def leaving(self, uid: str) -> str | None:
         """The node of a bound pod that is terminating; None if it is no such pod."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import structlog
 
+from api.clock import Clock
 from api.groups import API_VERSION
-from api.meta import Condition, List
+from api.meta import Condition, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanStatus
-from api.times import rfc3339_now
+from api.times import rfc3339
 from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.recorder import EventRecorder, Reference
 from kube.sender import Sender
@@ -20,9 +21,6 @@ from kube.sender import Sender
 __all__ = ["Deletion", "Reference", "Writer"]
 
 log = structlog.get_logger(__name__)
-
-PLAN_PAGE: Final = 50
-"""Plans of a list page: one may have a megabyte."""
 
 
 class Deletion(StrEnum):
@@ -42,8 +40,8 @@ class Writer:
     conflicts at once, are raised as ApiError.
     """
 
-    def __init__(self, client: ApiClient, *, sender: Sender | None = None) -> None:
-        self._client = client
+    def __init__(self, client: ApiClient, clock: Clock, *, sender: Sender | None = None) -> None:
+        self._client, self._clock = client, clock
         self._sender = sender or Sender(client)
         self._recorder = EventRecorder(self._sender)
         self.event = self._recorder.event
@@ -88,7 +86,7 @@ class Writer:
             status="True",
             reason="PreemptionByScheduler",
             message=message,
-            last_transition_time=rfc3339_now(),
+            last_transition_time=rfc3339(self._clock.wall()),
         )
         return await self.patch_pod_status(namespace, name, uid, conditions=[condition])
 
@@ -108,18 +106,36 @@ class Writer:
 
     # ---- reprieve's own objects
 
-    async def create_plan(self, plan: PreemptionPlan) -> None:
-        """Write the decision; one of the name that is there already is the same decision."""
+    async def create_plan(self, plan: PreemptionPlan) -> PreemptionPlan:
+        """Write the decision; returns the object as it is stored."""
         path = _path("preemptionplans", plan.metadata.namespace)
-        try:
-            await self._sender.send("plan", "POST", path, body=msgspec.json.encode(plan))
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
+        return _plan(await self._sender.send("plan", "POST", path, body=msgspec.json.encode(plan)))
 
-    async def patch_plan_status(self, namespace: str, name: str, status: PreemptionPlanStatus) -> None:
-        """Replace phase and conditions."""
-        await self._patch_status("plan status", _path("preemptionplans", namespace, name), status)
+    async def get_plan(self, namespace: str, name: str) -> PreemptionPlan:
+        """The plan as it is stored."""
+        return _plan(await self._client.request("GET", _path("preemptionplans", namespace, name)))
+
+    async def patch_plan_status(
+        self, namespace: str, name: str, status: PreemptionPlanStatus
+    ) -> PreemptionPlan:
+        """Replace phase and conditions; returns the object as it is stored."""
+        path = _path("preemptionplans", namespace, name)
+        return _plan(await self._patch_status("plan status", path, status))
+
+    async def patch_plan_finalizers(self, meta: ObjectMeta, finalizers: Sequence[str]) -> PreemptionPlan:
+        """Replace the finalizers, only in the version that `meta` shows (409 otherwise)."""
+        path = _path("preemptionplans", meta.namespace, meta.name)
+        patch = {
+            "metadata": {
+                "uid": meta.uid,
+                "resourceVersion": meta.resource_version,
+                "finalizers": list(finalizers) or None,
+            }
+        }
+        body = msgspec.json.encode(patch)
+        return _plan(
+            await self._sender.send("plan finalizers", "PATCH", path, body=body, content_type=MERGE_PATCH)
+        )
 
     async def delete_plan(self, namespace: str, name: str) -> None:
         """Delete the plan; one that is gone is no error."""
@@ -128,19 +144,6 @@ class Writer:
         except ApiError as error:
             if error.status != 404:
                 raise
-
-    async def list_plans(self) -> list[PreemptionPlan]:
-        """All plans; those that cannot be read are left out."""
-        plans: list[PreemptionPlan] = []
-        token = ""
-        while True:
-            query = {"limit": str(PLAN_PAGE), **({"continue": token} if token else {})}
-            body = await self._client.request("GET", _path("preemptionplans"), query=query)
-            page = msgspec.json.decode(body, type=List[msgspec.Raw])
-            plans += [plan for raw in page.items if (plan := _plan(raw)) is not None]
-            token = page.metadata.continue_
-            if not token:
-                return plans
 
     async def patch_group_status(
         self,
@@ -156,12 +159,12 @@ class Writer:
 
     async def _patch_status(
         self, what: str, path: str, status: object, resource_version: str | None = None
-    ) -> None:
+    ) -> bytes:
         patch: dict[str, object] = {"status": status}
         if resource_version is not None:
             patch["metadata"] = {"resourceVersion": resource_version}
         body = msgspec.json.encode(patch)
-        await self._sender.send(what, "PATCH", f"{path}/status", body=body, content_type=MERGE_PATCH)
+        return await self._sender.send(what, "PATCH", f"{path}/status", body=body, content_type=MERGE_PATCH)
 
 
 def _path(plural: str, namespace: str | None = None, name: str | None = None) -> str:
@@ -175,9 +178,9 @@ def _is_other_object(error: ApiError) -> bool:
     return error.status == 404 or (error.status == 422 and "metadata.uid" in error.message)
 
 
-def _plan(raw: msgspec.Raw) -> PreemptionPlan | None:
+def _plan(body: bytes) -> PreemptionPlan:
+    """The API server's answer. Raises ApiError if it is no plan."""
     try:
-        return msgspec.json.decode(raw, type=PreemptionPlan)
-    except msgspec.ValidationError as error:
-        log.warning("a plan cannot be read", error=str(error))
-        return None
+        return msgspec.json.decode(body, type=PreemptionPlan)
+    except msgspec.DecodeError as error:
+        raise ApiError(0, "InvalidAnswer", f"the answer is no PreemptionPlan: {error}") from error

@@ -97,7 +97,7 @@ def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
         if placed:
             spec = _spec(preemptor, "Fits", _bound_already(preemptor) if preemptor.bound else "a member fits")
             spec.domain = plans.Domain(layout.topology_key, value)
-            spec.placements = _placements(cluster.snapshot, placed)
+            spec.placements = _placements(cluster.snapshot, placed, beyond_min_count=True)
             spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody())]
             spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [])
             return spec
@@ -155,7 +155,10 @@ def _placed(cluster: Cluster, built: Built, found: Found) -> plans.PreemptionPla
     spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits, and nobody goes")
     spec.domain = plans.Domain(layout.topology_key, layout.values[found.winner])
     in_order = [(pod, required[pod]) for pod in cluster.preemptor.required]
-    spec.placements = _placements(snapshot, in_order + later)
+    spec.placements = [
+        *_placements(snapshot, in_order, beyond_min_count=False),
+        *_placements(snapshot, later, beyond_min_count=True),
+    ]
     spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), gone)
     if preempts:
         victims, pods = counted(len(found.victims), "victim"), counted(len(gone), "pod")
@@ -175,8 +178,16 @@ def _required_nodes(built: Built, found: Found) -> dict[int, int]:
     return nodes
 
 
-def _placements(snapshot: Snapshot, placed: list[tuple[int, int]]) -> list[plans.Placement]:
-    return [plans.Placement(snapshot.pod_names[pod], snapshot.node_names[node]) for pod, node in placed]
+def _placements(
+    snapshot: Snapshot, placed: list[tuple[int, int]], *, beyond_min_count: bool
+) -> list[plans.Placement]:
+    """Of (pod, node), both rows of the snapshot."""
+    return [
+        plans.Placement(
+            snapshot.pod_names[pod], snapshot.node_names[node], snapshot.pod_uids[pod], beyond_min_count
+        )
+        for pod, node in placed
+    ]
 
 
 def _nobody() -> plans.Score:

@@ -133,7 +133,7 @@ def _why(
 
 
 def _evicted_by_budget(snapshot: Snapshot, gone: set[str]) -> Counter[int]:
-    rows = [row for row, uid in enumerate(snapshot.pod_uids) if uid in gone]
+    rows = [row for uid in gone if (row := snapshot.pod_rows.get(uid)) is not None]
     return Counter(budgets_of(snapshot, rows))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from collections.abc import Mapping
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -119,6 +121,8 @@ class PodTable:
         """Of groups' members only."""
         self._by_name: dict[tuple[str, str], int] = {}
         self._by_uid: dict[str, int] = {}
+        self._by_uid_shared = False
+        """A snapshot refers to the dictionary: it is copied before its next change."""
         self._gone: OrderedDict[str, Version] = OrderedDict()
 
     def __len__(self) -> int:
@@ -138,6 +142,21 @@ class PodTable:
     def find(self, uid: str) -> int | None:
         """The row of the pod with this UID."""
         return self._by_uid.get(uid)
+
+    def share_rows(self) -> Mapping[str, int]:
+        """Row by UID as of now, for a snapshot to keep.
+
+        Nothing is copied here. The first pod that comes or goes afterwards pays for the copy: about a millisecond
+        with 150,000 pods.
+        """
+        self._by_uid_shared = True
+        return MappingProxyType(self._by_uid)
+
+    def _own_rows(self) -> dict[str, int]:
+        """Row by UID, to be changed: no snapshot refers to it."""
+        if self._by_uid_shared:
+            self._by_uid, self._by_uid_shared = self._by_uid.copy(), False
+        return self._by_uid
 
     def find_name(self, namespace: str, name: str) -> int | None:
         """The row of the pod of this name."""
@@ -200,7 +219,7 @@ class PodTable:
         self._numbers.array[row] = version.number
         self._by_name[namespace, name] = row
         if version.uid:
-            self._by_uid[version.uid] = row
+            self._own_rows()[version.uid] = row
         self.live.array[row] = True
         return row
 
@@ -209,7 +228,7 @@ class PodTable:
         self._leave(row, before)
         self._release(before)
         del self._by_name[self.namespaces[row], self.names[row]]
-        self._by_uid.pop(self.uids[row], None)
+        self._own_rows().pop(self.uids[row], None)
         self._remember(self._version(row))
         self.status.pop(row, None)
         self.live.array[row] = False

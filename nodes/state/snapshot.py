@@ -76,6 +76,8 @@ class Snapshot:
     pod_namespaces: list[str]
     pod_names: list[str]
     pod_uids: list[str]
+    pod_rows: Mapping[str, int]
+    """Row by UID; the table never changes this mapping once a snapshot has it."""
     pod_node: Int32s
     """Row of the node, -1 while unbound. A pod can be bound to a node that is not (yet, any longer) live."""
     pod_class: Int32s

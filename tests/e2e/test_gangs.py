@@ -85,7 +85,7 @@ def test_a_gang_is_planned_again_when_the_cluster_changes(sandbox: Sandbox) -> N
     wait_for(lambda: len(sandbox.plans("hero")) == 3, what="more than three plans are kept")
     sandbox.node("useful", cpu="1")
     sandbox.wait_bound("hero-0")
-    assert len(sandbox.plans("hero")) == 3
+    wait_for(lambda: len(sandbox.plans("hero")) == 3, what="more than three plans are kept")
 
 
 def planned_offline(sandbox: Sandbox, group: str, folder: Path) -> subprocess.CompletedProcess[str]:

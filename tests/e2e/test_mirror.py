@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from api.clock import SYSTEM_CLOCK
 from api.meta import Condition
 from controllers.gangs.writer import Deletion, Reference, Writer
 from hack.controlplane.plane import ControlPlane
@@ -90,7 +91,7 @@ async def test_writes_hit_the_very_pod_or_nothing(
     uid = (sandbox.get_pod("victim") or {})["metadata"]["uid"]
     held = Condition(type="reprieve.dev/Held", status="False", reason="Ready", message="go")
     async with ApiClient.connect(control_plane.kubeconfig) as client:
-        writer = Writer(client)
+        writer = Writer(client, SYSTEM_CLOCK)
         assert not await writer.patch_pod_status(namespace, "victim", OTHER_UID, conditions=[held])
         assert not await writer.patch_pod_status(namespace, "nobody", uid, conditions=[held])
         before = (sandbox.get_pod("victim") or {})["status"]["conditions"]

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
+from api.clock import SYSTEM_CLOCK
+from api.meta import List
+from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
+from controllers.gangs.controller import PLANS
+from controllers.gangs.housekeeping import Housekeeping, Retention
+from controllers.gangs.life import Ending
 from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.stored import StoredPlans
 from controllers.gangs.writer import Writer
 from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient
+from nodes.search.naming import plan_name
 from tests.e2e.support import REPRIEVE, Sandbox
 
 MEBIBYTE = 1024 * 1024
@@ -26,10 +35,25 @@ def alone(control_plane: ControlPlane, sandboxes: Callable[[ControlPlane], Sandb
     return sandboxes(control_plane)
 
 
-def with_store(kubeconfig: Path, act: Callable[[PlanStore], Awaitable[None]]) -> None:
+@dataclass
+class Plans:
+    """What writes plans, and what is known of them: all that are stored, and what was written since."""
+
+    store: PlanStore
+    stored: StoredPlans
+    housekeeping: Housekeeping
+
+
+def with_plans(kubeconfig: Path, act: Callable[[Plans], Awaitable[None]]) -> None:
     async def run() -> None:
         async with ApiClient.connect(kubeconfig) as client:
-            await act(PlanStore(Writer(client), kept=3))
+            stored = StoredPlans(lambda _: None)
+            store = PlanStore(Writer(client, SYSTEM_CLOCK), stored, stored.upsert, SYSTEM_CLOCK)
+            housekeeping = Housekeeping(stored, store, Retention(86400, 3), SYSTEM_CLOCK)
+            found = msgspec.json.decode(await client.request("GET", PLANS.path), type=List[PreemptionPlan])
+            for plan in found.items:
+                stored.upsert(plan, listed=True)
+            await act(Plans(store, stored, housekeeping))
 
     asyncio.run(run())
 
@@ -45,66 +69,93 @@ def decision(namespace: str, victims: int = 1, *, preemptor: str = "hero") -> Pr
         reason="because",
         priority_cutoff=10,
         victims=[Victim("Pod", namespace, pod.name, pod.uid, 10, False, [pod]) for pod in pods],
-        placements=[Placement(f"{preemptor}-{i}", f"node-{i:05}") for i in range(victims)],
+        placements=[Placement(f"{preemptor}-{i}", f"node-{i:05}", f"{i:032x}") for i in range(victims)],
     )
 
 
 def test_a_plan_with_15000_victims_is_stored_and_resumed_from(alone: Sandbox) -> None:
     spec = decision(alone.namespace, LARGE)
 
-    async def record(store: PlanStore) -> None:
-        await store.record(spec, "Planned", "because")
+    async def record(plans: Plans) -> None:
+        await plans.store.record(spec, "Planned", "because")
 
-    async def load(store: PlanStore) -> None:
-        found = [
-            stored for stored in await store.load() if stored.spec.preemptor.namespace == alone.namespace
-        ]
-        assert [stored.spec for stored in found] == [spec]
+    async def load(plans: Plans) -> None:
+        found = [each for each in plans.stored if each.meta.namespace == alone.namespace]
+        assert [each.active for each in found] == [spec]
         assert found[0].phase == "Planned"
+        assert found[0].finalized
+        await plans.store.end(found[0].key, Ending("Aborted", "Changed", "the test is over"))
+        assert not any(each.finalized for each in plans.stored if each.meta.namespace == alone.namespace)
 
     plane = alone.plane
     assert plane is not None
-    with_store(plane.kubeconfig, record)
+    with_plans(plane.kubeconfig, record)
     plan = alone.plans("hero")[0]
     path = f"/apis/{REPRIEVE}/namespaces/{alone.namespace}/preemptionplans/{plan['metadata']['name']}"
     assert len(alone.client.text("GET", path)) < MEBIBYTE
     assert plan["spec"]["victimPods"] == LARGE
-    with_store(plane.kubeconfig, load)
+    with_plans(plane.kubeconfig, load)
     alone.remove()
 
 
 def test_the_same_decision_again_only_updates_the_status(alone: Sandbox) -> None:
-    async def twice(store: PlanStore) -> None:
-        await store.record(decision(alone.namespace), "Planned", "first")
-        await store.record(decision(alone.namespace), "Blocked", "second")
+    async def twice(plans: Plans) -> None:
+        await plans.store.record(decision(alone.namespace), "Unschedulable", "first")
+        await plans.store.record(decision(alone.namespace), "Blocked", "second")
 
     assert alone.plane is not None
-    with_store(alone.plane.kubeconfig, twice)
+    with_plans(alone.plane.kubeconfig, twice)
     (plan,) = alone.plans("hero")
     assert plan["status"]["phase"] == "Blocked"
     assert [entry["message"] for entry in plan["status"]["conditions"]] == ["first", "second"]
     alone.remove()
 
 
-def test_the_last_three_per_preemptor_are_kept(alone: Sandbox) -> None:
-    async def many(store: PlanStore) -> None:
-        await store.record(decision(alone.namespace, 1, preemptor="other"), "Planned", "")
-        for victims in range(1, 6):
-            await store.record(decision(alone.namespace, victims), "Planned", "")
+def test_the_last_three_per_preemptor_are_kept_and_all_that_evicted(alone: Sandbox) -> None:
+    async def many(plans: Plans) -> None:
+        await plans.store.record(decision(alone.namespace, 1, preemptor="other"), "Unschedulable", "")
+        for victims in range(1, 7):
+            key = (alone.namespace, plan_name(decision(alone.namespace, victims)))
+            await plans.store.record(decision(alone.namespace, victims), "Planned", "")
+            if victims == 1:
+                await plans.store._touch(key, "Evicting", "Evicting", "")
+            await plans.store.end(key, Ending("Aborted", "Changed", ""))
+            await asyncio.sleep(1.1)  # times in objects have whole seconds
+        await plans.housekeeping.sweep(frozenset())
 
     assert alone.plane is not None
-    with_store(alone.plane.kubeconfig, many)
-    assert sorted(plan["spec"]["victimPods"] for plan in alone.plans("hero")) == [3, 4, 5]
+    with_plans(alone.plane.kubeconfig, many)
+    assert sorted(plan["spec"]["victimPods"] for plan in alone.plans("hero")) == [1, 4, 5, 6]
     assert len(alone.plans("other")) == 1
     alone.remove()
 
 
-def test_a_decision_is_immutable(alone: Sandbox) -> None:
-    async def record(store: PlanStore) -> None:
-        await store.record(decision(alone.namespace), "Planned", "")
+def test_an_active_plan_that_is_deleted_stays_until_it_ends(alone: Sandbox) -> None:
+    """In the middle of its evictions it would leave pods marked, and nobody would know why."""
+    key = (alone.namespace, plan_name(decision(alone.namespace)))
+
+    async def record(plans: Plans) -> None:
+        await plans.store.record(decision(alone.namespace), "Planned", "")
+
+    async def end(plans: Plans) -> None:
+        await plans.store.end(key, Ending("Aborted", "Changed", ""))
 
     assert alone.plane is not None
-    with_store(alone.plane.kubeconfig, record)
+    with_plans(alone.plane.kubeconfig, record)
+    alone.client.delete(REPRIEVE, "PreemptionPlan", key[1], alone.namespace)
+    (plan,) = alone.plans("hero")
+    assert plan["metadata"]["deletionTimestamp"]
+    with_plans(alone.plane.kubeconfig, end)
+    assert alone.plans("hero") == []
+    alone.remove()
+
+
+def test_a_decision_is_immutable(alone: Sandbox) -> None:
+    async def record(plans: Plans) -> None:
+        await plans.store.record(decision(alone.namespace), "Unschedulable", "")
+
+    assert alone.plane is not None
+    with_plans(alone.plane.kubeconfig, record)
     name = alone.plans("hero")[0]["metadata"]["name"]
     with pytest.raises(ApiError, match="immutable"):
         alone.client.patch(REPRIEVE, "PreemptionPlan", name, {"spec": {"reason": "another"}}, alone.namespace)
@@ -112,10 +163,10 @@ def test_a_decision_is_immutable(alone: Sandbox) -> None:
 
 
 def test_a_plan_that_cannot_be_stored_is_said_so(alone: Sandbox) -> None:
-    async def record(store: PlanStore) -> None:
+    async def record(plans: Plans) -> None:
         with pytest.raises(PlanNotStoredError, match="no-such-namespace"):
-            await store.record(decision("no-such-namespace"), "Planned", "")
+            await plans.store.record(decision("no-such-namespace"), "Planned", "")
 
     assert alone.plane is not None
-    with_store(alone.plane.kubeconfig, record)
+    with_plans(alone.plane.kubeconfig, record)
     alone.remove()

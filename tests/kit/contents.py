@@ -32,10 +32,11 @@ def contents(snapshot: Snapshot) -> dict[str, Any]:
         held = tuple(amounts(snapshot, matrix[row]) for matrix in matrices)
         if shape is not None or any(held):
             nodes[name] = (shape, *held)
-    pods = {}
+    pods: dict[tuple[str, str], Any] = {}
     for row in live_rows(snapshot):
         node_row, group_row = snapshot.pod_node[row], snapshot.pod_group[row]
         labels_row = snapshot.pod_labels[row]
+        assert snapshot.pod_rows[snapshot.pod_uids[row]] == row
         selecting = [snapshot.budgets[budget_row] for budget_row in snapshot.label_budgets[labels_row]]
         pods[snapshot.pod_namespaces[row], snapshot.pod_names[row]] = (
             snapshot.pod_uids[row],
@@ -51,6 +52,7 @@ def contents(snapshot: Snapshot) -> dict[str, Any]:
             snapshot.pod_created[row],
             snapshot.pod_flags[row],
         )
+    assert len(snapshot.pod_rows) == len(pods)
     return {
         "nodes": nodes,
         "pods": pods,

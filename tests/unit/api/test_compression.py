@@ -18,7 +18,11 @@ from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, 
 PREEMPTOR = Preemptor("PodGroup", "reprieve.dev/v1alpha1", "ml", "train", "7b0e", 100)
 
 
-def large_plan(kind: Literal["PodGroup", "Pod"], units: int, pods_each: int) -> PreemptionPlan:
+ETCD_BYTES = 3 * 2**19
+"""etcd refuses a larger request (--max-request-bytes); the object's metadata and status count too."""
+
+
+def large_plan(kind: Literal["PodGroup", "Pod"], units: int, pods_each: int, members: int) -> PreemptionPlan:
     """Names as long as the API allows, with the random parts that controllers give them."""
     draw = random.Random(5)
 
@@ -38,19 +42,28 @@ def large_plan(kind: Literal["PodGroup", "Pod"], units: int, pods_each: int) -> 
         ]
         own = (name, uid()) if kind == "PodGroup" else (pods[0].name, pods[0].uid)
         victims.append(Victim(kind, "data", *own, 10, False, pods))
-    placements = [Placement(f"train-{index}-{suffix(5)}", draw.choice(nodes)) for index in range(units)]
+    placements = [
+        Placement(f"train-{index}-{suffix(5)}", draw.choice(nodes), uid()) for index in range(members)
+    ]
     spec = PreemptionPlanSpec(PREEMPTOR, "Preempts", "room", placements=placements, victims=victims)
     return PreemptionPlan(metadata=ObjectMeta(name="plan", namespace="ml"), spec=spec)
 
 
-@pytest.mark.parametrize(("kind", "units", "pods_each"), [("PodGroup", 1500, 10), ("Pod", 15_000, 1)])
+@pytest.mark.parametrize(
+    ("kind", "units", "pods_each", "members", "most"),
+    [
+        ("PodGroup", 1500, 10, 1500, 2**20),
+        ("Pod", 15_000, 1, 5000, 2**20),
+        ("Pod", 15_000, 1, 15_000, ETCD_BYTES - 2**16),
+    ],
+)
 def test_fifteen_thousand_victim_pods_can_be_stored(
-    kind: Literal["PodGroup", "Pod"], units: int, pods_each: int
+    kind: Literal["PodGroup", "Pod"], units: int, pods_each: int, members: int, most: int
 ) -> None:
-    plan = large_plan(kind, units, pods_each)
+    plan = large_plan(kind, units, pods_each, members)
     stored = msgspec.structs.replace(plan, spec=compress(plan.spec, above_pods=500))
     assert len(msgspec.json.encode(plan)) > 2**23
-    assert len(msgspec.json.encode(stored)) < 2**20
+    assert len(msgspec.json.encode(stored)) < most
     assert (stored.spec.victim_units, stored.spec.victim_pods) == (units, 15_000)
     assert stored.spec.victims == []
     assert expand(stored.spec) == plan.spec
@@ -73,7 +86,7 @@ SPECS = st.builds(
     preemptor=st.just(PREEMPTOR),
     outcome=st.just("Preempts"),
     reason=NAMES,
-    placements=st.lists(st.builds(Placement, NAMES, NAMES), max_size=5),
+    placements=st.lists(st.builds(Placement, NAMES, NAMES, NAMES, st.booleans()), max_size=5),
     victims=st.lists(VICTIMS, max_size=5),
     domain=st.none(),
     priority_cutoff=st.none() | st.integers(-10, 10),
@@ -97,6 +110,11 @@ def test_what_is_stored_comes_back(spec: PreemptionPlanSpec, above_pods: int) ->
 
 @pytest.mark.parametrize("damage", ["not base64!", "AAAA", "/Td6WFo="])
 def test_damage_is_named(damage: str) -> None:
-    spec = msgspec.structs.replace(large_plan("Pod", 1, 1).spec, compressed_victims=damage)
+    spec = msgspec.structs.replace(large_plan("Pod", 1, 1, 1).spec, compressed_victims=damage)
     with pytest.raises(ValueError, match=r"spec\.compressedVictims"):
         expand(spec)
+
+
+def test_placements_of_older_plans_are_read() -> None:
+    placement = msgspec.json.decode(b'{"pod": "p", "node": "n"}', type=Placement)
+    assert placement == Placement("p", "n", "", False)

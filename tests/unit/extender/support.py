@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from api.core import Pod
-from extender.verbs import Hold, Offer, PodView
+from extender.verbs import BoundPod, Hold, Offer
 from hack.controlplane import objects
 
 __all__ = ["StillWorld", "pod"]
@@ -19,7 +19,7 @@ class StillWorld:
 
     answer: Hold | Offer | None = None
     rooms: dict[tuple[str, str], int] = field(default_factory=dict)
-    pods: dict[str, PodView] = field(default_factory=dict)
+    pods: dict[str, BoundPod] = field(default_factory=dict)
     ready: bool = True
     told: list[str] = field(default_factory=list)
 
@@ -41,7 +41,7 @@ class StillWorld:
     def free(self, node: str, resource: str) -> int:
         return self.rooms.get((node, resource), 0)
 
-    def bound(self, uid: str) -> PodView | None:
+    def bound(self, uid: str) -> BoundPod | None:
         return self.pods.get(uid)
 
     def preempt_called(self, pod: Pod) -> None:

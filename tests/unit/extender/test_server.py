@@ -15,7 +15,8 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
-from controllers.gangs.reservations import Ledger
+from api.clock import SYSTEM_CLOCK
+from controllers.gangs.reservations import Reservations
 from extender.configuration import ExtenderConfiguration, TLSConfiguration
 from extender.server import extender_app, tls_context
 from extender.verbs import Verbs
@@ -40,7 +41,7 @@ async def listening(tls: TLSConfiguration | None = None, **limits: float) -> Asy
         plain_http=tls is None,
         **limits,  # type: ignore[arg-type]  # limits are numbers
     )
-    app = extender_app(Verbs(StillWorld(), Ledger(lambda: 0.0)), configuration, failpoint)
+    app = extender_app(Verbs(StillWorld(), Reservations(SYSTEM_CLOCK)), configuration, failpoint)
     async with serving(app, configuration, tls_context(tls) if tls else None) as port:
         yield f"{'https' if tls else 'http'}://{LOOPBACK}:{port}/v1"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import orjson
 
+from api.clock import SYSTEM_CLOCK
 from controllers.gangs.marks import RESERVED
-from controllers.gangs.reservations import Claim, Ledger, Reservation
-from extender.verbs import NOT_PLANNED, Hold, Offer, PodView, Verbs
+from controllers.gangs.reservations import Claim, Reservations
+from extender.verbs import NOT_PLANNED, BoundPod, Hold, Offer, Verbs
 from extender.wire import filter_decoder, preemption_decoder
 from tests.unit.extender.support import StillWorld, pod
 
@@ -14,35 +15,40 @@ GANG = ("team", "gang")
 
 
 def filtered(
-    world: StillWorld, ledger: Ledger, *names: str, priority: int = 0, cpu: str = "1"
+    world: StillWorld, reservations: Reservations, *names: str, priority: int = 0, cpu: str = "1"
 ) -> dict[str, object]:
     body = orjson.dumps({"Pod": pod(priority, cpu), "Nodes": None, "NodeNames": list(names)})
-    answer: dict[str, object] = orjson.loads(Verbs(world, ledger).filter(filter_decoder.decode(body)))
+    answer: dict[str, object] = orjson.loads(Verbs(world, reservations).filter(filter_decoder.decode(body)))
     return answer
 
 
 def preempted(
-    world: StillWorld, ledger: Ledger, offered: dict[str, list[str]], priority: int = 100
+    world: StillWorld, reservations: Reservations, offered: dict[str, list[str]], priority: int = 100
 ) -> dict[str, object]:
     victims = {
         node: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": 1}
         for node, uids in offered.items()
     }
     body = orjson.dumps({"Pod": pod(priority), "NodeNameToVictims": None, "NodeNameToMetaVictims": victims})
-    answer: dict[str, object] = orjson.loads(Verbs(world, ledger).preempt(preemption_decoder.decode(body)))
+    answer: dict[str, object] = orjson.loads(
+        Verbs(world, reservations).preempt(preemption_decoder.decode(body))
+    )
     nodes = answer["NodeNameToMetaVictims"]
     assert isinstance(nodes, dict)
     return nodes
 
 
-def reserved(priority: int = 50, cpu: int = 1000, victims: dict[str, Claim] | None = None) -> Ledger:
-    ledger = Ledger(lambda: 0.0)
-    ledger.hold(Reservation(GANG, priority, {"m": Claim("n1", {"cpu": cpu, "pods": 1})}, victims or {}))
-    return ledger
+def reserved(priority: int = 50, cpu: int = 1000, victims: dict[str, Claim] | None = None) -> Reservations:
+    reservations = Reservations(SYSTEM_CLOCK)
+    reservations.open(GANG, priority, frozenset(victims or ()))
+    reservations.put_claim(GANG, "m", Claim("n1", {"cpu": cpu, "pods": 1}))
+    for uid, claim in (victims or {}).items():
+        reservations.put_victim(GANG, uid, claim)
+    return reservations
 
 
 def test_filter_without_reservations_gives_back_what_came() -> None:
-    answer = filtered(StillWorld(), Ledger(lambda: 0.0), "n1", "n2")
+    answer = filtered(StillWorld(), Reservations(SYSTEM_CLOCK), "n1", "n2")
     assert answer == {
         "Nodes": None,
         "NodeNames": ["n1", "n2"],
@@ -54,7 +60,7 @@ def test_filter_without_reservations_gives_back_what_came() -> None:
 
 def test_filter_holds_a_gang_on_every_node() -> None:
     world = StillWorld(Hold("reprieve: wait"))
-    answer = filtered(world, Ledger(lambda: 0.0), "n1", "n2")
+    answer = filtered(world, Reservations(SYSTEM_CLOCK), "n1", "n2")
     assert answer["NodeNames"] == []
     assert answer["FailedAndUnresolvableNodes"] == {"n1": "reprieve: wait", "n2": "reprieve: wait"}
     assert answer["FailedNodes"] == {}, "preemption would not help"
@@ -62,14 +68,14 @@ def test_filter_holds_a_gang_on_every_node() -> None:
 
 
 def test_filter_offers_the_planned_node_alone() -> None:
-    answer = filtered(StillWorld(Offer("n2")), Ledger(lambda: 0.0), "n1", "n2")
+    answer = filtered(StillWorld(Offer("n2")), Reservations(SYSTEM_CLOCK), "n1", "n2")
     assert answer["NodeNames"] == ["n2"]
     assert answer["FailedAndUnresolvableNodes"] == {"n1": NOT_PLANNED}
 
 
 def test_filter_never_adds_a_node_that_was_not_offered() -> None:
     world = StillWorld(Offer("n3"))
-    assert filtered(world, Ledger(lambda: 0.0), "n1")["NodeNames"] == []
+    assert filtered(world, Reservations(SYSTEM_CLOCK), "n1")["NodeNames"] == []
     assert world.told == ["offered p False"]
 
 
@@ -84,39 +90,39 @@ def test_filter_keeps_ordinary_pods_out_of_reserved_room_and_nowhere_else() -> N
 
 
 def test_two_pods_in_a_row_do_not_take_the_reserved_room_between_them() -> None:
-    world, ledger = StillWorld(rooms={("n1", "cpu"): 2000, ("n1", "pods"): 9}), reserved()
-    assert filtered(world, ledger, "n1")["NodeNames"] == ["n1"]
+    world, reservations = StillWorld(rooms={("n1", "cpu"): 2000, ("n1", "pods"): 9}), reserved()
+    assert filtered(world, reservations, "n1")["NodeNames"] == ["n1"]
     other = orjson.dumps({"Pod": {**pod(), "metadata": {"name": "q", "uid": "uid-q"}}, "NodeNames": ["n1"]})
-    answer = orjson.loads(Verbs(world, ledger).filter(filter_decoder.decode(other)))
+    answer = orjson.loads(Verbs(world, reservations).filter(filter_decoder.decode(other)))
     assert answer["NodeNames"] == [], "the first is on its way to the same room"
 
 
 def test_preempt_for_a_gang_evicts_nothing() -> None:
-    world = StillWorld(Hold("reprieve: wait"), pods={"v": PodView("n1", 0, False)})
-    assert preempted(world, Ledger(lambda: 0.0), {"n1": ["v"]}) == {}
+    world = StillWorld(Hold("reprieve: wait"), pods={"v": BoundPod("n1", 0, False)})
+    assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"]}) == {}
     assert world.told == ["preempt p"]
 
 
 def test_preempt_evicts_nothing_while_the_mirror_cannot_be_trusted() -> None:
-    world = StillWorld(pods={"v": PodView("n1", 0, False)}, ready=False)
-    assert preempted(world, Ledger(lambda: 0.0), {"n1": ["v"]}) == {}
+    world = StillWorld(pods={"v": BoundPod("n1", 0, False)}, ready=False)
+    assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"]}) == {}
 
 
 def test_preempt_gives_back_what_was_offered() -> None:
-    world = StillWorld(pods={"v": PodView("n1", 0, False), "w": PodView("n1", 0, False)})
-    assert preempted(world, Ledger(lambda: 0.0), {"n1": ["v", "w"]}) == {
+    world = StillWorld(pods={"v": BoundPod("n1", 0, False), "w": BoundPod("n1", 0, False)})
+    assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v", "w"]}) == {
         "n1": {"Pods": [{"UID": "v"}, {"UID": "w"}], "NumPDBViolations": 1}
     }
 
 
 def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
     pods = {
-        "free": PodView("n2", 0, False),
-        "elsewhere": PodView("n9", 0, False),
-        "all": PodView("n4", 0, True),
-        "equal": PodView("n5", 100, False),
-        "leaving": PodView("n6", 0, False, leaving=True),
-        "going": PodView("n10", 0, False, leaving=True),
+        "free": BoundPod("n2", 0, False),
+        "elsewhere": BoundPod("n9", 0, False),
+        "all": BoundPod("n4", 0, True),
+        "equal": BoundPod("n5", 100, False),
+        "leaving": BoundPod("n6", 0, False, leaving=True),
+        "going": BoundPod("n10", 0, False, leaving=True),
     }
     offered = {
         "n2": ["free"],
@@ -128,12 +134,12 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
         "n8": [],
         "n10": ["going"],
     }
-    ledger = reserved(priority=100, victims={"leaving": Claim("n6", {"cpu": 1})})
-    assert list(preempted(StillWorld(pods=pods), ledger, offered)) == ["n2", "n10"]
+    reservations = reserved(priority=100, victims={"leaving": Claim("n6", {"cpu": 1})})
+    assert list(preempted(StillWorld(pods=pods), reservations, offered)) == ["n2", "n10"]
 
 
 def test_preempt_respects_reservations_of_its_priority_and_above_only() -> None:
-    pods = {"v": PodView("n1", 0, False)}
+    pods = {"v": BoundPod("n1", 0, False)}
     world = StillWorld(pods=pods)
     assert preempted(world, reserved(priority=100), {"n1": ["v"]}) == {}
     assert world.told == ["nothing n1"]

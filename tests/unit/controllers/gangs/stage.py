@@ -16,13 +16,18 @@ import orjson
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
+from api.plans import PreemptionPlan
+from api.times import rfc3339
 from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.controller import GangController, Leading
 from extender.configuration import ExtenderConfiguration
-from extender.service import Service
+from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
 from kube.client import ApiClient, ApiError
 from kube.reflector import Resource
 from runtime.mirror import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES, Mirror
+from runtime.term import Term
+from tests.kit.clock import ManualClock
 
 __all__ = ["Api", "Stage", "staged"]
 
@@ -35,12 +40,18 @@ KINDS: dict[object, Resource[Any]] = {
 }
 
 
+EPOCH = 1767225600.0
+"""2026-01-01, when a stage begins."""
+
+
 class Api:
     """What was written, and the plans that are stored."""
 
     def __init__(self) -> None:
+        self.clock = ManualClock(wall=EPOCH)
         self.plans: dict[str, dict[str, Any]] = {}
         """By name."""
+        self._version = 0
         self.deleted: list[str] = []
         """Names of the pods whose deletion was asked for."""
         self.woken: list[str] = []
@@ -70,22 +81,29 @@ class Api:
         return b"{}"
 
     def _plans(self, method: str, path: str, name: str, value: dict[str, Any]) -> bytes:
-        match method:
-            case "GET":
-                return orjson.dumps({"metadata": {}, "items": list(self.plans.values())})
-            case "POST":
-                name = value["metadata"]["name"]
-                if name in self.plans:
-                    raise ApiError(409, "AlreadyExists", name)
-                value["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
-                self.plans[name] = value
-            case _ if name not in self.plans:
-                raise ApiError(404, "NotFound", name)
-            case "PATCH":
-                self.plans[name]["status"] = value["status"]
-            case _:
-                del self.plans[name]
-        return b"{}"
+        if method == "POST":
+            name = value["metadata"]["name"]
+            if name in self.plans:
+                raise ApiError(409, "AlreadyExists", name)
+            stamp = rfc3339(self.clock.wall())
+            self.plans[name] = value
+            value["metadata"] |= {"creationTimestamp": stamp, "uid": f"uid-{name}-{self._version}"}
+        elif name not in self.plans:
+            raise ApiError(404, "NotFound", name)
+        plan = self.plans[name]
+        meta = plan["metadata"]
+        if method == "PATCH" and path.endswith("/status"):
+            plan["status"] = value["status"]
+        elif method == "PATCH":
+            meta["finalizers"] = value["metadata"]["finalizers"]
+        elif method == "DELETE":
+            meta["deletionTimestamp"] = rfc3339(self.clock.wall())
+        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
+            del self.plans[name]
+        if method != "GET":
+            self._version += 1
+            meta["resourceVersion"] = str(self._version)
+        return orjson.dumps(plan)
 
     def _pod_status(self, name: str, status: dict[str, Any]) -> None:
         for condition in status.get("conditions", ()):
@@ -103,16 +121,29 @@ class Stage:
 
     def __init__(self, executor: ThreadPoolExecutor, api: Api) -> None:
         self.api = api
-        self.clock = 1000.0
         self._executor = executor
         client = cast(ApiClient, api)
-        configuration, planning = ExtenderConfiguration(), PlanningConfiguration()
-        self.service = Service(configuration, planning, client, Mirror(client), executor)
-        self.planner, self.mirror = self.service.planner, self.service.mirror
-        self.planner.now = self.service.world.now = lambda: self.clock
+        self.mirror = Mirror(client)
+        self.controller = GangController(PlanningConfiguration(), client, self.mirror, executor, api.clock)
+        self.verbs = ExtenderService(ExtenderConfiguration(), self.controller).verbs
+        self.leading: Leading = self.controller.begin(Term(1, float("inf"), api.clock))
         self._handlers = {reflector.kind: reflector._handler for reflector in self.mirror._reflectors}
         for reflector in self.mirror._reflectors:
             reflector.synced.set()
+
+    @property
+    def clock(self) -> float:
+        """The monotonic time."""
+        return self.api.clock.monotonic()
+
+    @clock.setter
+    def clock(self, now: float) -> None:
+        self.api.clock.advance(now - self.api.clock.monotonic())
+
+    @property
+    def reserved(self) -> int:
+        """Groups with reserved room."""
+        return len(self.controller.reservations)
 
     def silence(self, seconds: float) -> None:
         """The API server was last heard so long ago."""
@@ -136,22 +167,34 @@ class Stage:
     def filter(self, pod: Pod, *nodes: str) -> list[str]:
         """The nodes that are left to the pod, as the scheduler asks for them."""
         body = msgspec.json.encode({"Pod": pod, "NodeNames": nodes})
-        names: list[str] = orjson.loads(self.service.verbs.filter(filter_decoder.decode(body)))["NodeNames"]
+        names: list[str] = orjson.loads(self.verbs.filter(filter_decoder.decode(body)))["NodeNames"]
         return names
 
     def preempt(self, pod: Pod, **victims: list[str]) -> list[str]:
         """The nodes on which the scheduler may evict; `victims` are UIDs by node."""
         offered = {node: {"Pods": [{"UID": uid} for uid in uids]} for node, uids in victims.items()}
         body = msgspec.json.encode({"Pod": pod, "NodeNameToMetaVictims": offered})
-        answer = orjson.loads(self.service.verbs.preempt(preemption_decoder.decode(body)))
+        answer = orjson.loads(self.verbs.preempt(preemption_decoder.decode(body)))
         return list(answer["NodeNameToMetaVictims"])
+
+    def list_plans(self) -> None:
+        """The watch begins with what is stored."""
+        for plan in self.api.plans.values():
+            self._handlers["preemptionplans"].upsert(msgspec.convert(plan, PreemptionPlan), listed=True)
 
     async def settle(self, steps: int = 12) -> None:
         """Let the planner and the evictor do whatever they would do now."""
+        if self.controller.leading is None:
+            self.list_plans()
+            await self.controller.take_over(self.leading)
         for _ in range(steps):
-            await self.planner.step()
+            await self.leading.planner.step()
             for _ in range(12):
                 await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """The process ends."""
+        await self.controller.step_down(self.leading)
 
     def phases(self) -> list[str]:
         """Of the stored plans."""
@@ -165,5 +208,4 @@ async def staged(*objects: Any) -> AsyncIterator[Stage]:
         stage = Stage(executor, Api())
         stage.add(*objects)
         yield stage
-        await stage.planner.close()
-        await stage.service.writer.close()
+        await stage.close()

@@ -97,7 +97,7 @@ async def test_a_plan_ends_when_bound_members_are_lost() -> None:
         stage.add(member(0, node="n1", deleting=True))
         await stage.settle()
         assert stage.phases() == ["Aborted"]
-        assert len(stage.service._ledger) == 0
+        assert stage.reserved == 0
 
 
 async def test_a_victim_that_rises_while_others_go_is_spared() -> None:
@@ -127,7 +127,7 @@ async def test_a_deletion_that_is_refused_ends_the_plan_and_the_next_one_spares_
         stage.api.refuse = webhook
         await stage.settle()
         assert stage.phases() == ["Aborted"]
-        assert len(stage.service._ledger) == 0
+        assert stage.reserved == 0
         stage.clock += 2
         await stage.settle()
         assert sorted(tried) == ["v0", "v1"]

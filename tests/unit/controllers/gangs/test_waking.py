@@ -49,7 +49,11 @@ async def test_whoever_was_kept_out_of_reserved_room_is_woken(kind: str) -> None
 async def test_a_pod_kept_out_before_a_restart_is_woken_when_the_reservation_is_no_more() -> None:
     """The process was killed between writing that the plan had ended and waking."""
     said = [
-        {"type": "PodScheduled", "status": "False", "message": "1 reprieve: room is reserved for a pod group"}
+        {
+            "type": "PodScheduled",
+            "status": "False",
+            "message": "0/1 nodes are available: 1 reprieve: room is reserved for a pod group.",
+        }
     ]
     async with staged() as stage:
         stage.add(node("n0"), pod("late", requests=BIG, conditions=said))
@@ -90,7 +94,7 @@ async def test_a_group_that_comes_back_as_basic_between_two_looks() -> None:
 
 async def test_a_nomination_that_could_not_be_written_is_not_written_once_its_plan_has_ended() -> None:
     async with staged(node("n0"), gang(minimum=1), member("m0")) as stage:
-        stage.service.writer._sender._attempts = 1
+        stage.leading.writer._sender._attempts = 1
         stage.api.refuse = lambda method, path: ApiError(503, "Away", "x", 0) if "/m0/" in path else None
         stage.filter(member("m0"), "n0")
         await stage.settle()
@@ -111,14 +115,14 @@ async def test_a_wake_that_was_refused_is_tried_again_on_a_quiet_cluster() -> No
         stage.add(late)
         stage.filter(late, "n0")
         stage.api.refuse = lambda method, path: ApiError(503, "Away", "x", 0) if "/late/" in path else None
-        stage.service.writer._sender._attempts = 1
+        stage.leading.writer._sender._attempts = 1
         stage.delete(gang())
         await stage.settle()
-        assert stage.service._waker.behind, "the planner has to look again by itself"
+        assert stage.leading.waker.behind, "the planner has to look again by itself"
         stage.api.refuse = lambda _method, _path: None
         await stage.settle()
         assert stage.api.woken == ["late"]
-        assert not stage.service._waker.behind
+        assert not stage.leading.waker.behind
 
 
 async def test_pods_that_have_gone_are_not_remembered() -> None:
@@ -128,8 +132,8 @@ async def test_pods_that_have_gone_are_not_remembered() -> None:
             stage.add(lost)
             stage.filter(lost, "n0")
             stage.delete(lost)
-        assert stage.service._waker._held == {}
-        assert not stage.service._waker.behind
+        assert stage.leading.waker._held == {}
+        assert not stage.leading.waker.behind
 
 
 async def test_a_gang_that_waited_for_reserved_room_is_planned_when_that_comes_back() -> None:
@@ -139,10 +143,10 @@ async def test_a_gang_that_waited_for_reserved_room_is_planned_when_that_comes_b
         stage.add(group("second", minimum=1, priority=100), member("s0", group="second"))
         await stage.settle()
         assert sorted(stage.phases()) == ["Evicting", "Unschedulable"]
-        second = next(plan for plan in stage.service.planner._gangs if plan.key[1] == "second")
+        second = next(plan for plan in stage.leading.gangs if plan.key[1] == "second")
         stage.clock += 299
         await stage.settle()
-        assert second.plan is None
+        assert second.life.plan is None
         stage.clock += 1.5
         await stage.settle()
-        assert second.plan is not None
+        assert second.life.plan is not None

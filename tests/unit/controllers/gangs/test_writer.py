@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from api.clock import SYSTEM_CLOCK
 from api.meta import Condition, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
 from controllers.gangs.writer import Deletion, Reference, Writer
@@ -56,7 +57,7 @@ def refusal(code: int, reason: str, **headers: str) -> Callable[[web.Request], A
 @asynccontextmanager
 async def writing(script: Recording) -> AsyncIterator[Writer]:
     async with faulty_server(script) as client:
-        writer = Writer(client, sender=Sender(client, attempts=3, backoff=Backoff(0.01, 0.02)))
+        writer = Writer(client, SYSTEM_CLOCK, sender=Sender(client, attempts=3, backoff=Backoff(0.01, 0.02)))
         try:
             yield writer
         finally:
@@ -158,35 +159,39 @@ def plan(name: str) -> PreemptionPlan:
     )
 
 
-async def test_plans_are_created_once_touched_listed_and_deleted() -> None:
-    pages = [
-        {"metadata": {"continue": "more"}, "items": [msgspec.to_builtins(plan("one")), {"metadata": {}}]},
-        {"metadata": {}, "items": [msgspec.to_builtins(plan("two"))]},
-    ]
+async def test_plans_are_written_and_the_answers_are_read() -> None:
+    stored = msgspec.to_builtins(plan("one"))
     script = Recording(
-        Script.json({}, code=201), refusal(409, "AlreadyExists"), Script.json({}), *map(Script.json, pages),
+        Script.json(stored, code=201), Script.json(stored), Script.json(stored), Script.json(stored),
         refusal(404, "NotFound"), refusal(409, "Conflict"),
     )  # fmt: skip
+    meta = ObjectMeta(namespace="d", name="one", uid="u", resource_version="7")
     async with writing(script) as writer:
-        await writer.create_plan(plan("one"))
-        await writer.create_plan(plan("one"))
+        assert await writer.create_plan(plan("one")) == plan("one")
+        assert await writer.get_plan("d", "one") == plan("one")
         await writer.patch_plan_status("d", "one", PreemptionPlanStatus(phase="Planned"))
-        assert [found.metadata.name for found in await writer.list_plans()] == ["one", "two"]
+        await writer.patch_plan_finalizers(meta, [])
         await writer.delete_plan("d", "one")
         with pytest.raises(ApiError, match="Conflict"):
             await writer.patch_group_status("d", "g", conditions=[], resource_version="7")
     paths = [(sent.method, sent.path.removeprefix("/apis/reprieve.dev/v1alpha1")) for sent in script.sent]
     assert paths == [
         ("POST", "/namespaces/d/preemptionplans"),
-        ("POST", "/namespaces/d/preemptionplans"),
+        ("GET", "/namespaces/d/preemptionplans/one"),
         ("PATCH", "/namespaces/d/preemptionplans/one/status"),
-        ("GET", "/preemptionplans"),
-        ("GET", "/preemptionplans"),
+        ("PATCH", "/namespaces/d/preemptionplans/one"),
         ("DELETE", "/namespaces/d/preemptionplans/one"),
         ("PATCH", "/namespaces/d/podgroups/g/status"),
     ]
     assert script.sent[2].body == {"status": {"phase": "Planned"}}
-    assert script.sent[6].body == {"status": {"conditions": []}, "metadata": {"resourceVersion": "7"}}
+    assert script.sent[3].body == {"metadata": {"uid": "u", "resourceVersion": "7", "finalizers": None}}
+    assert script.sent[5].body == {"status": {"conditions": []}, "metadata": {"resourceVersion": "7"}}
+
+
+async def test_an_answer_that_is_no_plan_is_an_error() -> None:
+    async with writing(Recording(Script.json({"kind": "Status"}))) as writer:
+        with pytest.raises(ApiError, match="no PreemptionPlan"):
+            await writer.get_plan("d", "one")
 
 
 async def test_events_name_both_objects_and_repeat_as_a_series() -> None:

@@ -67,6 +67,17 @@ def test_later_members_never_cost_a_victim() -> None:
     assert (len(plan.victims), [each.pod for each in plan.placements]) == (1, ["m0"])
 
 
+def test_placements_name_pods_by_uid_and_say_who_is_beyond_min_count() -> None:
+    plan = decide(gang(minimum=1), *members(2, cpu="1"), node("n0"))
+    assert [(each.uid, each.beyond_min_count) for each in plan.placements] == [
+        ("uid-default-m0", False),
+        ("uid-default-m1", True),
+    ]
+    bound = members(1, cpu="1", node="n0")
+    plan = decide(gang(minimum=1), *bound, pod("x", group="gang", requests={"cpu": "1"}), node("n0"))
+    assert [(each.uid, each.beyond_min_count) for each in plan.placements] == [("uid-default-x", True)]
+
+
 def test_bound_members_fix_the_domain() -> None:
     racks = [node(f"n{i}", labels={"rack": f"r{i}"}) for i in range(2)]
     bound = pod("a", group="gang", node="n1", requests={"cpu": "1"})

@@ -257,3 +257,16 @@ def test_columns_keep_their_rows_when_they_grow() -> None:
     assert snapshot.allocatable[:, 0].tolist() == [1000 * (index + 1) for index in range(300)]
     assert snapshot.pod_node.tolist() == list(range(300))
     np.testing.assert_array_equal(snapshot.used.sum(axis=1), np.full(300, 2))
+
+
+def test_a_snapshot_keeps_its_rows_by_uid() -> None:
+    """Whatever comes, goes or takes a row over after it was taken."""
+    tables = Tables()
+    tables.upsert_pod(pod("a", uid="uid-a"))
+    tables.upsert_pod(pod("b", uid="uid-b"))
+    before = tables.snapshot()
+    tables.delete_pod("default", "a")
+    tables.upsert_pod(pod("c", uid="uid-c"))
+    after = tables.snapshot()
+    assert before.pod_rows == {"uid-a": 0, "uid-b": 1}
+    assert after.pod_rows == {"uid-b": 1, "uid-c": 0}

@@ -1,0 +1,219 @@
+"""The gang controller (KEP-5710): follows pods, groups and plans in every process, and acts while it leads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from api.clock import Clock
+from api.core import Pod
+from api.plans import PreemptionPlan, PreemptionPlanSpec
+from controllers.gangs.backoff import Backoff
+from controllers.gangs.claims import Claims, with_uids
+from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.decide import Decider
+from controllers.gangs.events import Reporter
+from controllers.gangs.evictor import Evictor
+from controllers.gangs.gangs import Gangs
+from controllers.gangs.housekeeping import Housekeeping, Retention
+from controllers.gangs.life import ActivePlan
+from controllers.gangs.observations import Resumed
+from controllers.gangs.planner import Hands, Planner, World
+from controllers.gangs.plans import PlanStore
+from controllers.gangs.reducer import Rules
+from controllers.gangs.refusals import Refusals
+from controllers.gangs.release import Waker
+from controllers.gangs.reservations import Reservations
+from controllers.gangs.roster import Roster
+from controllers.gangs.stored import StoredPlan
+from controllers.gangs.writer import Writer
+from kube.client import ApiClient
+from kube.reflector import Resource
+from kube.sender import Sender
+from runtime.mirror import Mirror
+from runtime.readiness import not_synced, too_old
+from runtime.term import Term
+from serving.ops import Check
+
+__all__ = ["PLANS", "GangController", "Leading"]
+
+log = structlog.get_logger(__name__)
+
+PLANS: Final = Resource(
+    "preemptionplans", "/apis/reprieve.dev/v1alpha1/preemptionplans", PreemptionPlan, page=50
+)
+
+
+class GangController:
+    """What every process knows is made here; what acts is made in `lead` and ends with it (`Leading`)."""
+
+    name: Final = "gangs"
+
+    def __init__(
+        self,
+        configuration: PlanningConfiguration,
+        client: ApiClient,
+        mirror: Mirror,
+        executor: Executor,
+        clock: Clock,
+    ) -> None:
+        """`executor` runs the searches."""
+        self._configuration, self._client, self._executor = configuration, client, executor
+        self.mirror, self.clock = mirror, clock
+        self.roster = Roster(mirror.tables)
+        self.reservations = Reservations(clock)
+        self.claims = Claims(self.roster, self.reservations)
+        self._acting: Leading | None = None
+        self.leading: Leading | None = None
+        """What acts now; None while this process does not lead, or does not know its plans yet."""
+        self._not_synced = not_synced(mirror)
+        self._too_old = too_old(mirror, configuration.max_watch_age_seconds)
+        mirror.follow(PLANS, self.claims.stored)
+        mirror.on_pod(self._pod_changed)
+        mirror.on_change(self._changed)
+
+    # ---- the controller
+
+    def checks(self) -> Mapping[str, Check]:
+        """See `runtime.controller.Controller`."""
+        return {"synced": self._not_synced, "watch-age": self._too_old, "plans": self._not_leading}
+
+    def is_trusted(self) -> bool:
+        """Whether the mirror may be trusted. Without it nobody is evicted, and pods of groups wait."""
+        return self._not_synced() is None and self._too_old() is None
+
+    async def lead(self, term: Term) -> None:
+        """See `runtime.controller.Controller`."""
+        leading = self.begin(term)
+        try:
+            await self.mirror.wait_synced()
+            await self.take_over(leading)
+            await leading.planner.run()
+        finally:
+            await self.step_down(leading)
+
+    def begin(self, term: Term) -> Leading:
+        """All that acts in this term. It hears of pods from now on, and does nothing yet."""
+        self._acting = Leading(self, self._configuration, self._client, self._executor, term)
+        return self._acting
+
+    async def take_over(self, leading: Leading) -> None:
+        """Go on from what a former process or term left. The mirror must be synced."""
+        leading.resume()
+        self.leading = leading
+        await leading.waker.wake(None, "Restarted", "nobody knows any longer what it waited for")
+
+    async def step_down(self, leading: Leading) -> None:
+        """Nothing acts any longer."""
+        self.leading = self._acting = None
+        await leading.close()
+
+    @property
+    def waker(self) -> Waker | None:
+        """Who remembers the pods that filter turns down; None while this process does not lead."""
+        return self._acting.waker if self._acting is not None else None
+
+    def _not_leading(self) -> str | None:
+        return None if self.leading is not None else "plans of a former process are not loaded yet"
+
+    # ---- what is watched
+
+    def _pod_changed(self, uid: str, pod: Pod | None) -> None:
+        self.claims.pod_changed(uid, pod)
+        if self._acting is not None:
+            self._acting.pod_changed(uid, pod)
+
+    def _changed(self) -> None:
+        if self._acting is not None:
+            self._acting.nudge()
+
+
+class Leading:
+    """All state that acts in one term."""
+
+    def __init__(
+        self,
+        controller: GangController,
+        configuration: PlanningConfiguration,
+        client: ApiClient,
+        executor: Executor,
+        term: Term,
+    ) -> None:
+        clock, roster, claims = controller.clock, controller.roster, controller.claims
+        self._clock, self._roster, self._claims = clock, roster, claims
+        self._plan_seconds = configuration.plan_deadline_seconds
+        self._nudged = asyncio.Event()
+        self.writer = Writer(client, clock, sender=Sender(client, allowed=term.allows))
+        rules = Rules(
+            Backoff(configuration.backoff_initial_seconds, configuration.backoff_max_seconds),
+            configuration.plan_deadline_seconds,
+        )
+        self.gangs = Gangs(roster, rules, clock, self.nudge)
+        self.waker = Waker(self.writer, roster, clock)
+        self.reporter = Reporter(self.writer, roster, clock)
+        store = PlanStore(self.writer, claims.stored, claims.stored.upsert, clock)
+        retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
+        hands = Hands(
+            store,
+            Evictor(self.writer, roster, self.reporter),
+            self.waker,
+            self.reporter,
+            Housekeeping(claims.stored, store, retention, clock),
+        )
+        refusals = Refusals()
+        decider = Decider(
+            controller.mirror.tables,
+            roster,
+            controller.reservations,
+            refusals,
+            executor,
+            configuration.search_budget,
+        )
+        world = World(roster, controller.reservations, claims, controller.is_trusted)
+        self.planner = Planner(world, self.gangs, decider, refusals, hands, clock, self._nudged)
+
+    def nudge(self) -> None:
+        """Have the planner look again now."""
+        self._nudged.set()
+
+    def resume(self) -> None:
+        """Go on from the plans that a former process was carrying out."""
+        for owner in self._claims.stored.owners():
+            stored = self._claims.stored.to_carry_out(owner)
+            if stored is not None and stored.active is not None:
+                gang = self.gangs.gather((owner[1], owner[2]))
+                self.gangs.observe(gang, Resumed(self._resumed(stored, stored.active)))
+                log.info("resuming", plan=stored.meta.name, phase=stored.phase)
+
+    async def close(self) -> None:
+        """Stop acting; write the events that wait."""
+        await self.planner.close()
+        await self.writer.close()
+
+    def pod_changed(self, uid: str, pod: Pod | None) -> None:
+        """Keep the list of held pods in step with the mirror."""
+        if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
+            self.waker.forget(uid)
+        else:
+            self.waker.recall(pod)
+
+    def _resumed(self, stored: StoredPlan, spec: PreemptionPlanSpec) -> ActivePlan:
+        spec = with_uids(spec, self._roster, stored.committed)
+        plan = ActivePlan(
+            name=stored.meta.name,
+            spec=spec,
+            members=self._roster.planned(spec),
+            deadline=self._clock.monotonic() + self._plan_seconds - (self._clock.wall() - stored.committed),
+            stored=True,
+        )
+        if stored.phase == "Planned":
+            return plan
+        # Evicting may have been written and nobody evicted: then the plan is compared once more. Ready is entered
+        # again, since it is not written down whether every member was woken.
+        begun = any(self._roster.staying(uid) is None for uid in plan.victims)
+        return replace(plan, phase="Evicting", begun=begun, evicted=stored.phase == "Ready")

@@ -1,0 +1,67 @@
+"""Runs the search for a gang on its own thread, on what the mirror shows now."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor
+
+import structlog
+
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.life import GroupKey
+from controllers.gangs.metrics import PLANNING_SECONDS
+from controllers.gangs.observations import Decided, NotDecided
+from controllers.gangs.refusals import Refusals
+from controllers.gangs.reservations import Reservations
+from controllers.gangs.roster import Roster
+from nodes.search.decision import DecisionError, decide_group
+from nodes.search.naming import plan_name
+from nodes.state.snapshot import Snapshot
+from nodes.state.tables import Tables
+from runtime.failpoints import failpoint
+
+__all__ = ["Decider"]
+
+log = structlog.get_logger(__name__)
+
+
+class Decider:
+    """Asks the engine: what would it take to place this gang now?"""
+
+    def __init__(
+        self,
+        tables: Tables,
+        roster: Roster,
+        reservations: Reservations,
+        refusals: Refusals,
+        executor: Executor,
+        search_budget: int,
+    ) -> None:
+        """`search_budget`: states that a search may visit."""
+        self._tables, self._roster, self._reservations = tables, roster, reservations
+        self._refusals, self._executor, self._budget = refusals, executor, search_budget
+
+    async def decide(self, key: GroupKey) -> Decided | NotDecided:
+        """The decision for one gang. Room that others have reserved counts as used."""
+        await failpoint("planner.delay")
+        version = self._roster.version
+        snapshot = self._reservations.subtract(self._tables.snapshot(), but=key)
+        snapshot = self._refusals.exempt(snapshot)
+        loop = asyncio.get_running_loop()
+        with PLANNING_SECONDS.time():
+            decided = await loop.run_in_executor(self._executor, _decide, snapshot, key, self._budget)
+        if isinstance(decided, DecisionError):
+            return NotDecided(version, str(decided))
+        return Decided(version, plan_name(decided), decided, self._roster.planned(decided))
+
+
+def _decide(snapshot: Snapshot, key: GroupKey, budget: int) -> PreemptionPlanSpec | DecisionError:
+    """On the search's thread. A fault of ours holds one gang back, and never the others."""
+    namespace, name = key
+    try:
+        return decide_group(snapshot, namespace, name, budget=budget, strict=False)
+    except DecisionError as error:
+        return error
+    except Exception as error:
+        log.exception("the search failed", namespace=namespace, group=name)
+        return DecisionError(f"PodGroup {namespace}/{name}", "", f"internal error: {error!r}")

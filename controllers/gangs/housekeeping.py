@@ -1,0 +1,123 @@
+"""Keeps the stored plans in order: writes ends that are owed, removes finalizers, and deletes old plans."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Set
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+
+from api.clock import Clock
+from controllers.gangs.life import Ending
+from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.stored import ACTIVE, Owner, PlanKey, StoredPlan, StoredPlans
+
+__all__ = ["Chores", "Housekeeping", "Retention", "chores"]
+
+log = structlog.get_logger(__name__)
+
+SWEEP_SECONDS: Final = 60.0
+"""How often plans are looked at when none of them changes: they grow old all the same."""
+AT_ONCE: Final = 20
+"""Writes in one sweep. The rest waits for the next one, so that gangs do not wait for the housekeeping."""
+
+ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long ended plans stay."""
+
+    seconds: float
+    """A plan that evicted pods stays so long after its end."""
+    kept: int
+    """Of the other plans of a preemptor so many stay, the newest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chores:
+    """What there is to do; each a list of plans, oldest first."""
+
+    abandoned: list[StoredPlan]
+    """Active, and nobody carries them out."""
+    unfinished: list[StoredPlan]
+    """Ended, and our finalizer is still there."""
+    surplus: list[StoredPlan]
+    """To be deleted."""
+
+
+def chores(
+    plans: Iterable[StoredPlan], carried_out: Set[PlanKey], now: float, retention: Retention
+) -> Chores:
+    """What there is to do at `now` (seconds since the epoch).
+
+    A preemptor's newest plan, its current decision, always stays, also when the preemptor is gone.
+    """
+    ordered = sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
+    by_owner: dict[Owner, list[StoredPlan]] = {}
+    for plan in ordered:
+        by_owner.setdefault(plan.owner, []).append(plan)
+    surplus = [plan for each in by_owner.values() for plan in _surplus(each, now, retention)]
+    return Chores(
+        abandoned=[plan for plan in ordered if plan.active is not None and plan.key not in carried_out],
+        unfinished=[plan for plan in ordered if plan.finalized and plan.phase not in ACTIVE],
+        surplus=sorted(surplus, key=lambda plan: (plan.touched, plan.meta.name)),
+    )
+
+
+def _surplus(plans: list[StoredPlan], now: float, retention: Retention) -> list[StoredPlan]:
+    """Of one preemptor's plans, oldest first."""
+    current, ended = plans[-1], [plan for plan in plans if plan.active is None]
+    others = [plan for plan in ended if not plan.evicted]
+    newest = {plan.key for plan in others[-retention.kept :]}
+    return [
+        plan
+        for plan in ended
+        if plan is not current
+        and (now - plan.touched >= retention.seconds if plan.evicted else plan.key not in newest)
+    ]
+
+
+class Housekeeping:
+    """Does the chores, a few at a time. Faults are logged: the next sweep tries again."""
+
+    def __init__(self, stored: StoredPlans, store: PlanStore, retention: Retention, clock: Clock) -> None:
+        self._stored, self._store, self._retention, self._clock = stored, store, retention, clock
+        self._owed: dict[PlanKey, Ending] = {}
+        self._seen, self._swept = -1, float("-inf")
+
+    def owe(self, key: PlanKey, ending: Ending, *, for_good: bool) -> None:
+        """The end of a plan could not be written: write it later. `for_good`: there is nothing to write to."""
+        if not for_good:
+            self._owed[key] = ending
+
+    def next_sweep(self) -> float:
+        """Seconds until plans have to be looked at, whether or not anything happens."""
+        if self._owed or self._stored.changes != self._seen:
+            return 0.0
+        return max(0.0, self._swept + SWEEP_SECONDS - self._clock.monotonic())
+
+    async def sweep(self, carried_out: Set[PlanKey]) -> None:
+        """Do what is due. `carried_out`: the plans of living gangs."""
+        if self.next_sweep() > 0.0:
+            return
+        self._seen, self._swept = self._stored.changes, self._clock.monotonic()
+        due = chores(self._stored, carried_out, self._clock.wall(), self._retention)
+        for plan in due.abandoned[:AT_ONCE]:
+            await self._try(plan.key, self._store.end(plan.key, self._owed.get(plan.key, ABANDONED)))
+        self._owed = {key: ending for key, ending in self._owed.items() if self._is_active(key)}
+        for plan in due.unfinished[:AT_ONCE]:
+            await self._try(plan.key, self._store.let_go(plan.key))
+        for plan in due.surplus[:AT_ONCE]:
+            await self._try(plan.key, self._store.delete(plan.key))
+
+    def _is_active(self, key: PlanKey) -> bool:
+        plan = self._stored.get(key)
+        return plan is not None and plan.active is not None
+
+    async def _try(self, key: PlanKey, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except PlanNotStoredError as error:
+            log.warning("a stored plan could not be put in order", plan="/".join(key), error=str(error))

@@ -1,0 +1,163 @@
+"""A gang's life as data: Gathering → Planned → Evicting → Ready → Bound, or Unschedulable or Blocked.
+
+Nothing here acts or waits. Only `controllers.gangs.reducer` makes a new life from an old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.marks import HOLD_MARK
+
+__all__ = [
+    "ActivePhase",
+    "ActivePlan",
+    "Ending",
+    "GangPhase",
+    "GroupKey",
+    "Life",
+    "Offer",
+    "PlannedPod",
+    "hold_text",
+]
+
+GroupKey = tuple[str, str]
+"""(namespace, name) of a PodGroup."""
+
+GangPhase = Literal["Gathering", "Planned", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked"]
+ActivePhase = Literal["Planned", "Evicting", "Ready"]
+"""The phases in which a plan holds room."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPod:
+    """A pod that a plan places because the gang needs it to reach minCount."""
+
+    uid: str
+    name: str
+    node: str
+    requests: Mapping[str, int]
+    """By resource, in the scheduler's integers (cpu in milli), `pods` included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Filter offered a pod its planned node."""
+
+    at: float
+    """When first, in monotonic seconds."""
+    message: str
+    """The message of the pod's condition PodScheduled at that moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a plan ended: the phase and the condition that are stored."""
+
+    phase: Literal["Bound", "Aborted", "Expired"]
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivePlan:
+    """A plan that is being carried out. All times are monotonic seconds."""
+
+    name: str
+    """Of the PreemptionPlan object."""
+    spec: PreemptionPlanSpec
+    members: Mapping[str, PlannedPod]
+    """By UID."""
+    deadline: float
+    phase: ActivePhase = "Planned"
+    """The phase that is stored."""
+    stored: bool = False
+    """The object exists. Before that, nothing may be done for the plan."""
+    writing: ActivePhase | None = None
+    """The phase that is being written."""
+    write_again: float = 0.0
+    """A phase that could not be written is not written again before this time."""
+    begun: bool = False
+    """The plan was compared with the cluster right before its first eviction. From then on it is carried through."""
+    evicting: bool = False
+    """The evictor is at work."""
+    evicted: bool = False
+    """The deletion of every victim has been asked for."""
+    changed: str = ""
+    """What the comparison before an eviction found."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Victims (UIDs) that the API server does not delete, and what it says."""
+    offered: Mapping[str, Offer] = field(default_factory=dict)
+    """By member UID."""
+    missed: Mapping[str, float] = field(default_factory=dict)
+    """Members (UIDs) whose planned node the scheduler does not offer although the plan is Ready: since when."""
+    turned_down: str = ""
+    """Why the scheduler does not take a member where the plan puts it."""
+    next_wake: float = 0.0
+    wakes: int = 0
+
+    @property
+    def namespace(self) -> str:
+        """Of the preemptor, its pods, and the plan object."""
+        return self.spec.preemptor.namespace
+
+    @property
+    def group(self) -> GroupKey:
+        """The preemptor."""
+        return self.spec.preemptor.namespace, self.spec.preemptor.name
+
+    @property
+    def victims(self) -> frozenset[str]:
+        """UIDs of the pods that go."""
+        return frozenset(pod.uid for victim in self.spec.victims for pod in victim.pods)
+
+    @property
+    def may_evict(self) -> bool:
+        """Whether the plan's own state lets the evictor go on."""
+        return self.stored and self.phase == "Evicting" and not self.refused and not self.changed
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """Where a gang is in its life."""
+
+    phase: GangPhase = "Gathering"
+    reason: str = ""
+    """Why it is Unschedulable or Blocked."""
+    plan: ActivePlan | None = None
+    complete: bool = False
+    """minCount members exist, and fewer are bound."""
+    decided: int | None = None
+    """The version of the tables at the last decision. The same version gives the same decision."""
+    barred: int | None = None
+    """The version of the tables when the scheduler turned a plan down. In the same version nobody is evicted again."""
+    failures: int = 0
+    """Plans in vain in a row."""
+    due: float = 0.0
+    """No plan is made before this time, in monotonic seconds."""
+
+    def wants_plan(self, version: int) -> bool:
+        """Whether a plan from tables of this version would be a new one."""
+        return self.plan is None and self.complete and self.decided != version
+
+
+def hold_text(key: GroupKey, phase: GangPhase) -> str:
+    """What filter tells the scheduler about a gang's pod.
+
+    It is constant within a phase, because it lands in the pod's status, and each change there wakes the pod.
+    """
+    name = "/".join(key)
+    match phase:
+        case "Planned" | "Evicting":
+            return f"{HOLD_MARK}room is being freed for pod group {name}"
+        case "Ready":
+            return f"{HOLD_MARK}the planned members of pod group {name} go first"
+        case "Unschedulable":
+            return f"{HOLD_MARK}pod group {name} fits nowhere, see its conditions"
+        case "Blocked":
+            return f"{HOLD_MARK}pod group {name} uses what reprieve cannot plan for, see its conditions"
+        case _:
+            return f"{HOLD_MARK}pod group {name} waits for its members"

@@ -1,0 +1,143 @@
+"""What the cluster looks like for a plan: the observation PlanSeen, and the comparison before an eviction."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from api.plans import Victim, VictimPod
+from controllers.gangs.life import ActivePlan
+from controllers.gangs.marks import is_ours
+from controllers.gangs.observations import PlanSeen
+from controllers.gangs.reservations import Reservations
+from controllers.gangs.roster import MemberView, Roster
+
+__all__ = ["difference", "look", "protected"]
+
+
+def look(plan: ActivePlan, roster: Roster, reservations: Reservations, *, trusted: bool) -> PlanSeen:
+    """The plan beside the mirror as it is now."""
+    group = roster.group(plan.group)
+    is_gone = group is None or group.metadata.uid != plan.spec.preemptor.uid
+    if is_gone or roster.minimum(plan.group) is None:
+        return PlanSeen(version=roster.version, trusted=trusted, group_gone=True)
+    members = {member.uid: member for member in roster.members(plan.group)}
+    gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
+    return PlanSeen(
+        version=roster.version,
+        trusted=trusted,
+        member_gone=gone[0] if gone else "",
+        members_lost=roster.needed(plan.group, but=plan.members) > len(plan.members),
+        all_bound=not gone and all(members[uid].node is not None for uid in plan.members),
+        changed=difference(plan, roster) if plan.phase == "Planned" else "",
+        messages=_messages(plan, members, roster),
+        room_taken=_room_taken(plan, roster, reservations),
+        is_free=_is_free(plan, roster, reservations),
+    )
+
+
+def _messages(plan: ActivePlan, members: dict[str, MemberView], roster: Roster) -> dict[str, tuple[str, str]]:
+    """What the scheduler says of members that were offered their node; its words, not ours."""
+    said = {}
+    for uid in plan.offered:
+        member = members.get(uid)
+        message = roster.unscheduled_message(uid) if member is not None and member.node is None else ""
+        if member is not None and message and not is_ours(message):
+            said[uid] = (member.name, message)
+    return said
+
+
+# ---- room
+
+
+def _room_taken(plan: ActivePlan, roster: Roster, reservations: Reservations) -> str:
+    """Why the unbound members no longer fit where they are planned, victims counted as gone; empty if they do."""
+    for (node, resource), amount in sorted(_needs(plan, roster).items()):
+        if not roster.has_node(node):
+            return f"node {node} is gone"
+        others = reservations.claimed(node, resource, but=plan.group)
+        room = roster.free(node, resource) + reservations.leaving(node, resource) - others
+        if amount > 0 and amount > room:
+            return f"node {node} has {max(room, 0)} {resource} left for pods that need {amount}"
+    return ""
+
+
+def _is_free(plan: ActivePlan, roster: Roster, reservations: Reservations) -> bool:
+    """Whether the room is free now, terminating pods counted as still there."""
+    return all(
+        amount <= 0
+        or amount <= roster.free_now(node, resource) - reservations.claimed(node, resource, but=plan.group)
+        for (node, resource), amount in _needs(plan, roster).items()
+    )
+
+
+def _needs(plan: ActivePlan, roster: Roster) -> Counter[tuple[str, str]]:
+    """What the unbound members need, by (node, resource)."""
+    needs: Counter[tuple[str, str]] = Counter()
+    for member in roster.waiting(plan).values():
+        needs.update({(member.node, resource): amount for resource, amount in member.requests.items()})
+    return needs
+
+
+# ---- the comparison before an eviction
+
+
+def difference(plan: ActivePlan, roster: Roster) -> str:
+    """What has changed about members, their nodes or the victims since the plan was made; empty if nothing has.
+
+    Room is not compared here: every look at a plan does that.
+    """
+    members = {member.uid: member for member in roster.members(plan.group)}
+    if changed := _group_changed(plan, roster):
+        return changed
+    for uid, planned in plan.members.items():
+        member = members.get(uid)
+        if member is None:
+            return f"pod {planned.name} is no member any longer"
+        if member.node is not None:
+            return f"pod {planned.name} is bound already"
+        if member.requests != planned.requests:
+            return f"pod {planned.name} requests something else now"
+        if not roster.has_node(planned.node):
+            return f"node {planned.node} is gone"
+        if refusal := roster.refusal(uid, planned.node):
+            return f"node {planned.node} does not take pod {planned.name} any longer: {refusal}"
+    for victim in plan.spec.victims:
+        if changed := _victim_changed(victim, plan, roster):
+            return changed
+    return ""
+
+
+def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
+    """Why a victim that still runs may not go any longer, whatever has gone before it; empty if it may."""
+    if not roster.is_evictable(pod.uid):
+        return ""
+    priority = roster.unit_priority(pod.uid)
+    if priority is None or priority >= plan.spec.preemptor.priority:
+        return f"pod {pod.namespace}/{pod.name} has no lower priority any longer"
+    return ""
+
+
+def _group_changed(plan: ActivePlan, roster: Roster) -> str:
+    if roster.group_priority(plan.group) != plan.spec.preemptor.priority:
+        return "the PodGroup has another priority now"
+    if plan.spec.victims and not roster.evicts(plan.group):
+        return "nobody may go for the PodGroup any longer"
+    if (needed := roster.needed(plan.group, but=plan.members)) != len(plan.members):
+        return f"{needed} planned pods are needed now, not {len(plan.members)}"
+    return ""
+
+
+def _victim_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
+    for pod in victim.pods:
+        claim = roster.staying(pod.uid)
+        if claim is None or claim.node != pod.node:
+            return f"pod {pod.namespace}/{pod.name} is not running on {pod.node} any longer"
+        if priority := protected(plan, pod, roster):
+            return priority
+    if victim.kind == "PodGroup":
+        whole = roster.staying_members((victim.namespace, victim.name))
+        if whole != {pod.uid for pod in victim.pods}:
+            return f"PodGroup {victim.namespace}/{victim.name} has other pods now"
+    elif (group := roster.all_mode_group(victim.pods[0].uid)) is not None:
+        return f"pod {victim.namespace}/{victim.name} belongs to PodGroup {'/'.join(group)} now, which goes whole"
+    return ""

@@ -1,0 +1,184 @@
+"""What can happen to a gang: the input of the reducer. Every observation is a plain value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.life import ActivePhase, ActivePlan, PlannedPod
+
+__all__ = [
+    "Compared",
+    "Decided",
+    "DeletionRefused",
+    "EvictorStopped",
+    "Failed",
+    "GroupGone",
+    "MembersSeen",
+    "NotDecided",
+    "NotOffered",
+    "NotStored",
+    "Observation",
+    "Offered",
+    "PlanSeen",
+    "PreemptCalled",
+    "Resumed",
+    "RoomFreed",
+    "Stored",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class MembersSeen:
+    """How many pods a gang without a plan has. All pods that have neither ended nor begun to terminate count."""
+
+    minimum: int
+    members: int
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGone:
+    """The PodGroup does not exist any longer, or has no gang policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The search has a decision. `version`: of the tables it was made from. `members`: the pods it is for, by UID."""
+
+    version: int
+    name: str
+    """The name of the decision's object."""
+    spec: PreemptionPlanSpec
+    members: Mapping[str, PlannedPod]
+
+
+@dataclass(frozen=True, slots=True)
+class NotDecided:
+    """The search could not decide: an object is missing or wrong."""
+
+    version: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The plan's phase is written."""
+
+    phase: ActivePhase
+
+
+@dataclass(frozen=True, slots=True)
+class NotStored:
+    """The plan's phase could not be written. `for_good`: another try would end the same."""
+
+    phase: ActivePhase
+    error: str
+    for_good: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A former process was carrying out this plan."""
+
+    plan: ActivePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSeen:
+    """What the cluster looks like for the gang's plan. An empty text means that there is nothing to say."""
+
+    version: int
+    trusted: bool
+    """Whether the mirror may be trusted. Without it nobody is evicted."""
+    group_gone: bool = False
+    member_gone: str = ""
+    """Which planned pod is gone."""
+    members_lost: bool = False
+    """With the planned pods, fewer than minCount would run."""
+    all_bound: bool = False
+    changed: str = ""
+    """What differs from the cluster that the plan was made for. Looked at before the first eviction only."""
+    messages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Of unbound members by UID: name, and what the scheduler last said of them in its own words."""
+    room_taken: str = ""
+    """Why the unbound members no longer fit where they are planned, victims counted as gone."""
+    is_free: bool = False
+    """The room is free now, terminating pods counted as still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Filter offered a member its planned node; `message` is that of its condition PodScheduled."""
+
+    uid: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotOffered:
+    """The plan is Ready, and the scheduler asked about a member without naming its planned node."""
+
+    uid: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptCalled:
+    """The scheduler found no node for a member and asks whom to evict."""
+
+    uid: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The evictor is about to delete a victim. `changed` is why it may not; empty if it may."""
+
+    changed: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionRefused:
+    """The API server will not delete this victim."""
+
+    uid: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvictorStopped:
+    """The evictor has ended. `done`: the deletion of every victim has been asked for."""
+
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RoomFreed:
+    """Reserved room is free again, or a victim may be evicted again: earlier decisions are out of date."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A fault of ours: the gang is passed over for a while."""
+
+
+Observation = (
+    MembersSeen
+    | GroupGone
+    | Decided
+    | NotDecided
+    | Stored
+    | NotStored
+    | Resumed
+    | PlanSeen
+    | Offered
+    | NotOffered
+    | PreemptCalled
+    | Compared
+    | DeletionRefused
+    | EvictorStopped
+    | RoomFreed
+    | Failed
+)

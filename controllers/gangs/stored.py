@@ -1,0 +1,175 @@
+"""The stored PreemptionPlans, followed by a watch: what every process knows of them, whether or not it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from api.compression import expand
+from api.meta import ObjectMeta
+from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
+from api.times import parse_rfc3339
+from api.versions import Version
+
+__all__ = ["ACTIVE", "FINALIZER", "Owner", "PlanKey", "StoredPlan", "StoredPlans"]
+
+log = structlog.get_logger(__name__)
+
+ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Evicting", "Ready"})
+"""Phases in which a plan holds room, and is gone on from after a restart."""
+
+FINALIZER: Final = "reprieve.dev/active-plan"
+"""Keeps an active plan from being deleted in the middle of its evictions. We remove it when the plan ends."""
+
+PlanKey = tuple[str, str]
+"""(namespace, name) of a PreemptionPlan."""
+Owner = tuple[str, str, str]
+"""(kind, namespace, name) of a preemptor."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """What is kept of a PreemptionPlan. Times are seconds since the epoch."""
+
+    meta: ObjectMeta
+    owner: Owner
+    status: PreemptionPlanStatus
+    finalized: bool
+    """It carries our finalizer."""
+    committed: float
+    """When it was planned last: the same decision, made again, is the same object."""
+    touched: float
+    """When its status changed last."""
+    evicted: bool
+    """Evictions may have been asked for."""
+    active: PreemptionPlanSpec | None
+    """The decision, if the plan has not ended and is one to act on."""
+
+    @property
+    def key(self) -> PlanKey:
+        """(namespace, name)."""
+        return self.meta.namespace, self.meta.name
+
+    @property
+    def phase(self) -> Phase:
+        """The stored phase. A process may die before it writes the first one."""
+        return self.status.phase or "Planned"
+
+
+def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
+    """What is kept of the object. A part that cannot be read counts as missing, for anybody may have written it."""
+    meta, spec, status = plan.metadata, plan.spec, plan.status or PreemptionPlanStatus()
+    conditions = status.conditions or []
+    created = _seconds(meta.creation_timestamp) or 0.0
+    times = [(each.type, _seconds(each.last_transition_time) or 0.0) for each in conditions]
+    committed = max((when for type_, when in times if type_ == "Planned"), default=0.0) or created
+    return StoredPlan(
+        meta=meta,
+        owner=(spec.preemptor.kind, meta.namespace, spec.preemptor.name),
+        status=status,
+        finalized=FINALIZER in (meta.finalizers or ()),
+        committed=committed,
+        touched=max([created, *(when for _, when in times)]),
+        evicted=any(type_ == "Evicting" for type_, _ in times),
+        active=_active(plan, status.phase or "Planned", before),
+    )
+
+
+def _active(plan: PreemptionPlan, phase: Phase, before: StoredPlan | None) -> PreemptionPlanSpec | None:
+    meta, spec = plan.metadata, plan.spec
+    acts = spec.outcome == "Fits" or (spec.outcome == "Preempts" and not spec.not_modelled)
+    if not acts or phase not in ACTIVE or spec.preemptor.kind != "PodGroup":
+        return None
+    if spec.preemptor.namespace != meta.namespace:
+        log.warning("a plan names a preemptor of another namespace", namespace=meta.namespace, plan=meta.name)
+        return None
+    if before is not None and before.meta.uid == meta.uid and before.active is not None:
+        return before.active  # a spec never changes, and a large one takes long to expand
+    try:
+        return expand(spec)
+    except ValueError as error:
+        log.warning("a plan cannot be read", namespace=meta.namespace, plan=meta.name, error=str(error))
+        return None
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        return parse_rfc3339(text) if text else None
+    except ValueError:
+        return None
+
+
+class StoredPlans:
+    """All plans by name and by preemptor. A store behind a watch; `on_owner` hears of each changed preemptor."""
+
+    def __init__(self, on_owner: Callable[[Owner], None]) -> None:
+        self._plans: dict[PlanKey, StoredPlan] = {}
+        self._by_owner: dict[Owner, set[PlanKey]] = {}
+        self._on_owner = on_owner
+        self.changes = 0
+        """Grows with every change."""
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def __iter__(self) -> Iterator[StoredPlan]:
+        return iter(self._plans.values())
+
+    def get(self, key: PlanKey) -> StoredPlan | None:
+        """The plan of that name, if it exists."""
+        return self._plans.get(key)
+
+    def of(self, owner: Owner) -> list[StoredPlan]:
+        """The preemptor's plans, the current decision last."""
+        plans = (self._plans[key] for key in self._by_owner.get(owner, ()))
+        return sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
+
+    def to_carry_out(self, owner: Owner) -> StoredPlan | None:
+        """The preemptor's current decision, unless it has ended or is not one to act on."""
+        plans = self.of(owner)
+        return plans[-1] if plans and plans[-1].active is not None else None
+
+    def owners(self) -> Iterable[Owner]:
+        """Every preemptor that has a plan."""
+        return list(self._by_owner)
+
+    # ---- the store behind the watch
+
+    def upsert(self, item: PreemptionPlan, *, listed: bool = False) -> None:
+        """The plan is there, or has changed."""
+        before = self._plans.get((item.metadata.namespace, item.metadata.name))
+        if before is not None and not listed and Version.of(item.metadata).is_stale(Version.of(before.meta)):
+            return
+        plan = _read(item, before)
+        if before is not None and before.owner != plan.owner:
+            self._forget(before)
+        self._plans[plan.key] = plan
+        self._by_owner.setdefault(plan.owner, set()).add(plan.key)
+        self._changed(plan.owner)
+
+    def delete(self, meta: ObjectMeta) -> None:
+        """The plan is gone."""
+        plan = self._plans.get((meta.namespace, meta.name))
+        if plan is not None and meta.uid in ("", plan.meta.uid):
+            self._forget(plan)
+
+    def replaced(self, keys: AbstractSet[tuple[str, str]]) -> None:
+        """All other plans are gone."""
+        for key in self._plans.keys() - keys:
+            self._forget(self._plans[key])
+
+    def _forget(self, plan: StoredPlan) -> None:
+        del self._plans[plan.key]
+        keys = self._by_owner[plan.owner]
+        keys.discard(plan.key)
+        if not keys:
+            del self._by_owner[plan.owner]
+        self._changed(plan.owner)
+
+    def _changed(self, owner: Owner) -> None:
+        self.changes += 1
+        self._on_owner(owner)

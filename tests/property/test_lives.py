@@ -1,0 +1,429 @@
+"""Random lives of a gang against the reducer: a small world that agrees, refuses, forgets and fails as it likes.
+
+The world keeps what an API server, an evictor, the reservations and the pods would keep. After each step it checks
+what must hold of every life. `REPRIEVE_LIVES` sets how many lives are lived (10,000 for a release).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
+from controllers.gangs.backoff import Backoff
+from controllers.gangs.effects import (
+    Advance,
+    CannotSchedule,
+    Commit,
+    Effect,
+    End,
+    Evict,
+    GiveBack,
+    Nominate,
+    Record,
+    Remind,
+    SayPreempting,
+    SayScheduled,
+    Wake,
+)
+from controllers.gangs.life import ActivePlan, Life, PlannedPod
+from controllers.gangs.observations import (
+    Compared,
+    Decided,
+    DeletionRefused,
+    EvictorStopped,
+    Failed,
+    GroupGone,
+    MembersSeen,
+    NotDecided,
+    NotOffered,
+    NotStored,
+    Observation,
+    Offered,
+    PlanSeen,
+    PreemptCalled,
+    Resumed,
+    RoomFreed,
+    Stored,
+)
+from controllers.gangs.reducer import Rules, reduce
+
+LIVES = int(os.environ.get("REPRIEVE_LIVES", "300"))
+RULES = Rules(Backoff(1.0, 60.0), plan_seconds=300.0)
+MEMBERS = ("m0", "m1")
+VICTIMS = ("v0", "v1", "v2")
+SELDOM = st.sampled_from([False] * 9 + [True])
+ACTIVE = ("Planned", "Evicting", "Ready")
+
+
+def spec(
+    number: int, victims: Sequence[str], outcome: Any, not_modelled: Sequence[str]
+) -> PreemptionPlanSpec:
+    pods = [VictimPod("team", uid, uid, "n0") for uid in victims]
+    return PreemptionPlanSpec(
+        preemptor=Preemptor("PodGroup", "reprieve.dev/v1alpha1", "team", "gang", "uid", 100),
+        outcome=outcome,
+        reason=f"decision {number}",
+        placements=[Placement(uid, "n0", uid) for uid in MEMBERS],
+        victims=[Victim("Pod", "team", pod.name, pod.uid, 1, False, [pod]) for pod in pods],
+        not_modelled=list(not_modelled),
+    )
+
+
+class Lives(RuleBasedStateMachine):
+    """One gang and its world. The test is the world: it carries effects out, or does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.life, self.now, self.version = Life(), 0.0, 0
+        self.todo: list[Effect] = []
+        self.phases: dict[str, str] = {}
+        """What is stored: phase by plan name."""
+        self.reserved: set[str] = set()
+        """Plans that hold room."""
+        self.deletions: Counter[tuple[str, str]] = Counter()
+        """How often a victim's deletion was accepted, by plan and victim."""
+        self.evicting: tuple[ActivePlan, list[str]] | None = None
+        """The evictor at work, and the victims that it has not asked for yet."""
+        self.held: set[str] = set()
+        """Members that filter turned down."""
+        self.numbers = 0
+
+    # ---- the world
+
+    def observe(self, observation: Observation) -> None:
+        before = self.life
+        self.life, effects = reduce(self.life, observation, self.now, RULES)
+        assert isinstance(effects, tuple)
+        assert reduce(before, observation, self.now, RULES) == (self.life, effects), "a pure function"
+        self.todo.extend(effects)
+
+    @property
+    def plan(self) -> ActivePlan | None:
+        return self.life.plan
+
+    def seen(self, **fields: Any) -> PlanSeen:
+        return PlanSeen(version=self.version, **{"trusted": True, **fields})
+
+    # ---- what the cluster does
+
+    @initialize(members=st.integers(0, 3), bound=st.integers(0, 2))
+    def begin(self, members: int, bound: int) -> None:
+        self.observe(MembersSeen(2, max(members, bound), bound))
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0]), changes=st.booleans())
+    def time_passes(self, seconds: float, changes: bool) -> None:
+        self.now += seconds
+        self.version += changes
+
+    @precondition(lambda self: self.plan is None)
+    @rule(members=st.integers(0, 3), bound=st.integers(0, 3))
+    def members_change(self, members: int, bound: int) -> None:
+        self.version += 1
+        self.observe(MembersSeen(2, max(members, bound), bound))
+
+    @rule(happens=SELDOM)
+    def group_goes(self, happens: bool) -> None:
+        if happens:
+            self.observe(GroupGone())
+
+    @rule()
+    def room_is_freed_elsewhere(self) -> None:
+        self.observe(RoomFreed())
+
+    @precondition(lambda self: not self.todo)
+    @rule(happens=SELDOM)
+    def our_own_fault(self, happens: bool) -> None:
+        if happens:
+            self.observe(Failed())
+
+    # ---- deciding
+
+    @precondition(
+        lambda self: not self.todo and self.life.wants_plan(self.version) and self.now >= self.life.due
+    )
+    @rule(
+        victims=st.lists(st.sampled_from(VICTIMS), unique=True),
+        outcome=st.sampled_from(["Fits", "Preempts", "Preempts", "Unschedulable", "SearchBudgetExhausted"]),
+        modelled=st.sampled_from([(), (), (), ("resource claims (DRA)",)]),
+        error=SELDOM,
+    )
+    def decide(self, victims: list[str], outcome: str, modelled: tuple[str, ...], error: bool) -> None:
+        if error:
+            self.observe(NotDecided(self.version, "the class does not exist"))
+        elif outcome == "Preempts":
+            self._decided(victims or ["v0"], outcome, modelled)
+        else:
+            self._decided([], outcome, modelled)
+
+    def _decided(self, victims: list[str], outcome: str, modelled: tuple[str, ...]) -> None:
+        self.numbers += 1
+        members = {uid: PlannedPod(uid, uid, "n0", {"cpu": 1}) for uid in MEMBERS}
+        decision = spec(self.numbers, victims, outcome, modelled)
+        self.observe(Decided(self.version, f"plan-{self.numbers}", decision, members))
+
+    # ---- looking
+
+    @precondition(lambda self: self.plan is not None)
+    @rule(
+        trusted=st.sampled_from([True, True, True, False]),
+        is_free=st.booleans(),
+        gone=st.sampled_from(
+            [{}] * 30
+            + [
+                {"group_gone": True},
+                {"member_gone": "m0"},
+                {"members_lost": True},
+                {"all_bound": True},
+                {"changed": "n0 is gone"},
+                {"room_taken": "by x"},
+            ]
+        ),
+    )
+    def look(self, trusted: bool, is_free: bool, gone: dict[str, Any]) -> None:
+        plan = self.plan
+        assert plan is not None
+        left = [uid for uid in plan.victims if not self.deletions[plan.name, uid]]
+        self.observe(self.seen(trusted=trusted, is_free=is_free and not left, **gone))
+
+    @precondition(lambda self: self.plan is not None)
+    @rule(message=st.sampled_from(["", "0/1 nodes are available: 1 Insufficient cpu.", "1 other"]))
+    def look_at_messages(self, message: str) -> None:
+        self.observe(self.seen(messages={"m0": ("m0", message)}))
+
+    # ---- the scheduler
+
+    @rule(uid=st.sampled_from(MEMBERS))
+    def filter_is_called(self, uid: str) -> None:
+        plan = self.plan
+        if plan is not None and plan.phase == "Ready" and uid in plan.members:
+            self.observe(Offered(uid, ""))
+        elif self.life.phase != "Bound":
+            self.held.add(uid)
+
+    @rule(uid=st.sampled_from(MEMBERS))
+    def planned_node_is_missing(self, uid: str) -> None:
+        self.observe(NotOffered(uid, uid))
+
+    @rule(uid=st.sampled_from(MEMBERS))
+    def preempt_is_called(self, uid: str) -> None:
+        self.observe(PreemptCalled(uid, uid))
+
+    # ---- carrying effects out
+
+    @precondition(lambda self: bool(self.todo))
+    @rule(fails=st.sampled_from(["", "", "", "", "for now", "for good", "fault"]))
+    def carry_out(self, fails: str) -> None:
+        self._perform(self.todo.pop(0), fails)
+
+    def _perform(self, effect: Effect, fails: str) -> None:
+        match effect:
+            case Commit(plan):
+                self.reserved.add(plan.name)
+                self._written(plan, "Planned", fails)
+            case Advance(plan, phase):
+                assert plan.name in self.phases, "nothing is written for a plan that is not stored"
+                self._written(plan, phase, fails)
+            case GiveBack(plan):
+                self.reserved.discard(plan.name)
+            case End(plan, ending):
+                assert ending.reason
+                assert ending.message
+                self.reserved.discard(plan.name)
+                if plan.name in self.phases:
+                    self.phases[plan.name] = ending.phase
+                self.held.clear()
+            case Evict(plan):
+                assert self.phases.get(plan.name) == "Evicting", "no eviction without a stored plan"
+                assert self.evicting is None or self.evicting[0].name != plan.name, "one evictor for a plan"
+                self.evicting = (plan, sorted(plan.victims))
+            case Nominate(plan) | Remind(plan):
+                assert self.phases.get(plan.name) in ("Ready", "Bound", "Aborted", "Expired")
+                self.held -= plan.members.keys()
+            case Record(decision, _, reason):
+                assert reason
+                assert decision.outcome != "Fits"
+            case Wake():
+                self.held.clear()
+            case CannotSchedule(_, reason):
+                assert reason
+            case SayPreempting(plan):
+                assert plan.spec.victims
+            case SayScheduled():
+                pass
+
+    def _written(self, plan: ActivePlan, phase: Any, fails: str) -> None:
+        if fails == "fault":
+            self.observe(Failed())
+        elif fails:
+            self.observe(NotStored(phase, "503", for_good=fails == "for good"))
+        else:
+            self.phases[plan.name] = phase
+            self.observe(Stored(phase))
+
+    @precondition(lambda self: self.plan is None and not self.todo)
+    @rule(
+        victims=st.lists(st.sampled_from(VICTIMS), unique=True),
+        steps=st.integers(0, 5),
+    )
+    def a_plan_goes_well_for_some_steps(self, victims: list[str], steps: int) -> None:
+        """So that lives get far more often than chance alone lets them."""
+        self.version += 1
+        self.now = max(self.now, self.life.due)
+        self.observe(MembersSeen(2, 2, 0))
+        if self.life.wants_plan(self.version):
+            self._decided(victims, "Preempts" if victims else "Fits", ())
+        for _ in range(steps):
+            self.what_is_due_goes_well()
+
+    @rule()
+    def what_is_due_goes_well(self) -> None:
+        while self.todo:
+            self._perform(self.todo.pop(0), "")
+        if self.plan is not None:
+            left = [uid for uid in self.plan.victims if not self.deletions[self.plan.name, uid]]
+            self.observe(self.seen(is_free=not left))
+
+    # ---- the evictor
+
+    @precondition(lambda self: self.evicting is not None)
+    @rule(
+        changed=st.sampled_from(["", "", "", "v0 has a higher priority now"]),
+        refuses=st.sampled_from([False] * 5 + [True]),
+    )
+    def evict_one(self, changed: str, refuses: bool) -> None:
+        self._evict_next(changed, refuses=refuses)
+
+    def _evict_next(self, changed: str, *, refuses: bool) -> None:
+        assert self.evicting is not None
+        plan, left = self.evicting
+        left = [uid for uid in left if not self.deletions[plan.name, uid]]
+        if not left or not self._may_evict(plan, changed):
+            self._stop_evicting(plan, done=not left)
+            return
+        if refuses:
+            self.observe(DeletionRefused(left[0], f"pod {left[0]} cannot be evicted"))
+            self._stop_evicting(plan, done=False)
+            return
+        assert self.phases[plan.name] == "Evicting"
+        assert plan.name in self.reserved, "nobody goes for room that is not held"
+        self.deletions[plan.name, left[0]] += 1
+        self.evicting = (plan, left[1:])
+
+    @precondition(lambda self: self.evicting is not None)
+    @rule(happens=SELDOM)
+    def evictor_fails(self, happens: bool) -> None:
+        assert self.evicting is not None
+        if happens:
+            self._stop_evicting(self.evicting[0], done=False)
+
+    def _may_evict(self, plan: ActivePlan, changed: str) -> bool:
+        current = self.plan
+        if current is None or current.name != plan.name or not current.may_evict:
+            return False
+        self.observe(Compared(changed))
+        return not changed
+
+    def _stop_evicting(self, plan: ActivePlan, *, done: bool) -> None:
+        self.evicting = None
+        if self.plan is not None and self.plan.name == plan.name:
+            self.observe(EvictorStopped(done))
+
+    # ---- the process dies
+
+    @rule(happens=SELDOM)
+    def restart(self, happens: bool) -> None:
+        """Only what is stored is left, and the pods. The next process wakes everybody who was held."""
+        if not happens:
+            return
+        plan, self.life = self.plan, Life()
+        self.todo.clear()
+        self.evicting = None
+        self.held.clear()
+        going_on = plan is not None and self.phases.get(plan.name) in ACTIVE
+        self.reserved = {plan.name} if plan is not None and going_on else set()
+        for name, phase in self.phases.items():
+            if phase in ACTIVE and name not in self.reserved:
+                self.phases[name] = "Aborted"  # the housekeeping ends what nobody carries out
+        if plan is None or not going_on:
+            return
+        stored = self.phases[plan.name]
+        begun = stored != "Planned" and any(self.deletions[plan.name, uid] for uid in plan.victims)
+        resumed = ActivePlan(
+            name=plan.name, spec=plan.spec, members=plan.members, deadline=plan.deadline, stored=True
+        )
+        if stored != "Planned":
+            resumed = replace(resumed, phase="Evicting", begun=begun, evicted=stored == "Ready")
+            self.phases[plan.name] = "Evicting" if stored == "Evicting" else stored
+        self.observe(Resumed(resumed))
+        if stored == "Ready":
+            self.phases[plan.name] = "Evicting"
+
+    # ---- what must hold
+
+    @invariant()
+    def each_victim_goes_once(self) -> None:
+        assert all(count == 1 for count in self.deletions.values())
+
+    @invariant()
+    def no_room_is_held_after_an_end(self) -> None:
+        if not self.todo:
+            expected = {self.plan.name} if self.plan is not None else set()
+            assert self.reserved == expected
+
+    @invariant()
+    def a_stored_plan_is_carried_out_or_has_ended(self) -> None:
+        if not self.todo:
+            active = {name for name, phase in self.phases.items() if phase in ACTIVE}
+            assert active <= ({self.plan.name} if self.plan is not None else set())
+
+    @invariant()
+    def everybody_who_is_held_has_somebody_to_wait_for(self) -> None:
+        """Whoever is held without a plan waits for a decision, a member, or the end of a delay, and is not Bound."""
+        if not self.todo and self.held and self.plan is None:
+            assert self.life.phase != "Bound"
+
+    @invariant()
+    def a_plan_in_the_life_is_in_its_phase(self) -> None:
+        if self.plan is not None:
+            assert self.life.phase == self.plan.phase
+            assert self.plan.deadline >= 0.0
+        else:
+            assert self.life.phase not in ACTIVE
+
+    def teardown(self) -> None:
+        """However a life went: once the world agrees, the gang runs, nothing is reserved, and nobody is held."""
+        for _ in range(10):
+            self._rest()
+        assert self.plan is None
+        if self.life.phase != "Bound":
+            self.observe(MembersSeen(2, 2, 2))
+            self._rest()
+        assert self.life.phase == "Bound"
+        assert not self.held
+        assert not self.reserved
+        assert not {name for name, phase in self.phases.items() if phase in ACTIVE}
+        self.each_victim_goes_once()
+
+    def _rest(self) -> None:
+        """Everything that is due goes well."""
+        self.now += 1.5
+        while self.todo:
+            self._perform(self.todo.pop(0), "")
+        while self.evicting is not None:
+            self._evict_next("", refuses=False)
+        plan = self.plan
+        if plan is not None:
+            left = [uid for uid in plan.victims if not self.deletions[plan.name, uid]]
+            self.observe(self.seen(is_free=not left, all_bound=plan.phase == "Ready"))
+
+
+TestLives = Lives.TestCase
+TestLives.settings = settings(max_examples=LIVES, stateful_step_count=60, deadline=None)
