@@ -42,15 +42,19 @@ lint: build ## Formatting, types, Cython and the direction of imports
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
 
+# Each process takes the next file, in the order of collection: tests of one file share what they start.
+PROCESSES ?= 2
+PARALLEL = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
+
 test-unit: build ## Everything that needs no control plane
-	$(BIN)/pytest -m "not e2e"
+	$(BIN)/pytest $(PARALLEL) -m "not e2e"
 
 # Only a KUBECONFIG that was given to make: one that is in the environment may be anybody's production.
 test-e2e: build ## The tests on a control plane of their own, or on the cluster of KUBECONFIG=...
-	$(if $(filter command,$(firstword $(origin KUBECONFIG))),REPRIEVE_E2E_KUBECONFIG="$(abspath $(KUBECONFIG))") $(BIN)/pytest -m e2e
+	$(if $(filter command,$(firstword $(origin KUBECONFIG))),REPRIEVE_E2E_KUBECONFIG="$(abspath $(KUBECONFIG))") $(BIN)/pytest $(PARALLEL) -m e2e
 
 test: lint binaries ## All checks and all tests
-	$(BIN)/pytest
+	$(BIN)/pytest $(PARALLEL)
 
 FUZZ_SECONDS ?= 600
 

@@ -21,6 +21,7 @@ from rich.table import Table
 
 from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
+from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane, Options
 
 __all__ = ["run"]
@@ -101,6 +102,7 @@ def _fill(client: Client, group_api: str, pod_of: Callable[..., Json]) -> None:
     # Nodes join in no particular order; without a tie-breaker the scheduler takes equal ones as they came.
     joining = random.Random(NODES).sample(range(NODES), NODES)  # not for secrets
     client.create_all((objects.node(f"n{i:03}") for i in joining), parallel=1)
+    wait_for_nodes(client, *(f"n{i:03}" for i in joining))
     client.create_all(
         objects.pod_group(f"g{g:03}", min_count=1, mode="all", priority_class="p10", api_version=group_api)
         for g in range(GROUPS)

@@ -9,11 +9,10 @@ import yaml
 
 from hack.controlplane.binaries import BinariesError
 from hack.controlplane.components import Options
+from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.objects import node
 from hack.controlplane.plane import ControlPlane, take_down
-from hack.controlplane.processes import ProcessFailedError, wait_until
-
-NODES_SECONDS = 120.0
+from hack.controlplane.processes import ProcessFailedError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,12 +70,9 @@ def down(directory: Path) -> None:
 
 def add_nodes(plane: ControlPlane, count: int) -> None:
     """Create simulated nodes and wait until the scheduler may use them."""
-    plane.client.create_all([node(f"node-{number}") for number in range(count)])
-    wait_until(lambda: _usable(plane) >= count, NODES_SECONDS, lambda: "the nodes do not become ready")
-
-
-def _usable(plane: ControlPlane) -> int:
-    return sum(not found["spec"].get("taints") for found in plane.client.list("v1", "Node"))
+    nodes = [node(f"node-{number}") for number in range(count)]
+    plane.client.create_all(nodes)
+    wait_for_nodes(plane.client, *(each["metadata"]["name"] for each in nodes))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def pod(
     name: str,
     namespace: str = "default",
     *,
-    cpu: str = "1",
+    cpu: str | None = "1",
     priority_class: str | None = None,
     group: str | None = None,
     node_name: str | None = None,
@@ -51,7 +51,10 @@ def pod(
     grace_seconds: int = 0,
     **spec: object,
 ) -> Json:
-    """A pod of one container that does nothing; `spec` goes into its spec as it is (Kubernetes' names)."""
+    """A pod of one container that does nothing; `spec` goes into its spec as it is (Kubernetes' names).
+
+    It asks for `cpu`, unless that is None, and for `requests`. `group` is the name of its PodGroup.
+    """
     meta: Json = {"name": name, "namespace": namespace, "labels": dict(labels or {})}
     if group is not None:
         meta["labels"][GROUP_LABEL] = group
@@ -62,7 +65,7 @@ def pod(
     container = {
         "name": "main",
         "image": "none",
-        "resources": {"requests": {"cpu": cpu, **(requests or {})}},
+        "resources": {"requests": {**({} if cpu is None else {"cpu": cpu}), **(requests or {})}},
     }
     content: Json = {"containers": [container], "terminationGracePeriodSeconds": grace_seconds, **spec}
     if priority_class is not None:

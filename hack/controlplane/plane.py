@@ -31,7 +31,7 @@ from hack.controlplane.processes import Process, stop_recorded, wait_until, writ
 
 __all__ = ["ControlPlane", "Options", "take_down"]
 
-START_SECONDS: Final = 60.0
+START_SECONDS: Final = 120.0
 RECORDS: Final = "processes.json"
 HEALTH: Final = {"kube-controller-manager": "/healthz", "kube-scheduler": "/readyz"}
 """The scheduler is ready when its caches are filled."""

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
+from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane
 
 __all__ = ["Side", "View"]
@@ -54,6 +55,7 @@ class Side:
             self.client.create(objects.priority_class("batch", 10))
             self.client.create(objects.priority_class("training", 100))
             self.client.create_all(_node(node) for node in NODES)
+            wait_for_nodes(self.client, *NODES)
         self.client.create_all(_pod(f"batch-{letter}", "batch") for letter in "abc")
 
     def clear(self) -> None:

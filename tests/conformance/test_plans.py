@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conformance.checker import Case, check, stated
-from tests.conformance.engine import plan_for
+from tests.kit.plans.checker import Case, check, stated
+from tests.kit.plans.engine import plan_for
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)
@@ -24,7 +25,7 @@ def test_the_plan_is_right(case: dict[str, Any]) -> None:
     assert check(Case.of(case["objects"], case["for"]), plan, case["expect"]["outcome"]) == []
 
 
-def test_how_many_plans_are_the_best_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_how_many_plans_are_the_best_there_is(say: Callable[[str], None]) -> None:
     best = {case["id"]: tuple(case["expect"]["best"].values()) for case in CASES if "best" in case["expect"]}
     reached = {
         case["id"]: stated(plan_for(case["objects"], case["for"])["domains"][0]["score"])
@@ -32,8 +33,7 @@ def test_how_many_plans_are_the_best_there_is(capsys: pytest.CaptureFixture[str]
         if case["id"] in best
     }
     missed = {name: (reached[name], best[name]) for name in best if reached[name] != best[name]}
-    with capsys.disabled():
-        print(f" {len(best) - len(missed)} of {len(best)} plans cost the least there is ", end="")
+    say(f"{len(best) - len(missed)} of {len(best)} plans cost the least there is")
     assert missed == {}
 
 

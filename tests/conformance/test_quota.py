@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -13,15 +14,14 @@ BIG = ("big-3000-1pct", "big-10000-10pct", "big-30000-1pct")
 
 
 @pytest.mark.parametrize("name", [*FILES, *BIG])
-def test_the_answer_is_kueues(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_answer_is_kueues(name: str, say: Callable[[str], None]) -> None:
     wrong, ran = {}, 0
     for scenario in scenarios(name):
         got, expected = answer(scenario), {"message": "", **scenario["expect"]}
         ran += 1
         if got != expected:
             wrong[scenario["id"]] = {field: (got[field], expected[field]) for field in got}
-    with capsys.disabled():
-        print(f" {ran - len(wrong)} of {ran} answers are Kueue's ", end="")
+    say(f"{ran - len(wrong)} of {ran} answers are Kueue's")
     assert wrong == {}
     assert ran == FILES.get(name, 1)
 

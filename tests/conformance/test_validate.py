@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 import msgspec
-import pytest
 
 from cli.common.lines import answer_each
 from cli.validate.stream import judge_line
 from cli.validate.verdicts import Context
-from tests.conformance.webhook_cases import DEPARTURES, UNREADABLE, Case, Cause, cases
+from tests.kit.webhook_cases import DEPARTURES, UNREADABLE, Case, Cause, cases
 
 TWICE: Final = {"localqueue-2213"}
 """An API server says what is wrong with labels three times, we once."""
@@ -28,7 +28,7 @@ class Line(msgspec.Struct):
     warnings: list[str]
 
 
-def test_verdicts_are_kueues(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verdicts_are_kueues(say: Callable[[str], None]) -> None:
     answers = _answers()
     verdicts, fields, causes, unreadable = set(), set(), set(), 0
     for case, answer in zip(cases(), answers, strict=True):
@@ -42,13 +42,11 @@ def test_verdicts_are_kueues(capsys: pytest.CaptureFixture[str]) -> None:
             causes.add(case.id)
             if {cause.field for cause in answer.causes} != {cause.field for cause in case.expect.causes}:
                 fields.add(case.id)
-    with capsys.disabled():
-        print(
-            f" {len(answers) - len(verdicts)} of {len(answers)} verdicts are Kueue's; of the refusals"
-            f" {len(causes)} have other causes, {len(fields)} name other fields,"
-            f" {unreadable} name fields where Kueue names none ",
-            end="",
-        )
+    say(
+        f"{len(answers) - len(verdicts)} of {len(answers)} verdicts are Kueue's; of the refusals"
+        f" {len(causes)} have other causes, {len(fields)} name other fields,"
+        f" {unreadable} name fields where Kueue names none"
+    )
     assert verdicts == set(DEPARTURES)
     assert causes == TWICE
     assert fields == set()

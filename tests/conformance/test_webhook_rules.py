@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-import pytest
-
 from schema import Prepared, prepare
-from tests.conformance.webhook_cases import DEPARTURES, UNREADABLE, Case, cases
+from tests.kit.webhook_cases import DEPARTURES, UNREADABLE, Case, cases
 from webhooks.rules import Request, default, validate
 
 PASSED: Final = [case for case in cases() if case.expect.stage != "schema"]
 
 
-def test_verdicts_are_those_of_kueues_webhook(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verdicts_are_those_of_kueues_webhook(say: Callable[[str], None]) -> None:
     verdicts, fields, named = set(), {}, set()
     for case in PASSED:
         causes = validate(_request(case)).causes
@@ -25,12 +24,10 @@ def test_verdicts_are_those_of_kueues_webhook(capsys: pytest.CaptureFixture[str]
             named.add(case.id)
         elif got != expected:
             fields[case.id] = (got, expected)
-    with capsys.disabled():
-        print(
-            f" {len(PASSED) - len(verdicts)} of {len(PASSED)} verdicts are Kueue's, with its causes except in "
-            f"{len(named)} that name a field where Kueue names none ",
-            end="",
-        )
+    say(
+        f"{len(PASSED) - len(verdicts)} of {len(PASSED)} verdicts are Kueue's, with its causes except in "
+        f"{len(named)} that name a field where Kueue names none"
+    )
     assert verdicts == set(DEPARTURES)
     assert fields == {}
     assert (len(PASSED), len(named)) == (776, 14)

@@ -1,9 +1,11 @@
-"""What our identities asked of the API servers of a test session, from their audit logs."""
+"""What our identities asked of the API servers of a test run, from their audit logs."""
 
 from __future__ import annotations
 
 import json
+import uuid
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,7 +15,7 @@ import yaml
 from hack.controlplane.components import REPRIEVE_USER, WEBHOOKS_USER
 from hack.controlplane.manifests import BASE
 
-__all__ = ["AuditTrail", "Right", "granted"]
+__all__ = ["AuditTrail", "Findings", "Right", "granted"]
 
 
 FILES: Final = {
@@ -33,32 +35,16 @@ class Right(NamedTuple):
 
 
 @dataclass
-class AuditTrail:
-    """The sum over all planes that the session started."""
+class Findings:
+    """What our services did on all planes."""
 
     used: Counter[Right] = field(default_factory=Counter)
-    """What our services asked for and got."""
+    """What they asked for and got."""
     refused: list[str] = field(default_factory=list)
-    """Which of our services was told 403 or 401, and for what."""
-    _logs: list[Path] = field(default_factory=list)
+    """Who was told 403 or 401, and for what."""
 
-    def follow(self, log: Path) -> None:
-        """Count this log too, when the time comes."""
-        self._logs.append(log)
-
-    def read(self, log: Path) -> None:
-        """Count a log now, because it is about to be removed."""
-        if log in self._logs:
-            self._logs.remove(log)
-            for line in log.read_text().splitlines():
-                self._count(json.loads(line))
-
-    def read_all(self) -> None:
-        """Count whatever has not been counted."""
-        for log in list(self._logs):
-            self.read(log)
-
-    def _count(self, event: dict[str, object]) -> None:
+    def add(self, event: dict[str, object]) -> None:
+        """Count one line of a log."""
         user = event["user"]
         reference = event.get("objectRef")
         status = event.get("responseStatus")
@@ -75,6 +61,56 @@ class AuditTrail:
             resource = "/".join(filter(None, (reference["resource"], reference.get("subresource"))))
             right = Right(user["username"], str(event["verb"]), reference.get("apiGroup", ""), resource)
             self.used[right] += 1
+
+
+class AuditTrail:
+    """The audit logs of all planes of a test run, and the tests that have ended, whichever process ran them.
+
+    The processes share a folder. In it is a link for each log, which a copy replaces before the log is removed, and a
+    list of the tests that have ended.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder = folder
+        self._ended = folder / "ended"
+        self._links: dict[Path, Path] = {}
+
+    def follow(self, log: Path) -> None:
+        """Count this log, too. It need not exist yet."""
+        self._links[log] = self._folder / f"{uuid.uuid4().hex}.jsonl"
+        self._links[log].symlink_to(log.resolve())
+
+    def keep(self, log: Path) -> None:
+        """Copy what our services did out of a log that is about to be removed."""
+        link = self._links.pop(log)
+        copy = link.with_suffix(".copy")
+        copy.write_text("".join(line for line in _lines(link) if any(user in line for user in FILES)))
+        copy.replace(link)
+
+    def end(self, test: str) -> None:
+        """Note that a test has ended, well or not."""
+        with self._ended.open("a") as file:
+            file.write(f"{test}\n")
+
+    def missing(self, tests: Iterable[str]) -> set[str]:
+        """Those that have not ended yet, in any process."""
+        return set(tests) - set(_lines(self._ended, ends=False))
+
+    def findings(self) -> Findings:
+        """The sum over all logs."""
+        found = Findings()
+        for log in self._folder.glob("*.jsonl"):
+            for line in _lines(log):
+                found.add(json.loads(line))
+        return found
+
+
+def _lines(file: Path, *, ends: bool = True) -> Iterator[str]:
+    """The whole lines of a file; of one that grows not the last piece. None where there is no file."""
+    if file.exists():
+        lines = file.read_text().splitlines(keepends=True)
+        yield from (line if ends else line[:-1] for line in lines if line.endswith("\n"))
 
 
 def granted() -> set[Right]:

@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import itertools
-import os
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -22,24 +20,37 @@ from hack.controlplane.processes import Process
 from tests.e2e.audit import AuditTrail
 from tests.e2e.rules.gates_retries import GATE, OPENER
 from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
-from tests.e2e.support import Sandbox
+from tests.e2e.support import FOREIGN, HERE, PlaneFactory, ReprieveFactory, Sandbox
 
-HERE: Final = Path(__file__).parent
-FOREIGN: Final = os.environ.get("REPRIEVE_E2E_KUBECONFIG")
 LOG_LINES: Final = 60
-
-PlaneFactory = Callable[..., ControlPlane]
-SandboxFactory = Callable[[ControlPlane], Sandbox]
+LONGEST: Final = ("test_failures.py", "test_gangs.py", "test_webhooks.py")
 
 running_planes = pytest.StashKey[list[ControlPlane]]()
+trails = pytest.StashKey[AuditTrail]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is here as e2e, and put the audit of the whole session last."""
+    """Mark what is here as e2e.
+
+    They come first, and of them the files that take longest: then two processes are done at about the same time. The
+    audit of the whole run comes last.
+    """
     here = [item for item in items if HERE in item.path.parents]
     for item in here:
         item.add_marker(pytest.mark.e2e)
-    items.sort(key=lambda item: item.path == HERE / "test_audit.py")
+    order = {HERE / name: number for number, name in enumerate(LONGEST)}
+    order[HERE / "test_audit.py"] = len(items) + 1
+    place = {item.path: order.get(item.path, len(LONGEST)) for item in here}
+    items.sort(key=lambda item: place.get(item.path, len(items)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Tell the audit that the test is over."""
+    result = yield
+    if (trail := item.session.stash.get(trails, None)) is not None:
+        trail.end(item.nodeid)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
@@ -57,9 +68,18 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @pytest.fixture(scope="session")
-def audit_trail() -> AuditTrail:
-    """What our identities asked for, on all planes of this session."""
-    return AuditTrail()
+def audit_trail(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AuditTrail:
+    """What our identities asked for, on all planes of this run, in all of its processes."""
+    folder = tmp_path_factory.getbasetemp()
+    parallel = hasattr(request.config, "workerinput")
+    trail = AuditTrail((folder.parent if parallel else folder) / "audit")
+    request.session.stash[trails] = trail
+    return trail
+
+
+@pytest.fixture(autouse=True)
+def followed(audit_trail: AuditTrail) -> None:
+    """Every test here is waited for by the audit, also one without a plane."""
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +123,7 @@ def planes(
 def _stop(plane: ControlPlane, running: list[ControlPlane], trail: AuditTrail, *, keep: bool) -> None:
     """Down; the folder goes with it unless its logs are wanted."""
     plane.down()
-    trail.read(plane.audit_log)
+    trail.keep(plane.audit_log)
     running.remove(plane)
     if not keep:
         plane.discard()
@@ -180,6 +200,32 @@ def sandboxes(numbers: Iterator[int]) -> Iterator[Callable[[ControlPlane | Clien
     yield make
     for sandbox in made:
         sandbox.history.close()
+
+
+@pytest.fixture(scope="module")
+def plane_without_reprieve(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """A plane that knows reprieve, which does not run: `reprieve_with` starts it."""
+    return start_plane(Options(reprieve=True, start_reprieve=False))
+
+
+@pytest.fixture
+def reprieve_with(
+    plane_without_reprieve: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sandbox]
+) -> Iterator[ReprieveFactory]:
+    """`reprieve_with("evict.between=kill")` starts a process of reprieve with failpoints; kill it as you like."""
+    plane, made = plane_without_reprieve, []
+
+    def start(failpoints: str = "") -> tuple[ControlPlane, Sandbox]:
+        plane.reprieve.environment = {"REPRIEVE_FAILPOINTS": failpoints} if failpoints else {}
+        plane.start_reprieve()
+        made.append(sandboxes(plane))
+        return plane, made[-1]
+
+    yield start
+    plane.reprieve.kill()
+    for sandbox in made:
+        sandbox.remove()
+        sandbox.wait_removed()
 
 
 @pytest.fixture

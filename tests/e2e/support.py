@@ -6,31 +6,55 @@ tolerate and select, and every name that is not namespaced is prefixed with the 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import pytest
 
 from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
+from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane
+from hack.controlplane.processes import ProcessFailedError
+from tests.kit.clock import PATIENCE_SECONDS
 
-__all__ = ["REPRIEVE", "History", "Sandbox", "condition", "names", "wait_for"]
+__all__ = [
+    "FOREIGN",
+    "HERE",
+    "REPRIEVE",
+    "History",
+    "PlaneFactory",
+    "ReprieveFactory",
+    "Sandbox",
+    "SandboxFactory",
+    "condition",
+    "names",
+    "wait_for",
+]
 
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
 SANDBOX: Final = "reprieve.dev/sandbox"
 POLL_SECONDS: Final = 0.05
-SETTLE_SECONDS: Final = 60.0
 
 T = TypeVar("T")
+
+HERE: Final = Path(__file__).parent
+FOREIGN: Final = os.environ.get("REPRIEVE_E2E_KUBECONFIG")
+"""The kubeconfig of a cluster that is not ours, if the tests are to run on one."""
+
+PlaneFactory = Callable[..., ControlPlane]
+SandboxFactory = Callable[[ControlPlane], "Sandbox"]
+ReprieveFactory = Callable[..., tuple[ControlPlane, "Sandbox"]]
 
 
 def wait_for(
     look: Callable[[], T | None],
-    seconds: float = 30.0,
+    seconds: float = PATIENCE_SECONDS,
     what: str | Callable[[], object] = "it does not happen",
 ) -> T:
     """Look until what is seen is true, and return it. Fails the test with `what` after the given time."""
@@ -173,12 +197,13 @@ class Sandbox:
         return created
 
     def wait_nodes(self, *created: str) -> None:
-        """Until the not-ready taint is gone. Skips the test where nobody simulates nodes."""
-        deadline = time.monotonic() + SETTLE_SECONDS
-        while any(self._is_not_ready(name) for name in created):
-            if time.monotonic() > deadline:
-                pytest.skip("the nodes do not become ready: KWOK does not run on this cluster")
-            time.sleep(POLL_SECONDS)
+        """Until KWOK plays them. Skips the test on a cluster that is not ours and where nobody simulates nodes."""
+        try:
+            wait_for_nodes(self.client, *created, seconds=PATIENCE_SECONDS)
+        except ProcessFailedError as error:
+            if self.plane is not None:
+                raise
+            pytest.skip(f"KWOK does not run on this cluster: {error}")
 
     def priority(self, value: int, policy: str = "PreemptLowerPriority") -> str:
         """The name of a PriorityClass of this value."""
@@ -277,7 +302,7 @@ class Sandbox:
             if pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]
         }
 
-    def wait_bound(self, *pods: str, seconds: float = 30.0) -> dict[str, str]:
+    def wait_bound(self, *pods: str, seconds: float = PATIENCE_SECONDS) -> dict[str, str]:
         """Until all are bound; returns all that are bound, with their nodes."""
         return wait_for(
             lambda: bound if set(pods) <= (bound := self.bound()).keys() else None,
@@ -285,7 +310,7 @@ class Sandbox:
             lambda: f"not bound: {sorted(set(pods) - self.bound().keys())}\n{self.report()}",
         )
 
-    def wait_running(self, *pods: str, seconds: float = 30.0) -> None:
+    def wait_running(self, *pods: str, seconds: float = PATIENCE_SECONDS) -> None:
         """Until all run."""
 
         def running() -> bool:
@@ -294,7 +319,7 @@ class Sandbox:
 
         wait_for(running, seconds, lambda: f"not all of {pods} run\n{self.report()}")
 
-    def wait_gone(self, *pods: str, seconds: float = 30.0) -> None:
+    def wait_gone(self, *pods: str, seconds: float = PATIENCE_SECONDS) -> None:
         """Until none of them is left."""
         wait_for(
             lambda: not set(pods) & set(names(self.list_pods())),
@@ -318,7 +343,7 @@ class Sandbox:
             found, key=lambda plan: (plan["metadata"]["creationTimestamp"], plan["metadata"]["name"])
         )
 
-    def wait_plan(self, preemptor: str, phase: str | None = None, seconds: float = 30.0) -> Json:
+    def wait_plan(self, preemptor: str, phase: str | None = None, seconds: float = PATIENCE_SECONDS) -> Json:
         """The newest plan of a preemptor, once it has the phase."""
 
         def newest() -> Json | None:
@@ -328,7 +353,9 @@ class Sandbox:
 
         return wait_for(newest, seconds, lambda: f"no plan of {preemptor} is {phase}\n{self.report()}")
 
-    def wait_condition(self, kind: str, name: str, of_type: str, status: str, seconds: float = 30.0) -> Json:
+    def wait_condition(
+        self, kind: str, name: str, of_type: str, status: str, seconds: float = PATIENCE_SECONDS
+    ) -> Json:
         """A condition of a PodGroup or Pod, once it has the status."""
         version = REPRIEVE if kind == "PodGroup" else "v1"
 
@@ -361,6 +388,13 @@ class Sandbox:
                 )
         return "\n".join(lines)
 
+    def wait_removed(self) -> None:
+        """Until the namespace is gone: whoever writes to it before is forbidden to."""
+        wait_for(
+            lambda: self.client.find("v1", "Namespace", self.namespace) is None,
+            what=f"namespace {self.namespace} does not go",
+        )
+
     def remove(self) -> None:
         """Delete pods, groups, nodes and classes, and wait for the pods; the namespace takes its time to follow."""
         self.history.close()
@@ -370,7 +404,7 @@ class Sandbox:
             self.delete_pod(pod["metadata"]["name"])
         for group in self.client.list(REPRIEVE, "PodGroup", self.namespace):
             self.delete_group(group["metadata"]["name"])
-        wait_for(lambda: not self.list_pods(), SETTLE_SECONDS, lambda: f"pods remain\n{self.report()}")
+        wait_for(lambda: not self.list_pods(), PATIENCE_SECONDS, lambda: f"pods remain\n{self.report()}")
         self.client.delete("v1", "Namespace", self.namespace)
         for name in self._nodes:
             self.client.delete("v1", "Node", name)
@@ -386,7 +420,3 @@ class Sandbox:
                 raise
             return False
         return True
-
-    def _is_not_ready(self, name: str) -> bool:
-        taints = self.client.get("v1", "Node", name)["spec"].get("taints", [])
-        return any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)

@@ -25,10 +25,11 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
 from tests.e2e.rules.clusterqueue_webhook import KEPS, WEBHOOK
 from tests.e2e.rules.gates_retries import GATE, GATES, OPENER, RETRIES
+from tests.e2e.rules.sending import pairs, send
 from tests.e2e.rules.table import Rule
-from tests.e2e.test_webhook_rules import pairs, send
 from tests.e2e.webhook_server import bundle, metrics, status_of
-from tests.unit.webhooks.rules.objects import cluster_queue, preemption, workload
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.manifests import cluster_queue, preemption, workload
 
 OVERLAY: Final = "overlays/kueue"
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
@@ -47,7 +48,6 @@ OURS: Final = frozenset(
 """CEL that Kueue's CRDs do not have."""
 ANNOTATION: Final = "metadata.annotations[reprieve.dev/min-admit-duration]"
 NAME: Final = "kube-apiserver"
-SECONDS: Final = 20.0
 
 
 def of_kueue(value: Any) -> Any:
@@ -227,21 +227,25 @@ def test_client_authorities_change_without_a_restart(
     known = faults(plane)
     try:
         accepted.write_bytes(new.pair.certificate.read_bytes())
-        wait_until(lambda: is_kept_out(plane, pairs[0]), SECONDS, "the old one is still accepted".__str__)
+        wait_until(
+            lambda: is_kept_out(plane, pairs[0]), PATIENCE_SECONDS, "the old one is still accepted".__str__
+        )
         assert attempt(plane, pairs[1]) == 400
         for damage in (lambda: accepted.write_text("no certificate"), accepted.unlink):
             damage()
             seen = faults(plane)
             wait_until(
                 lambda: faults(plane) > seen,  # noqa: B023 - now
-                SECONDS,
+                PATIENCE_SECONDS,
                 "nobody noticed".__str__,
             )
             assert attempt(plane, pairs[1]) == 400
             assert is_kept_out(plane, pairs[0])
     finally:
         accepted.write_bytes(before)
-    wait_until(lambda: not is_kept_out(plane, pairs[0]), SECONDS, "the old one is not accepted".__str__)
+    wait_until(
+        lambda: not is_kept_out(plane, pairs[0]), PATIENCE_SECONDS, "the old one is not accepted".__str__
+    )
     assert is_kept_out(plane, pairs[1])
     assert faults(plane) > known
 

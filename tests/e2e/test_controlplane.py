@@ -6,14 +6,20 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from hack.controlplane.client import Json
+from hack.controlplane.nodes import is_played
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process, ProcessFailedError, stop_recorded, write_records
-from tests.e2e.conftest import PlaneFactory, SandboxFactory
-from tests.e2e.support import Sandbox, wait_for
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
 @pytest.fixture
@@ -53,6 +59,36 @@ def test_a_pod_with_a_finalizer_lingers_until_it_is_released(alone: Sandbox) -> 
     assert "next" not in alone.bound()
     alone.release("low-0")
     alone.wait_bound("next")
+    alone.remove()
+
+
+@pytest.fixture
+def kwok(control_plane: ControlPlane) -> Iterator[Process]:
+    """KWOK, to be paused for a while."""
+    process = control_plane.processes["kwok"]
+    yield process
+    process.resume()
+
+
+def test_a_node_that_kwok_has_not_seen_is_waited_for(alone: Sandbox, kwok: Process) -> None:
+    """Its not-ready taint goes all the same: the taint is no sign."""
+    kwok.pause()
+    name = alone.node("late", wait=False)
+    wait_for(lambda: NOT_READY not in taints(alone.client.get("v1", "Node", name)), what="it keeps its taint")
+    assert not is_played(alone.client.get("v1", "Node", name))
+    kwok.resume()
+    alone.wait_nodes(name)
+    assert is_played(alone.client.get("v1", "Node", name))
+    alone.remove()
+
+
+def test_pods_that_are_older_than_kwoks_knowledge_of_their_node_run(alone: Sandbox, kwok: Process) -> None:
+    for number in range(10):  # of its two watches now one is first, now the other
+        kwok.pause()
+        node = alone.node(f"late-{number}", wait=False)
+        pod = alone.pod(f"pod-{number}", node_name=node)
+        kwok.resume()
+        alone.wait_running(pod)
     alone.remove()
 
 
@@ -102,7 +138,7 @@ def test_a_pid_that_is_someone_elses_by_now_is_left_alone(tmp_path: Path) -> Non
     assert process.running
     records.write_text(text)
     assert stop_recorded(records) == ["sleep"]
-    assert process.wait(5) == -signal.SIGTERM
+    assert process.wait(PATIENCE_SECONDS) == -signal.SIGTERM
 
 
 def test_a_component_that_fails_says_why(tmp_path: Path) -> None:
@@ -120,6 +156,11 @@ def test_a_paused_process_can_be_stopped(tmp_path: Path) -> None:
     wait_for(lambda: state(pid) == "T")
     process.stop()
     assert not runs(pid)
+
+
+def taints(node: Json) -> list[str]:
+    """Their keys."""
+    return [taint["key"] for taint in node["spec"].get("taints", ())]
 
 
 def state(pid: int) -> str:

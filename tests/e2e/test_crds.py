@@ -12,13 +12,15 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from hack.controlplane import objects
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
 from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane
 from hack.podtemplate import FILE, pod_template
-from tests.conformance.webhook_cases import cases
 from tests.e2e.webhook_requests import STRICT, Sender
+from tests.kit.manifests import group, kueue
+from tests.kit.webhook_cases import cases
 
 Json = dict[str, Any]
 Change = Callable[[Json], None]
@@ -38,7 +40,7 @@ DEPARTURES: Final = {
 
 
 def test_requests_are_judged_as_kueues_schema_does(
-    api_plane: ControlPlane, capsys: pytest.CaptureFixture[str]
+    api_plane: ControlPlane, say: Callable[[str], None]
 ) -> None:
     sender = Sender(api_plane)
     verdicts, fields = {}, {}
@@ -49,32 +51,26 @@ def test_requests_are_judged_as_kueues_schema_does(
             verdicts[case.id] = answer.text
         elif not expected and answer.fields() != case.expect.fields():
             fields[case.id] = (answer.fields(), case.expect.fields())
-    with capsys.disabled():
-        refused = sum(case.expect.stage == "schema" for case in cases())
-        print(
-            f" {len(cases()) - len(verdicts)} of {len(cases())} verdicts agree,"
-            f" and the fields of {refused - len(fields)} of {refused} refusals ",
-            end="",
-        )
+    refused = sum(case.expect.stage == "schema" for case in cases())
+    say(
+        f"{len(cases()) - len(verdicts)} of {len(cases())} verdicts agree,"
+        f" and the fields of {refused - len(fields)} of {refused} refusals"
+    )
     assert set(verdicts) == set(DEPARTURES), verdicts
     assert fields == {}
 
 
 def cluster_queue(**preemption: object) -> Json:
-    resource = {"name": "cpu", "nominalQuota": "10"}
-    group = {"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": [resource]}]}
-    spec = {"resourceGroups": [group], "cohortName": "all", "preemption": preemption}
-    return {"apiVersion": KUEUE, "kind": "ClusterQueue", "metadata": {"name": "crds"}, "spec": spec}
+    spec = {"resourceGroups": [group(("cpu",), "default")], "cohortName": "all", "preemption": preemption}
+    return kueue("ClusterQueue", "crds", spec=spec)
 
 
 def timed(duration: object, policy: str = "LowerOrNewerEqualPriority") -> Json:
     return cluster_queue(withinClusterQueue=policy, withinClusterQueueConfig={"minAdmitDuration": duration})
 
 
-def pod_group(**spec: object) -> Json:
-    spec.setdefault("schedulingPolicy", {"gang": {"minCount": 2}})
-    meta = {"name": "crds", "namespace": "default"}
-    return {"apiVersion": REPRIEVE, "kind": "PodGroup", "metadata": meta, "spec": spec}
+def pod_group(**spec: Any) -> Json:
+    return objects.pod_group("crds", min_count=2, **spec)
 
 
 def workload(*gates: str, **status: object) -> Json:
@@ -82,8 +78,7 @@ def workload(*gates: str, **status: object) -> Json:
     spec = {"podSets": [{"name": "main", "count": 1, "template": template}]}
     if gates:
         spec["preemptionGates"] = [{"name": gate} for gate in gates]
-    meta = {"name": "crds", "namespace": "default"}
-    return {"apiVersion": KUEUE, "kind": "Workload", "metadata": meta, "spec": spec, "status": status}
+    return kueue("Workload", "crds", "default", spec=spec, status=status)
 
 
 def gate(position: str, time: str, name: str = "a") -> Json:
@@ -299,7 +294,7 @@ def test_kep_5710_what_was_decided_by_cannot_change(
 
 def cluster(**source: object) -> Json:
     spec = {"clusterSource": source}
-    return {"apiVersion": KUEUE, "kind": "MultiKueueCluster", "metadata": {"name": "crds"}, "spec": spec}
+    return kueue("MultiKueueCluster", "crds", spec=spec)
 
 
 def test_a_cluster_is_reached_in_one_way(api_plane: ControlPlane) -> None:

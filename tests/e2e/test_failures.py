@@ -5,20 +5,17 @@ from __future__ import annotations
 import pytest
 
 from hack.controlplane.client import ApiError
-from tests.e2e.conftest import PlaneFactory, SandboxFactory
-from tests.e2e.support import Sandbox, wait_for
+from tests.e2e.support import PlaneFactory, ReprieveFactory, Sandbox, SandboxFactory, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
 
 
 @pytest.mark.parametrize("place", ["evict.before_first", "evict.between", "plan.committed", "plan.ready"])
-def test_killed_at_any_place_the_next_process_goes_on(
-    planes: PlaneFactory, sandboxes: SandboxFactory, place: str
-) -> None:
+def test_killed_at_any_place_the_next_process_goes_on(reprieve_with: ReprieveFactory, place: str) -> None:
     """Done 7: after the restart every victim is evicted once, and the gang is bound."""
-    plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": f"{place}=kill"})
-    sandbox = sandboxes(plane)
+    plane, sandbox = reprieve_with(f"{place}=kill")
     sandbox.full_nodes(3)
     members = sandbox.gang("hero", 3, priority=100)
-    plane.reprieve.wait(30)
+    plane.reprieve.wait(PATIENCE_SECONDS)
     written = sandbox.plans("hero")
     assert len(written) == 1, "the plan is written before anything is done"
     plane.reprieve.environment = {}
@@ -28,13 +25,12 @@ def test_killed_at_any_place_the_next_process_goes_on(
     assert [plan["metadata"]["name"] for plan in sandbox.plans("hero")] == [written[0]["metadata"]["name"]]
 
 
-def test_a_member_deleted_between_plan_and_eviction(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
+def test_a_member_deleted_between_plan_and_eviction(reprieve_with: ReprieveFactory) -> None:
     """Done 7: nobody is evicted for a gang that is no longer whole."""
-    plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": "evict.before_first=kill"})
-    sandbox = sandboxes(plane)
+    plane, sandbox = reprieve_with("evict.before_first=kill")
     sandbox.full_nodes(2)
     members = sandbox.gang("hero", 2, priority=100)
-    plane.reprieve.wait(30)
+    plane.reprieve.wait(PATIENCE_SECONDS)
     sandbox.delete_pod(members[0])
     sandbox.wait_gone(members[0])
     plane.reprieve.environment = {}
@@ -43,10 +39,9 @@ def test_a_member_deleted_between_plan_and_eviction(planes: PlaneFactory, sandbo
     sandbox.watch_quietly(3)
 
 
-def test_a_member_deleted_while_the_evictor_waits(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
+def test_a_member_deleted_while_the_evictor_waits(reprieve_with: ReprieveFactory) -> None:
     """Done 7, without a crash: the last look before the first eviction sees it."""
-    plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": "evict.before_first=3s"})
-    sandbox = sandboxes(plane)
+    _, sandbox = reprieve_with("evict.before_first=3s")
     sandbox.full_nodes(2)
     members = sandbox.gang("hero", 2, priority=100)
     sandbox.wait_plan("hero", "Evicting")
@@ -56,25 +51,21 @@ def test_a_member_deleted_while_the_evictor_waits(planes: PlaneFactory, sandboxe
 
 
 @pytest.mark.parametrize("delay", ["mirror.delay=3s", "planner.delay=3s"])
-def test_a_late_mirror_and_a_late_planner(
-    planes: PlaneFactory, sandboxes: SandboxFactory, delay: str
-) -> None:
+def test_a_late_mirror_and_a_late_planner(reprieve_with: ReprieveFactory, delay: str) -> None:
     """Done 9: every wake-up comes late, and still comes."""
-    plane = planes(reprieve=True, reprieve_environment={"REPRIEVE_FAILPOINTS": delay})
-    sandbox = sandboxes(plane)
+    _, sandbox = reprieve_with(delay)
     sandbox.full_nodes(2)
     members = sandbox.gang("hero", 2, priority=100)
-    sandbox.wait_bound(*members, seconds=60)
+    sandbox.wait_bound(*members)
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
 
 
 @pytest.mark.parametrize("how", ["stopped", "hanging"])
 def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
-    planes: PlaneFactory, sandboxes: SandboxFactory, how: str
+    reprieve_with: ReprieveFactory, how: str
 ) -> None:
     """Done 11."""
-    plane = planes(reprieve=True)
-    sandbox = sandboxes(plane)
+    plane, sandbox = reprieve_with()
     sandbox.full_nodes(1)
     if how == "stopped":
         plane.reprieve.stop()
@@ -116,7 +107,7 @@ def test_a_plan_that_the_scheduler_turns_down_evicts_no_more(
     assert len(evicted) == 1
     for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
         sandbox.client.delete("admissionregistration.k8s.io/v1", kind, "no-bindings")
-    sandbox.wait_bound(*members, seconds=60)
+    sandbox.wait_bound(*members)
     assert sandbox.history.evicted() == evicted
 
 

@@ -18,6 +18,8 @@ from hack.controlplane.client import ApiError, Json
 from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.manifests import kueue
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "install.md").read_text()
@@ -25,17 +27,11 @@ SECTION: Final = re.compile(r"^##+ (?P<title>.*)$", re.MULTILINE)
 BLOCK: Final = re.compile(r"^```sh\n(?P<lines>(?:.*\n)*?)```$", re.MULTILINE)
 CRD: Final = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 GROUP: Final = pod_group("training", min_count=2)
-QUEUE: Final[Json] = {
-    "apiVersion": "kueue.x-k8s.io/v1beta2",
-    "kind": "ClusterQueue",
-    "metadata": {"name": "team"},
-    "spec": {},
-}
+QUEUE: Final = kueue("ClusterQueue", "team", spec={})
 OURS: Final = {"podgroups.reprieve.dev", "preemptionplans.reprieve.dev"}
 KUEUES: Final = {
     each["metadata"]["name"] for each in definitions().values() if each["spec"]["group"] == "kueue.x-k8s.io"
 }
-CACHED_SECONDS: Final = 20.0
 KINDS: Final = (
     ("v1", "Namespace"),
     ("rbac.authorization.k8s.io/v1", "ClusterRole"),
@@ -98,7 +94,7 @@ def wait_until_cached(plane: ControlPlane) -> None:
         path = (
             f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}?resourceVersion=0"
         )
-        wait_until(partial(answers, plane, path), CACHED_SECONDS, f"{path} has no answer".__str__)
+        wait_until(partial(answers, plane, path), PATIENCE_SECONDS, f"{path} has no answer".__str__)
 
 
 def answers(plane: ControlPlane, path: str) -> bool:

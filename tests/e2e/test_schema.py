@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hack.controlplane.plane import ControlPlane
 from schema import DECODE_ERROR, Prepared, judge, prepare
-from tests.conformance.webhook_cases import Case
-from tests.conformance.webhook_mutations import mutated, seeds
 from tests.e2e.webhook_requests import Sender
+from tests.kit.webhook_cases import Case
+from tests.kit.webhook_mutations import mutated, seeds
 
 SEEDS = seeds()
 REQUESTS = 400

@@ -11,10 +11,10 @@ from cli.validate.verdicts import Context, Write, verdict
 from hack.controlplane.plane import ControlPlane
 from schema import DECODE_ERROR
 from schema.verdict import Verdict
-from tests.conformance.webhook_cases import Case
-from tests.conformance.webhook_edges import edge
-from tests.conformance.webhook_mutations import mutated, seeds
 from tests.e2e.webhook_requests import Answer, Sender
+from tests.kit.webhook_cases import Case
+from tests.kit.webhook_edges import edge
+from tests.kit.webhook_mutations import mutated, seeds
 from webhooks.facts import KnownFacts
 from webhooks.registrations import CHECKED_STATUS
 

@@ -21,12 +21,11 @@ from kube.retry import Backoff
 from runtime.resources import PRIORITY_CLASSES
 from runtime.views import Objects, Views
 from runtime.watched_tables import WatchedTables
-from tests.e2e.conftest import PlaneFactory, SandboxFactory
-from tests.e2e.support import Sandbox
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.contents import contents
 from tests.kit.waiting import until
-from tests.unit.nodes.state.contents import contents
 
-SECONDS = 30.0
 PRIORITIES = (0, 10)
 OTHER_UID = "00000000-0000-4000-8000-000000000000"
 TIMING = Timing(backoff=Backoff(0.1, 0.5), refused=Backoff(0.3, 0.3))
@@ -77,7 +76,7 @@ async def watching(plane: ControlPlane) -> AsyncIterator[WatchedTables]:
         views = Views(client, timing=TIMING)
         watched = WatchedTables(views)
         async with running(views):
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await watched.wait_synced()
             yield watched
 
@@ -107,14 +106,14 @@ async def test_views_outlive_the_api_server(planes: PlaneFactory, sandboxes: San
     await asyncio.to_thread(sandbox.nodes, 2, cpu="4")
     async with watching(plane) as watched:
         await asyncio.to_thread(churn, sandbox, "before")
-        assert max(view.age() for view in watched.views) < SECONDS
+        assert max(view.age() for view in watched.views) < PATIENCE_SECONDS
         server = plane.processes["kube-apiserver"]
         server.kill()
         server.start()
-        await asyncio.to_thread(server.wait_healthy, plane.client.ready, SECONDS)
+        await asyncio.to_thread(server.wait_healthy, plane.client.ready, PATIENCE_SECONDS)
         await asyncio.to_thread(churn, sandbox, "after")
         # Who was there all the time must come to see what a newcomer sees; pods may still be starting meanwhile.
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while contents(watched.tables.snapshot()) != (fresh := await seen_anew(plane)):  # noqa: ASYNC110 - see above
                 await asyncio.sleep(0.2)
     left = {(sandbox.namespace, f"{when}-{number}") for when in ("before", "after") for number in range(3, 6)}
@@ -190,9 +189,9 @@ async def test_a_kind_that_is_installed_later_is_followed_without_a_restart(
         views = Views(client, timing=TIMING)
         classes = views.watch(PRIORITY_CLASSES, Objects())
         late = views.watch(Resource("widgets", WIDGETS_PATH, Widget), store)
-        async with running(views), asyncio.timeout(SECONDS):
+        async with running(views), asyncio.timeout(PATIENCE_SECONDS):
             await classes.wait_synced()
-            await until(lambda: late.is_absent, SECONDS)
+            await until(lambda: late.is_absent)
             assert classes.fault() is None
             assert "CRD" in (late.fault() or "")
             await asyncio.to_thread(api_plane.client.create, widgets)
@@ -201,7 +200,7 @@ async def test_a_kind_that_is_installed_later_is_followed_without_a_restart(
             body = msgspec.json.encode({**WIDGET, "metadata": {"name": "w"}})
             while not await posted(client, body):  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0.1)
-            await until(lambda: len(store), SECONDS)
+            await until(lambda: len(store))
     assert [widget.metadata.name for widget in store] == ["w"]
 
 
@@ -223,12 +222,12 @@ async def test_the_answer_to_a_write_counts_until_the_watch_has_passed_it(api_pl
     async with ApiClient.connect(api_plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         view = views.watch(PRIORITY_CLASSES, store)
-        async with running(views), asyncio.timeout(SECONDS):
+        async with running(views), asyncio.timeout(PATIENCE_SECONDS):
             await view.wait_synced()
             answer = msgspec.json.decode(await client.request("POST", path, body=body), type=PriorityClass)
             view.apply(answer)  # the watch may have been quicker
             assert store.get("", "written") == answer
             await client.request("DELETE", f"{path}/written")
-            await until(lambda: store.get("", "written") is None, SECONDS)
+            await until(lambda: store.get("", "written") is None)
             assert not view.apply(answer)
             assert store.get("", "written") is None

@@ -16,28 +16,26 @@ from hack.controlplane.objects import priority_class
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
 from schema import KNOWN
-from tests.conformance.webhook_cases import Case, Expected
 from tests.e2e.rules.clusterqueue_schema import SCHEMA
 from tests.e2e.rules.clusterqueue_webhook import KEPS, WEBHOOK
 from tests.e2e.rules.gates_retries import GATES, OPENER, RETRIES, gated, stands
 from tests.e2e.rules.others import COHORTS, FLAVORS, OTHERS
 from tests.e2e.rules.podgroups import BARE, CLASS, GANG, MEEK, MEEK_CLASS, POD_GROUPS, SYSTEM_NAMESPACE, VALUE
+from tests.e2e.rules.sending import pairs, send
 from tests.e2e.rules.table import Edits, Rule, edited
 from tests.e2e.rules.topology import TOPOLOGY
 from tests.e2e.rules.warnings import WARNINGS
 from tests.e2e.rules.workload_spec import SPEC, WHILE_RESERVED
 from tests.e2e.rules.workload_status import STATUS
-from tests.e2e.webhook_requests import STRICT, Answer, Sender
-from tests.unit.webhooks.rules.objects import TIME, cluster_queue, pod_group, preemption
+from tests.e2e.webhook_requests import STRICT, Sender
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.manifests import TIME, cluster_queue, pod_group, preemption
 
 RULES: Final = (
     *(*SCHEMA, *WEBHOOK, *KEPS, *COHORTS, *FLAVORS, *OTHERS),
     *(*SPEC, *WHILE_RESERVED, *STATUS, *TOPOLOGY, *GATES, *RETRIES),
     *POD_GROUPS,
 )
-NOISE: Final = ("<nil>", "FieldValueInvalid")
-"""What API servers say of an object as a whole: mostly that they did not look at everything."""
-SECONDS: Final = 10.0
 
 
 def written(plane: ControlPlane, group: Json) -> Json | None:
@@ -71,37 +69,10 @@ def plane(webhook_plane: ControlPlane) -> Iterator[ControlPlane]:
     with existing(webhook_plane, priority_class(CLASS, VALUE), meek):
         wait_until(
             lambda: all(written(webhook_plane, group) is not None for group in (GANG, MEEK)),
-            SECONDS,
+            PATIENCE_SECONDS,
             lambda: "no class",
         )
         yield webhook_plane
-
-
-def send(plane: ControlPlane, rule: Rule, edits: Edits, operation: str) -> Answer:
-    """The answer to the base with these edits."""
-    client = plane.client.impersonating(rule.user) if rule.user else None
-    try:
-        return Sender(plane, client).send(
-            Case(
-                id=rule.name,
-                kind=rule.base["kind"],
-                operation="CREATE" if operation == "CREATE" else "UPDATE",
-                subresource="status" if rule.subresource else "",
-                object=edited(rule.base, edits),
-                old_object=None if operation == "CREATE" else rule.base,
-                expect=Expected(allowed=True, stage=None, causes=[], messages=[]),
-                tags=[],
-            )
-        )
-    finally:
-        if client is not None:
-            client.close()
-
-
-def pairs(answer: Answer) -> set[tuple[str, str]]:
-    """Field and type of what is wrong."""
-    found = {(cause.field, cause.type) for cause in answer.causes}
-    return found - {NOISE} or found
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.creates], ids=str)
@@ -183,7 +154,7 @@ def test_a_member_whose_priority_is_not_its_groups_gets_a_warning(plane: Control
 
     with existing(plane, account, group):
         expected = f"the pod's priority is 0, and that of its PodGroup rules, which counts, {VALUE}"
-        wait_until(lambda: warnings("") != [], SECONDS, lambda: "no group")
+        wait_until(lambda: warnings("") != [], PATIENCE_SECONDS, lambda: "no group")
         assert [expected in warning for warning in warnings("")] == [True]
         assert warnings(CLASS) == []
 
@@ -222,8 +193,8 @@ def test_the_global_default_is_filled_in_with_its_name(plane: ControlPlane) -> N
         return tuple(spec.get(field) for field in ("priorityClassName", "priority", "preemptionPolicy"))
 
     with existing(plane, usual):
-        wait_until(lambda: filled() == ("rules-usual", 7, "Never"), SECONDS, lambda: f"{filled()}")
-    wait_until(lambda: filled() == (None, 0, None), SECONDS, lambda: f"{filled()}")
+        wait_until(lambda: filled() == ("rules-usual", 7, "Never"), PATIENCE_SECONDS, lambda: f"{filled()}")
+    wait_until(lambda: filled() == (None, 0, None), PATIENCE_SECONDS, lambda: f"{filled()}")
 
 
 def test_classes_of_the_system_are_for_namespaces_of_the_configuration(plane: ControlPlane) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-import pytest
-
 from hack.controlplane.plane import ControlPlane
-from tests.conformance.webhook_cases import DEPARTURES, cases
 from tests.e2e.webhook_requests import Sender
+from tests.kit.webhook_cases import DEPARTURES, cases
 
 NOT_ASKED: Final = {
     "workload-5137": "only unhealthyNodes change, which nobody checks: the webhook is not asked",
@@ -16,7 +15,7 @@ NOT_ASKED: Final = {
 """Cases that depart from Kueue's verdicts only here, and why."""
 
 
-def test_verdicts_are_kueues(webhook_plane: ControlPlane, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verdicts_are_kueues(webhook_plane: ControlPlane, say: Callable[[str], None]) -> None:
     sender = Sender(webhook_plane)
     verdicts, fields, types, compared = {}, {}, {}, 0
     for case in cases():
@@ -29,14 +28,12 @@ def test_verdicts_are_kueues(webhook_plane: ControlPlane, capsys: pytest.Capture
                 fields[case.id] = (answer.fields(), expected.fields())
             elif answer.causes != expected.causes:
                 types[case.id] = (answer.causes, expected.causes)
-    with capsys.disabled():
-        refused = sum(not case.expect.allowed for case in cases())
-        print(
-            f" {len(cases()) - len(verdicts)} of {len(cases())} verdicts are Kueue's; of {refused} refusals Kueue"
-            f" names the fields in {compared}, and ours are the same in {compared - len(fields)},"
-            f" with the same types in {compared - len(fields) - len(types)} ",
-            end="",
-        )
+    refused = sum(not case.expect.allowed for case in cases())
+    say(
+        f"{len(cases()) - len(verdicts)} of {len(cases())} verdicts are Kueue's; of {refused} refusals Kueue"
+        f" names the fields in {compared}, and ours are the same in {compared - len(fields)},"
+        f" with the same types in {compared - len(fields) - len(types)}"
+    )
     assert verdicts.keys() == DEPARTURES.keys() | NOT_ASKED.keys(), verdicts
     assert fields == {}
     assert types == {}

@@ -20,19 +20,15 @@ from hack.controlplane.objects import pod, pod_group, priority_class
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
 from tests.e2e.webhook_server import ADMISSION, bundle, metrics, status_of
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.manifests import KUEUE, kueue
 
-KUEUE = "kueue.x-k8s.io/v1beta2"
 GROUP = ("reprieve.dev/v1alpha1", "PodGroup")
 SECRET = ("v1", "Secret", "reprieve-webhooks-ca", "reprieve-system")
 
 
 def queue(name: str) -> Json:
-    return {
-        "apiVersion": KUEUE,
-        "kind": "ClusterQueue",
-        "metadata": {"name": name},
-        "spec": {"namespaceSelector": {}},
-    }
+    return kueue("ClusterQueue", name, spec={"namespaceSelector": {}})
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +125,7 @@ def test_what_came_in_while_nobody_was_asked_says_so(planes: Callable[..., Contr
     process.stop()
     for kind in WEBHOOK_KINDS:
         client.delete(ADMISSION, kind, "reprieve")
-    wait_until(lambda: is_created(client, unfair()), 10, lambda: "the API server still asks")
+    wait_until(lambda: is_created(client, unfair()), PATIENCE_SECONDS, lambda: "the API server still asks")
     client.create(unfair() | {"kind": "Cohort", "spec": {"fairSharing": {"weight": "-1"}}})
     client.create(group_of("unknown"))
     client.create(two_minimums())
@@ -141,12 +137,16 @@ def test_what_came_in_while_nobody_was_asked_says_so(planes: Callable[..., Contr
     apply_webhooks(client, render(binaries(["kubectl"])["kubectl"]), plane.layout)
     process.start()
     for each in stored:
-        wait_until(partial(has_validity, client, each, "False"), 30, f"{each} has no condition".__str__)
-    wait_until(lambda: [*warnings(client, "Cohort")] != [], 30, "there is no event".__str__)
+        wait_until(
+            partial(has_validity, client, each, "False"), PATIENCE_SECONDS, f"{each} has no condition".__str__
+        )
+    wait_until(lambda: [*warnings(client, "Cohort")] != [], PATIENCE_SECONDS, "there is no event".__str__)
     (note,) = warnings(client, "Cohort")
     assert note.startswith("spec.fairSharing: ")
     client.patch(KUEUE, "ClusterQueue", "unfair", {"spec": {"fairSharing": {"weight": "1"}}})
-    wait_until(partial(has_validity, client, stored[0], "True"), 30, "it is not taken back".__str__)
+    wait_until(
+        partial(has_validity, client, stored[0], "True"), PATIENCE_SECONDS, "it is not taken back".__str__
+    )
 
 
 def has_validity(client: Client, identity: tuple[str, str, str, str | None], status: str) -> bool:
@@ -183,12 +183,7 @@ def two_minimums() -> Json:
     """A Workload that only the webhook refuses."""
     template = {"spec": {"containers": [{"name": "main", "image": "main"}], "restartPolicy": "Never"}}
     pod_sets = [{"name": name, "count": 2, "minCount": 1, "template": template} for name in ("a", "b")]
-    return {
-        "apiVersion": KUEUE,
-        "kind": "Workload",
-        "metadata": {"name": "minimums", "namespace": "default"},
-        "spec": {"podSets": pod_sets},
-    }
+    return kueue("Workload", "minimums", "default", spec={"podSets": pod_sets})
 
 
 def account() -> Json:
@@ -267,13 +262,19 @@ def test_not_a_request_is_lost_while_certificates_and_authorities_change(
     client = plane.client
     load = Load(plane)
     with load.running():
-        wait_until(lambda: renewals(plane, "serving") >= 3, 60, lambda: "no new certificate")
+        wait_until(lambda: renewals(plane, "serving") >= 3, PATIENCE_SECONDS, lambda: "no new certificate")
         client.delete(*SECRET)
-        wait_until(lambda: client.find(*SECRET) is not None, 20, lambda: "the Secret does not come back")
-        wait_until(lambda: renewals(plane, "authority") >= 2, 60, lambda: "no new authority")
+        wait_until(
+            lambda: client.find(*SECRET) is not None,
+            PATIENCE_SECONDS,
+            lambda: "the Secret does not come back",
+        )
+        wait_until(lambda: renewals(plane, "authority") >= 2, PATIENCE_SECONDS, lambda: "no new authority")
         client.delete(*SECRET)
         made = renewals(plane, "serving")
-        wait_until(lambda: renewals(plane, "serving") >= made + 3, 60, lambda: "no new certificate")
+        wait_until(
+            lambda: renewals(plane, "serving") >= made + 3, PATIENCE_SECONDS, lambda: "no new certificate"
+        )
     assert load.failures == []
     assert load.written > 100
     assert load.shaken > 100

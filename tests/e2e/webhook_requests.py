@@ -15,7 +15,8 @@ from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
 from schema import KNOWN
-from tests.conformance.webhook_cases import Case, Cause
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.webhook_cases import Case, Cause
 
 __all__ = ["Answer", "Sender"]
 
@@ -23,7 +24,6 @@ Json = dict[str, Any]
 
 STRICT: Final = "dryRun=All&fieldValidation=Strict"
 UNKNOWN: Final = re.compile(r'unknown field "([^"]*)"')
-ETCD_SECONDS: Final = 10.0
 
 
 class Answer:
@@ -83,7 +83,7 @@ class Sender:
     def _tell_etcd(self, verb: str, body: Json) -> Json:
         url = f"{self._etcd}/{verb}"
         request = urllib.request.Request(url, json.dumps(body).encode(), method="POST")  # noqa: S310 - http
-        with urllib.request.urlopen(request, timeout=ETCD_SECONDS) as response:  # noqa: S310 - http, this machine
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:  # noqa: S310 - http, this machine
             answer: Json = json.load(response)
         return answer
 

@@ -9,6 +9,7 @@ import ssl
 from hack.controlplane.client import Client
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
+from tests.kit.clock import PATIENCE_SECONDS
 
 __all__ = ["ADMISSION", "bundle", "metrics", "status_of"]
 
@@ -24,7 +25,7 @@ def bundle(client: Client) -> str:
 def status_of(plane: ControlPlane, context: ssl.SSLContext) -> int:
     """The status of a request that is no review, on a new connection. Raises OSError where no answer comes at all."""
     port = plane.layout.port["reprieve-webhooks"]
-    connection = http.client.HTTPSConnection(HOST, port, timeout=10, context=context)
+    connection = http.client.HTTPSConnection(HOST, port, timeout=PATIENCE_SECONDS, context=context)
     try:
         connection.request("POST", "/validate/cohort", "{}", {"Content-Type": "application/json"})
         return connection.getresponse().status

@@ -29,8 +29,8 @@ __all__ = ["HOST", "ListenerProcess", "listener"]
 
 HOST: Final = "127.0.0.1"
 ROOT: Final = Path(__file__).resolve().parents[2]
-READ_SECONDS: Final = 1.0
-"""Bodies that never come are part of it, and each of them is waited for."""
+READ_SECONDS: Final = 60.0
+"""Longer than a busy machine keeps a client from sending the rest of a body."""
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any, Final
 
 from api.times import parse_rfc3339
-from tests.conformance.webhook_cases import cases
 from tests.kit.clock import ManualClock
-from tests.property.test_webhook_rules import SOUND
-from tests.unit.webhooks.reviews import BY_KIND, review
-from tests.unit.webhooks.rules.objects import CLASSES, NOW
+from tests.kit.manifests import CLASSES, NOW
+from tests.kit.reviews import BY_KIND, review
+from tests.kit.spoiled import SOUND
+from tests.kit.webhook_cases import cases
 from webhooks.registrations import REGISTRATIONS, Registration
 from webhooks.review import MUTATE, VALIDATE, Purpose, Reviewer
 from webhooks.settings import Settings
@@ -33,7 +33,7 @@ SEEDS: Final = 200
 def reviewer(max_depth: int = 100) -> Reviewer:
     """One with a few PriorityClasses, and a gate that only one user may open."""
     settings = Settings(gate_openers={"gate": ("jane",)}, system_namespaces=("ops",))
-    return Reviewer(CLASSES, settings, max_depth=max_depth, clock=ManualClock(parse_rfc3339(NOW)))
+    return Reviewer(CLASSES, settings, max_depth=max_depth, clock=ManualClock(wall=parse_rfc3339(NOW)))
 
 
 @cache

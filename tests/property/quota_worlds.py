@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from api.kueue import ClusterQueue, FlavorFungibility
 from api.workloads import Workload
 from quota.decision import Options
-from tests.unit.quota.builders import Object, cluster_queue, cohort, evicted, held, us, workload
+from tests.kit.quota import Object, cluster_queue, cohort, evicted, held, us, workload
 
 __all__ = ["NOW", "OPTIONS", "heads", "holders", "worlds"]
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conformance.checker import Case, check, stated
-from tests.conformance.clusters import clusters
-from tests.conformance.engine import plan_for
+from tests.kit.plans.checker import Case, check, stated
+from tests.kit.plans.clusters import clusters
+from tests.kit.plans.engine import plan_for
 
 Object = dict[str, Any]
 

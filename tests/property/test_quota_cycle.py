@@ -12,9 +12,9 @@ from quota.cycle import Entry, cycle
 from quota.decision import Options
 from quota.snapshot import Snapshot
 from quota.tournament import Contestant, Tournament
+from tests.kit.quota import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 from tests.property.quotas import Compiled, filled, holders, quotas
-from tests.unit.quota.builders import Object, snapshot
 
 
 def summary(entries: list[Entry]) -> list[tuple[object, ...]]:

@@ -12,8 +12,7 @@ from cli.quota.plain import plain
 from quota.decision import Decision, Options, decide
 from quota.snapshot import Snapshot
 from quota.state import QuotaState
-from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
-from tests.unit.quota.builders import (
+from tests.kit.quota import (
     Object,
     completed,
     evicted,
@@ -23,6 +22,7 @@ from tests.unit.quota.builders import (
     snapshot,
     workload,
 )
+from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
 
 wide_worlds = worlds(flavors=("default", "spot"), memory=True)
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from quota.ranks import Ranks
 from quota.snapshot import Holder, Snapshot
 from quota.state import QuotaState
-from tests.unit.quota.builders import (
+from tests.kit.quota import (
     Object,
     cluster_queue,
     cohort,

@@ -16,9 +16,9 @@ from nodes.state.snapshot import TERMINATING
 from nodes.state.tables import Tables
 from runtime.views import View
 from runtime.watched_tables import WatchedTables
+from tests.kit.contents import contents, live_rows
+from tests.kit.objects import budget, group, node, pod, priority_class
 from tests.kit.views import unconnected
-from tests.unit.nodes.state.builders import budget, group, node, pod, priority_class
-from tests.unit.nodes.state.contents import contents, live_rows
 
 NAMESPACES = st.sampled_from(["blue", "red"])
 NAMES = st.sampled_from(["a", "b", "c"])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from native.nodes._victims import search
 from native.nodes.problem import Problem
+from tests.kit.problems import plain_of, problems
 from tests.twins.nodes import victims as twin
-from tests.unit.native.nodes.problems import plain_of, problems
 
 
 @settings(max_examples=1500, deadline=None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.property.test_webhook_rules import JUNK, SOUND, spoiled
+from tests.kit.spoiled import JUNK, SOUND, spoiled
 from webhooks.rules import Object
 from webhooks.rules.decoding import TYPES, Node, decoding_causes, root_node, value_causes
 

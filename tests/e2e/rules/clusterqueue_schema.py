@@ -18,7 +18,7 @@ from tests.e2e.rules.queues import (
     many,
 )
 from tests.e2e.rules.table import ABSENT, Rule
-from tests.unit.webhooks.rules.objects import group
+from tests.kit.manifests import group
 
 __all__ = ["SCHEMA"]
 

@@ -20,7 +20,7 @@ from tests.e2e.rules.queues import (
     selector,
 )
 from tests.e2e.rules.table import ABSENT, Rule
-from tests.unit.webhooks.rules.objects import group
+from tests.kit.manifests import group
 
 __all__ = ["KEPS", "WEBHOOK"]
 

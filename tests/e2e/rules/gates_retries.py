@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
 from tests.e2e.rules.workload_status import WAITING, checks, of
-from tests.unit.webhooks.rules.objects import LATER, TIME, condition, gate_state, workload
+from tests.kit.manifests import LATER, TIME, condition, gate_state, workload
 
 __all__ = ["GATE", "GATES", "OPENER", "RETRIES", "gated", "stands"]
 

@@ -11,17 +11,14 @@ from tests.e2e.rules.queues import (
     reordered,
 )
 from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
-from tests.unit.webhooks.rules.objects import group
+from tests.kit.manifests import group, kueue
 
 __all__ = ["COHORTS", "FLAVORS", "OTHERS"]
 
 of = Rule.of
-COHORT: Final[Json] = {
-    "apiVersion": "kueue.x-k8s.io/v1beta2",
-    "kind": "Cohort",
-    "metadata": {"name": "all"},
-    "spec": {"parentName": "root", "resourceGroups": [group(("cpu",), "spot", "on-demand")]},
-}
+COHORT: Final = kueue(
+    "Cohort", "all", spec={"parentName": "root", "resourceGroups": [group(("cpu",), "spot", "on-demand")]}
+)
 COHORTS: Final = (
     of(
         "a resource in one group",
@@ -71,12 +68,7 @@ COHORTS: Final = (
     ),
 )
 
-FLAVOR: Final[Json] = {
-    "apiVersion": "kueue.x-k8s.io/v1beta2",
-    "kind": "ResourceFlavor",
-    "metadata": {"name": "spot"},
-    "spec": {},
-}
+FLAVOR: Final = kueue("ResourceFlavor", "spot", spec={})
 
 
 def taints(*keys: str, effect: str = "NoSchedule") -> Edits:
@@ -152,12 +144,7 @@ FLAVORS: Final = (
 
 def named(kind: str, **spec: Any) -> Json:
     """An object of another kind."""
-    return {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": kind,
-        "metadata": {"name": "other", "namespace": "default"} if kind == "LocalQueue" else {"name": "other"},
-        "spec": spec,
-    }
+    return kueue(kind, "other", "default" if kind == "LocalQueue" else "", spec=spec)
 
 
 LOCAL_QUEUE: Final = named("LocalQueue", clusterQueue="team-a")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
-from tests.unit.webhooks.rules.objects import pod_group
+from tests.kit.manifests import pod_group
 
 __all__ = ["BARE", "CLASS", "GANG", "MEEK", "MEEK_CLASS", "POD_GROUPS", "SYSTEM_NAMESPACE", "VALUE"]
 

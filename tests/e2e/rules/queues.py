@@ -6,7 +6,7 @@ import copy
 from typing import Any, Final
 
 from tests.e2e.rules.table import Edits, Json
-from tests.unit.webhooks.rules.objects import cluster_queue, condition, group, preemption
+from tests.kit.manifests import cluster_queue, condition, group, preemption
 
 __all__ = [
     "ANNOTATION",

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tests.e2e.rules.table import Edits, Rule
 from tests.e2e.rules.workload_status import WAITING
-from tests.unit.webhooks.rules.objects import workload
+from tests.kit.manifests import workload
 
 __all__ = ["TOPOLOGY"]
 

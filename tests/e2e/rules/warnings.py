@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.e2e.rules.table import Rule
 from tests.e2e.rules.workload_status import checks
-from tests.unit.webhooks.rules.objects import cluster_queue, gate_state, preemption, reserved, workload
+from tests.kit.manifests import cluster_queue, gate_state, preemption, reserved, workload
 
 __all__ = ["WARNINGS"]
 

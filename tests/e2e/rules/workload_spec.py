@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
-from tests.unit.webhooks.rules.objects import condition, pod_set, reserved, workload
+from tests.kit.manifests import condition, pod_set, reserved, workload
 
 __all__ = ["SPEC", "WHILE_RESERVED"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
-from tests.unit.webhooks.rules.objects import (
+from tests.kit.manifests import (
     TIME,
     condition,
     reserved,

@@ -31,8 +31,8 @@ from api.plans import (
     Victim,
     VictimPod,
 )
-from tests.unit.api.kueue_objects import KINDS as KUEUES
-from tests.unit.api.kueue_objects import full
+from tests.kit.full import KINDS as KUEUES
+from tests.kit.full import full
 
 MANIFESTS = Path(__file__).parents[3] / "manifests"
 PLANS = "PreemptionPlan"

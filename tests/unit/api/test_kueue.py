@@ -18,7 +18,7 @@ from api.meta import Condition, ObjectMeta
 from api.podsets import PodSet, PodSetAssignment
 from api.validation import FieldError, convert
 from api.workloads import Workload
-from tests.unit.api.kueue_objects import KINDS, full
+from tests.kit.full import KINDS, full
 
 Path = tuple[str | int, ...]
 NOT_KUEUES = (ObjectMeta, PodSpec, Condition, Taint, Toleration)

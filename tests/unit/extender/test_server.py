@@ -27,8 +27,9 @@ from runtime.failpoints import failpoint
 from serving.listeners import serving
 from serving.ops import ops_app
 from serving.sections import OpsConfiguration
+from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.waiting import until
-from tests.unit.extender.test_verbs import StillWorld, pod
+from tests.unit.extender.support import StillWorld, pod
 
 LOOPBACK = "127.0.0.1"
 FILTER = orjson.dumps({"Pod": pod(), "NodeNames": ["n1"]})
@@ -221,7 +222,7 @@ async def answers(url: str, context: ssl.SSLContext) -> bool:
 
 async def becomes(expected: bool, url: str, context: ssl.SSLContext) -> None:
     """Wait until a new connection is let in, or no longer."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await answers(url, context) != expected:  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.02)
 

@@ -2,67 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 import orjson
 
 from api.clock import SYSTEM_CLOCK
-from api.core import Pod
 from controllers.gangs.marks import RESERVED
 from controllers.gangs.reservations import Claim, Reservations
 from extender.verbs import NOT_PLANNED, BoundPod, Hold, Offer, Verbs
 from extender.wire import filter_decoder, preemption_decoder
+from tests.unit.extender.support import StillWorld, pod
 
 GANG = ("team", "gang")
-
-
-@dataclass
-class StillWorld:
-    """A world that stands still, and notes what it is told."""
-
-    answer: Hold | Offer | None = None
-    rooms: dict[tuple[str, str], int] = field(default_factory=dict)
-    pods: dict[str, BoundPod] = field(default_factory=dict)
-    ready: bool = True
-    told: list[str] = field(default_factory=list)
-
-    def verdict(self, pod: Pod) -> Hold | Offer | None:
-        return self.answer
-
-    def offered(self, pod: Pod, *, among: bool) -> None:
-        self.told.append(f"offered {pod.metadata.name} {among}")
-
-    def held(self, pod: Pod) -> None:
-        self.told.append(f"held {pod.metadata.name}")
-
-    def kept_out(self, pod: Pod) -> None:
-        self.told.append(f"kept out {pod.metadata.name}")
-
-    def priority(self, pod: Pod) -> int:
-        return pod.spec.priority or 0
-
-    def free(self, node: str, resource: str) -> int:
-        return self.rooms.get((node, resource), 0)
-
-    def bound(self, uid: str) -> BoundPod | None:
-        return self.pods.get(uid)
-
-    def preempt_called(self, pod: Pod) -> None:
-        self.told.append(f"preempt {pod.metadata.name}")
-
-    def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
-        self.told.append(f"nothing {' '.join(sorted(reasons))}")
-
-
-def pod(priority: int = 0, cpu: str = "1") -> dict[str, object]:
-    return {
-        "metadata": {"name": "p", "namespace": "team", "uid": "uid-p"},
-        "spec": {
-            "priority": priority,
-            "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}],
-        },
-    }
 
 
 def filtered(

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from kube.client import ApiClient, ApiError
 from kube.retry import Backoff, Retry
-from tests.unit.kube.faulty import Script, faulty_server, status
+from tests.kit.scripted import Script, faulty_server, status
 
 
 class Once(Script):

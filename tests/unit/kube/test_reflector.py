@@ -21,9 +21,9 @@ from kube.reflector import Key, Reflector, Resource, Timing
 from kube.retry import Backoff
 from runtime.resources import PODS
 from runtime.views import Objects, Views
-from tests.kit.clock import ManualClock
+from tests.kit.clock import PATIENCE_SECONDS, ManualClock
+from tests.kit.scripted import Script, bookmark, event, expired, faulty_server, page, pod_json, status
 from tests.kit.waiting import until
-from tests.unit.kube.faulty import Script, bookmark, event, expired, faulty_server, page, pod_json, status
 
 QUICK = Timing(backoff=Backoff(0.01, 0.05), refused=Backoff(0.01, 0.01))
 
@@ -284,7 +284,7 @@ async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
         script.json(page([], 10)),
     ]
     async with reflecting(script) as (store, _):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await store.synced.wait()
     assert 7.0 in waits
 
@@ -360,12 +360,12 @@ async def test_views_follow_what_is_served_and_share_reflectors() -> None:
         first, second = views.watch(PODS, stores[0]), views.watch(PODS, stores[1])
         late = views.watch(others, stores[2])
         task = asyncio.create_task(views.run())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await second.wait_synced()
         await until(lambda: late.is_absent)
         assert first.fault() is None
         assert late.fault() == "others: the API server does not serve them (is the CRD installed?)"
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await late.wait_synced()
         assert late.fault() is None
         task.cancel()

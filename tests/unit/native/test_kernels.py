@@ -15,7 +15,7 @@ import pytest
 
 from native.codes import PREEMPTS
 from native.nodes._victims import search
-from tests.unit.native.nodes.problems import assemble
+from tests.kit.problems import assemble
 
 NATIVE = Path(__file__).parents[3] / "native"
 KERNELS = sorted(str(path.relative_to(NATIVE).with_suffix("")) for path in NATIVE.glob("*/*.pyx"))

@@ -17,7 +17,7 @@ from quota.decision import Options
 from quota.queues import equals, heads
 from quota.state import QuotaState
 from quota.workloads import key_of
-from tests.unit.quota.builders import EPOCH, Object, completed, condition, held, seconds, set_condition, us
+from tests.kit.quota import EPOCH, Object, completed, condition, held, seconds, set_condition, us
 
 __all__ = ["Stay", "World"]
 

@@ -13,7 +13,7 @@ from api.meta import LabelSelector
 from api.workloads import AdmissionCheckState, Workload
 from quota.cycle import Entry, cycle
 from quota.decision import Options
-from tests.unit.quota.builders import (
+from tests.kit.quota import (
     Object,
     at,
     cluster_queue,

@@ -9,7 +9,7 @@ from api.workloads import Workload
 from quota.amounts import QuotaError
 from quota.decision import Decision, Options, decide
 from quota.state import QuotaState
-from tests.unit.quota.builders import (
+from tests.kit.quota import (
     Amount,
     Object,
     cluster_queue,

@@ -7,7 +7,7 @@ import msgspec
 from api.workloads import JOB_UID_LABEL, Workload
 from quota.decision import Options, decide
 from quota.explain import Explanation, preemption_message
-from tests.unit.quota.builders import (
+from tests.kit.quota import (
     Amount,
     Object,
     cluster_queue,

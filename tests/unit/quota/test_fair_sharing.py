@@ -10,7 +10,7 @@ import pytest
 from api.workloads import Workload
 from native.codes import FINAL_SHARE, INITIAL_SHARE
 from quota.decision import Options, decide
-from tests.unit.quota.builders import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
+from tests.kit.quota import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
 
 BOTH = (FINAL_SHARE, INITIAL_SHARE)
 

@@ -14,7 +14,7 @@ from quota.asks import Options
 from quota.assignment import Assignment, Attempt, Check, Tried
 from quota.flavors import assign
 from quota.snapshot import Snapshot
-from tests.unit.quota.builders import (
+from tests.kit.quota import (
     Amount,
     Object,
     cluster_queue,

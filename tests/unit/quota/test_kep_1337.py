@@ -17,7 +17,7 @@ import pytest
 
 from api.kueue import ClusterQueue
 from quota.decision import Decision, decide
-from tests.unit.quota.builders import cluster_queue, cpu, held, snapshot, us, workload
+from tests.kit.quota import cluster_queue, cpu, held, snapshot, us, workload
 
 THRESHOLD = 100
 

@@ -11,7 +11,7 @@ from api.kueue import ClusterQueue
 from api.workloads import PreemptionGateState, Workload
 from quota.cycle import Entry, cycle
 from quota.decision import Decision, Options, decide
-from tests.unit.quota.builders import Object, at, cluster_queue, cpu, held, snapshot, us, workload
+from tests.kit.quota import Object, at, cluster_queue, cpu, held, snapshot, us, workload
 
 NOW = us(1000)
 GATE = "kueue.x-k8s.io/multikueue"

@@ -8,7 +8,7 @@ import pytest
 
 from quota.overlap import fits, kept_free, without
 from quota.snapshot import Holder
-from tests.unit.quota.builders import cluster_queue, cpu, held, snapshot, workload
+from tests.kit.quota import cluster_queue, cpu, held, snapshot, workload
 
 CPUS = ("default", "cpu")
 

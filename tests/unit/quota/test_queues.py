@@ -11,7 +11,7 @@ from api.kueue import ClusterQueue
 from api.workloads import FINISHED, RequeueState, Workload
 from quota.queues import ADMISSION_GATED_BY, RequeueReason, equals, heads, requeue
 from quota.snapshot import Snapshot
-from tests.unit.quota.builders import (
+from tests.kit.quota import (
     at,
     cluster_queue,
     cpu,

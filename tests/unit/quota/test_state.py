@@ -11,7 +11,7 @@ from api.workloads import RequeueState
 from quota.amounts import QuotaError
 from quota.snapshot import Snapshot
 from quota.state import QuotaState
-from tests.unit.quota.builders import (
+from tests.kit.quota import (
     Object,
     cluster_queue,
     cohort,

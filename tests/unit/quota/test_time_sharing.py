@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from api.workloads import Workload
 from quota.decision import Options
-from tests.unit.quota.builders import cluster_queue, cpu, workload
+from tests.kit.quota import cluster_queue, cpu, workload
 from tests.unit.quota.simulation import World
 
 MINUTE = 60

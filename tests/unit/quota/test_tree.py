@@ -19,7 +19,7 @@ from native.codes import UNSET
 from native.quota.quotas import UNLIMITED
 from quota.amounts import QuotaError
 from quota.tree import MAX_DEPTH, Layout, lay_out, read_cluster_queue, read_cohort
-from tests.unit.quota.builders import cluster_queue, cohort, cpu
+from tests.kit.quota import cluster_queue, cohort, cpu
 
 
 def laid_out(*things: ClusterQueue | Cohort) -> Layout:

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kube.retry import Backoff
 from runtime.queue import KeyedQueue
-from tests.kit.clock import ManualClock
+from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 
 KEYS = st.sampled_from("abcd")
 BACKOFF = Backoff(1, 8, jitter=0)
@@ -42,7 +42,7 @@ class QueueMachine(RuleBasedStateMachine):
         if seconds <= 0:
             self.wanted.add(key)
         else:
-            due = self.clock.now + seconds
+            due = self.clock.monotonic() + seconds
             self.delayed[key] = min(due, self.delayed.get(key, due))
 
     @rule(key=KEYS)
@@ -60,7 +60,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(seconds=st.integers(1, 4))
     def wait(self, seconds: int) -> None:
         self.clock.advance(seconds)
-        due = {key for key, at in self.delayed.items() if at <= self.clock.now}
+        due = {key for key, at in self.delayed.items() if at <= self.clock.monotonic()}
         self.wanted |= due
         for key in due:
             del self.delayed[key]
@@ -85,7 +85,7 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def agrees(self) -> None:
         assert len(self.queue) == len(self.wanted)
-        later = [at - self.clock.now for at in self.delayed.values()]
+        later = [at - self.clock.monotonic() for at in self.delayed.values()]
         assert self.queue.due_in() == min(later, default=None)
         assert all(self.queue.failures(key) == self.failures.get(key, 0) for key in "abcd")
 
@@ -157,7 +157,7 @@ async def test_two_workers_never_have_one_key() -> None:
     workers = [asyncio.create_task(work()) for _ in range(3)]
     for key in range(5):
         queue.add(key)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while len(seen) < 104:  # noqa: ASYNC110 - the workers tell nobody
             await asyncio.sleep(0)
     assert not any(worker.done() for worker in workers)

@@ -13,8 +13,8 @@ from api.meta import ObjectMeta
 from runtime.resources import GROUPS, NODES, PODS, WORKLOADS
 from runtime.views import REMEMBERED, Objects, View, Views
 from tests.kit.clock import ManualClock
+from tests.kit.objects import group, node, pod
 from tests.kit.views import listed, unconnected
-from tests.unit.nodes.state.builders import group, node, pod
 
 
 class Reader(Objects[Pod]):

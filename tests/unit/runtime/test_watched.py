@@ -10,9 +10,9 @@ from quota.state import QuotaState, Thing
 from runtime.views import View
 from runtime.watched_quota import WatchedQuota
 from runtime.watched_tables import WatchedTables
+from tests.kit.objects import node, pod
+from tests.kit.quota import cluster_queue, cpu, flavor, held, local_queue, workload
 from tests.kit.views import listed, unconnected
-from tests.unit.nodes.state.builders import node, pod
-from tests.unit.quota.builders import cluster_queue, cpu, flavor, held, local_queue, workload
 
 
 async def test_tables_tell_of_decisions_and_of_every_state_of_a_pod() -> None:

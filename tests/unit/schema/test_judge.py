@@ -10,6 +10,7 @@ import pytest
 from schema import KNOWN, judge, prepare
 from schema.nodes import node_of
 from schema.verdict import Cause
+from tests.kit.manifests import kueue
 
 Json = dict[str, Any]
 
@@ -17,20 +18,18 @@ OWNER: Json = {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "contro
 BARE: Json = {"kind": "K", "name": "n", "uid": "u"}
 UNCHECKED = ("<nil>", "Invalid")
 """Rules wait until types are right and nothing is missing."""
-KUEUE = "kueue.x-k8s.io/v1beta2"
 
 
 def cohort(**spec: Any) -> Json:
-    return {"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": "all"}, "spec": spec}
+    return kueue("Cohort", "all", spec=spec)
 
 
 def queue(**spec: Any) -> Json:
-    return cohort(**spec) | {"kind": "ClusterQueue"}
+    return kueue("ClusterQueue", "all", spec=spec)
 
 
 def workload(status: Json | None = None, **spec: Any) -> Json:
-    whole = cohort(**spec) | {"kind": "Workload"}
-    whole["metadata"] = {"name": "w", "namespace": "d"}
+    whole = kueue("Workload", "w", "d", spec=spec)
     return whole if status is None else whole | {"status": status}
 
 

@@ -17,12 +17,11 @@ from serving import listeners
 from serving.limits import Limits
 from serving.listeners import serving
 from serving.sections import GuardedListener
+from tests.kit.clock import PATIENCE_SECONDS
 
 LOOPBACK = "127.0.0.1"
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
 REQUEST = HEAD + b"\r\n{}"
-SECONDS = 20.0
-"""What would hang is over by then."""
 LARGE = b"." * (16 << 20)
 """More than the kernel keeps for a client that does not read."""
 
@@ -65,16 +64,16 @@ async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyn
 
 async def answer_of(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     """Status and head of the next answer, its body read."""
-    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SECONDS)
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_SECONDS)
     length = head.lower().partition(b"content-length:")[2].split()[0]
-    await asyncio.wait_for(reader.readexactly(int(length)), SECONDS)
+    await asyncio.wait_for(reader.readexactly(int(length)), PATIENCE_SECONDS)
     return int(head.split()[1]), head
 
 
 async def is_closed(reader: asyncio.StreamReader) -> bool:
     """Waits until the other side closes; false if it says something."""
     try:
-        return await asyncio.wait_for(reader.read(1), SECONDS) == b""
+        return await asyncio.wait_for(reader.read(1), PATIENCE_SECONDS) == b""
     except ConnectionError:
         return True
 
@@ -132,7 +131,10 @@ async def test_an_answer_that_is_not_read_is_not_waited_for() -> None:
 
 
 async def test_a_large_answer_that_is_read_arrives() -> None:
-    async with listening(LARGE, read_timeout_seconds=0.1) as port, connected(port) as (reader, writer):
+    async with (
+        listening(LARGE, read_timeout_seconds=PATIENCE_SECONDS) as port,
+        connected(port) as (reader, writer),
+    ):
         writer.write(REQUEST)
         assert (await answer_of(reader))[0] == 200
 
@@ -193,7 +195,7 @@ class Client:
 async def test_no_request_is_lost_on_a_connection_when_the_listener_ends() -> None:
     """Some clients are busy, some pause longer than a look takes; at the end none has a request without an answer."""
     clients: list[Client] = []
-    async with listening(takes=0.005, drain_seconds=5) as port:
+    async with listening(takes=0.005, drain_seconds=PATIENCE_SECONDS) as port:
         clients = [Client(port, pause) for pause in (0.0, 0.01, 0.1, 0.2) for _ in range(3)]
         tasks = [asyncio.create_task(each.run()) for each in clients]
         await asyncio.sleep(0.5)
@@ -202,7 +204,7 @@ async def test_no_request_is_lost_on_a_connection_when_the_listener_ends() -> No
 
 
 async def test_a_listener_without_requests_ends_although_there_are_connections() -> None:
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         async with listening(drain_seconds=600) as port:
             reader, writer = await asyncio.open_connection(LOOPBACK, port)
             writer.write(REQUEST)

@@ -10,12 +10,13 @@ from typing import Any
 import orjson
 import pytest
 
+from hack.controlplane.objects import pod_group
 from runtime.views import Views
 from serving.listeners import serving
+from tests.kit.objects import priority_class
+from tests.kit.reviews import review
 from tests.kit.views import listed
-from tests.unit.webhooks.reviews import review
-from tests.unit.webhooks.test_server import LOOPBACK, post
-from tests.unit.webhooks.test_watched import followed, learn, priority_class
+from tests.unit.webhooks.support import LOOPBACK, followed, learn, post
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.late_classes import MAX_WAITING, LateClasses
 from webhooks.metrics import REVIEWS
@@ -29,8 +30,7 @@ LONG = 600.0
 
 
 def group(name: str = "high", priority: int | None = None, **fields: Any) -> bytes:
-    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": name, "priority": priority}
-    made = {"metadata": {"name": "gang", "namespace": "default"}, "spec": spec}
+    made = pod_group("gang", min_count=2, priorityClassName=name, priority=priority)
     return orjson.dumps(review(made, "PodGroup", **fields))
 
 

@@ -10,34 +10,11 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
-from api.core import PriorityClass
-from api.meta import ObjectMeta
-from tests.kit.clock import ManualClock
-from tests.unit.webhooks.reviews import BY_KIND, review
-from webhooks.facts import NO_FACTS, Facts, KnownFacts
+from tests.kit.reviews import BY_KIND, review
+from tests.unit.webhooks.support import BAD, CLASSES, group, queue, reviewer
+from webhooks.facts import NO_FACTS, Facts
 from webhooks.registrations import REGISTRATIONS, Registration
-from webhooks.review import MUTATE, VALIDATE, BadReviewError, Purpose, Reviewer
-from webhooks.settings import Settings
-
-CLASSES = KnownFacts([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
-
-
-def queue(**preemption: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": "ClusterQueue",
-        "metadata": {"name": "queue"},
-        "spec": {"preemption": preemption},
-    }
-
-
-def group(**spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "reprieve.dev/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": "gang", "namespace": "default"},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **spec},
-    }
+from webhooks.review import MUTATE, VALIDATE, BadReviewError, Purpose
 
 
 def answered(
@@ -49,13 +26,6 @@ def answered(
     response: dict[str, Any] = answer["response"]
     assert response["uid"] == body["request"]["uid"]
     return response
-
-
-def reviewer(facts: Facts = CLASSES, max_depth: int = 100) -> Reviewer:
-    return Reviewer(facts, Settings(), max_depth=max_depth, clock=ManualClock())
-
-
-BAD = queue(reclaimWithinCohort="Never", borrowWithinCohort={"policy": "LowerPriority"})
 
 
 def test_a_good_object_is_allowed() -> None:

@@ -17,16 +17,15 @@ import pytest
 from hack.controlplane.pki import Authority
 from serving.certificates.live_context import LiveContext
 from serving.listeners import serving
-from tests.unit.webhooks.reviews import review
-from tests.unit.webhooks.test_review import BAD, queue, reviewer
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.reviews import review
+from tests.unit.webhooks.support import BAD, JSON, LOOPBACK, post, queue, reviewer
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.registrations import REGISTRATIONS
 from webhooks.server import review_app
 
-LOOPBACK = "127.0.0.1"
 GOOD = orjson.dumps(review(queue(), "ClusterQueue"))
 PATH = "/validate/clusterqueue"
-JSON = {"Content-Type": "application/json"}
 
 
 @asynccontextmanager
@@ -34,12 +33,6 @@ async def listening(tls: ssl.SSLContext | None = None, **settings: Any) -> Async
     configuration = WebhooksConfiguration(bind_address=LOOPBACK, port=0, **settings)
     async with serving(review_app(reviewer(), configuration), configuration, tls) as port:
         yield f"{'https' if tls else 'http'}://{LOOPBACK}:{port}"
-
-
-async def post(url: str, body: Any = GOOD, **options: Any) -> tuple[int, bytes]:
-    options.setdefault("headers", JSON)
-    async with aiohttp.ClientSession() as session, session.post(url, data=body, **options) as answer:
-        return answer.status, await answer.read()
 
 
 async def test_every_kind_is_answered_at_its_paths() -> None:
@@ -78,8 +71,10 @@ async def test_other_methods_are_refused(method: str) -> None:
 @pytest.mark.parametrize("content_type", ["text/plain", "application/yaml", "application/x-protobuf"])
 async def test_only_json_is_read(content_type: str) -> None:
     async with listening() as url:
-        assert (await post(url + PATH, headers={"Content-Type": content_type}))[0] == 415
-        assert (await post(url + PATH, headers={"Content-Type": "application/json; charset=utf-8"}))[0] == 200
+        assert (await post(url + PATH, GOOD, headers={"Content-Type": content_type}))[0] == 415
+        assert (await post(url + PATH, GOOD, headers={"Content-Type": "application/json; charset=utf-8"}))[
+            0
+        ] == 200
 
 
 async def test_a_compressed_body_is_refused() -> None:
@@ -117,7 +112,7 @@ async def test_a_body_that_is_no_body_is_refused(tail: bytes) -> None:
 async def test_a_connection_that_breaks_in_a_body_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     async with listening() as url:
         assert await raw(url, b"Content-Length: 10\r\n\r\n", b"{", end=True) is None
-        assert (await post(url + PATH))[0] == 200
+        assert (await post(url + PATH, GOOD))[0] == 200
     assert caplog.records == []
 
 
@@ -133,7 +128,7 @@ async def raw(url: str, headers: bytes, tail: bytes, *, end: bool = False) -> in
         writer.write(tail)
         if end:
             writer.write_eof()
-        line = await asyncio.wait_for(reader.readline(), 10)
+        line = await asyncio.wait_for(reader.readline(), PATIENCE_SECONDS)
     finally:
         writer.close()
     return int(line.split()[1]) if line else None
@@ -151,11 +146,11 @@ async def test_more_requests_than_slots_are_refused_at_once() -> None:
         first = asyncio.create_task(post(url + PATH, held()))
         status = 200
         while status == 200:
-            status, _ = await post(url + PATH)
+            status, _ = await post(url + PATH, GOOD)
         assert status == 503
         release.set()
         assert (await first)[0] == 200
-        assert (await post(url + PATH))[0] == 200
+        assert (await post(url + PATH, GOOD))[0] == 200
 
 
 @pytest.fixture(scope="module")
@@ -175,11 +170,11 @@ async def test_only_the_names_of_the_configuration_get_in(authority: Authority, 
             pair = authority.client(name, name)
             client = ssl.create_default_context(cafile=authority.pair.certificate)
             client.load_cert_chain(pair.certificate, pair.key)
-            statuses[name], _ = await post(url + PATH, ssl=client)
+            statuses[name], _ = await post(url + PATH, GOOD, ssl=client)
         assert statuses == {"kube-apiserver": 200, "somebody": 403}
         nobody = ssl.create_default_context(cafile=authority.pair.certificate)
         with pytest.raises(aiohttp.ClientError):
-            await post(url + PATH, ssl=nobody)
+            await post(url + PATH, GOOD, ssl=nobody)
 
 
 async def test_connections_outlive_the_certificate_they_began_with(
@@ -196,6 +191,6 @@ async def test_connections_outlive_the_certificate_they_began_with(
         live.use(pairs[1].certificate.read_bytes() + pairs[1].key.read_bytes())
         async with session.post(url + PATH, data=GOOD, ssl=contexts[0]) as answer:
             assert answer.status == 200  # on the connection that is there
-        assert (await post(url + PATH, ssl=contexts[1]))[0] == 200
+        assert (await post(url + PATH, GOOD, ssl=contexts[1]))[0] == 200
         with pytest.raises(aiohttp.ClientError):
-            await post(url + PATH, ssl=contexts[0])
+            await post(url + PATH, GOOD, ssl=contexts[0])

@@ -6,29 +6,10 @@ from api.core import PriorityClass
 from api.groups import PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.meta import ObjectMeta
 from kube.client import ApiError
-from runtime.views import Views
-from tests.kit.views import listed, unconnected
+from tests.kit.objects import priority_class
+from tests.kit.views import listed
+from tests.unit.webhooks.support import followed, learn
 from webhooks.facts import UNKNOWN
-from webhooks.watched import WatchedFacts
-
-
-def priority_class(name: str, value: int, *, default: bool = False) -> PriorityClass:
-    return PriorityClass(metadata=ObjectMeta(name=name), value=value, global_default=default)
-
-
-def followed() -> tuple[WatchedFacts, Views]:
-    """Facts, and the views that they come from: of what the rules ask for, and nothing else."""
-    views = unconnected()
-    return WatchedFacts(views), views
-
-
-def learn(views: Views, *objects: PriorityClass | PodGroup) -> None:
-    """As a watch tells of them."""
-    by_kind = {view.kind: view for view in views}
-    for each in objects:
-        kind = "priorityclasses" if isinstance(each, PriorityClass) else "podgroups"
-        by_kind[kind].upsert(each, listed=False)
-
 
 GROUP = PodGroup(
     metadata=ObjectMeta(name="gang", namespace="default"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cli.common.documents import InputError, JsonDocument, read_file
 from cli.plan.objects import Objects
 from nodes.state.snapshot import Snapshot
-from tests.unit.cli.common.mangling import changed
+from tests.kit.changes import changed
 
 NODE: dict[str, Any] = {
     "apiVersion": "v1",

@@ -15,42 +15,24 @@ from cli.common.output import show
 from cli.plan.objects import Objects
 from cli.plan.offline import decide
 from cli.plan.render import MAX_SURVIVORS, MAX_VICTIMS, render
+from hack.controlplane import objects
 from nodes.search.survivors import survivors
 
 ROOT = Path(__file__).parents[4]
 
 
 def node(name: str, cpu: int = 4) -> dict[str, Any]:
-    allocatable = {"cpu": str(cpu), "pods": "500"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name},
-        "status": {"allocatable": allocatable},
-    }
+    return objects.node(name, cpu=str(cpu), pods=500)
 
 
 def pod(name: str, priority: int, cpu: str, node: str = "", **metadata: Any) -> dict[str, Any]:
-    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "d", **metadata},
-        "spec": {"nodeName": node, "priority": priority, "containers": containers},
-    }
+    made = objects.pod(name, "d", cpu=cpu, node_name=node, priority=priority)
+    made["metadata"] |= metadata
+    return made
 
 
 def group(name: str, priority: int, minimum: int, mode: str = "single") -> dict[str, Any]:
-    return {
-        "apiVersion": "reprieve.dev/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": "d"},
-        "spec": {
-            "schedulingPolicy": {"gang": {"minCount": minimum}},
-            "disruptionMode": {mode: {}},
-            "priority": priority,
-        },
-    }
+    return objects.pod_group(name, "d", min_count=minimum, mode=mode, priority=priority)
 
 
 def of(name: str) -> dict[str, Any]:

@@ -12,37 +12,17 @@ from hypothesis import strategies as st
 from cli.common.lines import answer_each
 from cli.plan import offline, stream
 from cli.plan.stream import plan_line
-from tests.unit.cli.common.mangling import JSON
-
-
-def node(name: str) -> dict[str, Any]:
-    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name},
-        "status": {"allocatable": allocatable},
-    }
+from hack.controlplane import objects
+from hack.controlplane.objects import node
+from tests.kit.changes import JSON
 
 
 def pod(name: str, priority: int, *, on: str = "", group: str = "") -> dict[str, Any]:
-    containers = [{"name": "c", "resources": {"requests": {"cpu": "4"}}}]
-    labels = {"reprieve.dev/pod-group": group} if group else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "d", "labels": labels},
-        "spec": {"nodeName": on, "priority": priority, "containers": containers},
-    }
+    return objects.pod(name, "d", cpu="4", node_name=on, group=group or None, priority=priority)
 
 
 def gang(minimum: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "reprieve.dev/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": "g", "namespace": "d"},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}, "priority": 10},
-    }
+    return objects.pod_group("g", "d", min_count=minimum, priority=10)
 
 
 OBJECTS = [

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tests.kit.manifests import condition, group, kueue, pod_set
+
 NOW: Final = "2026-03-01T12:00:00Z"
-API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 
 
 def manifest(kind: str, name: str, namespace: str = "", **parts: Any) -> dict[str, Any]:
-    metadata = {"name": name, "creationTimestamp": "2026-03-01T08:00:00Z"}
-    if namespace:
-        metadata["namespace"] = namespace
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, **parts}
+    made = kueue(kind, name, namespace, **parts)
+    made["metadata"]["creationTimestamp"] = "2026-03-01T08:00:00Z"
+    return made
 
 
 def cluster_queue(name: str, cpu: object = "10", **spec: Any) -> dict[str, Any]:
-    flavors = [{"name": "default", "resources": [{"name": "cpu", "nominalQuota": cpu}]}]
-    groups = [{"coveredResources": ["cpu"], "flavors": flavors}]
+    groups = [group(("cpu",), "default", nominalQuota=cpu)]
     preemption = {"withinClusterQueue": "LowerPriority"}
     return manifest(
         "ClusterQueue",
@@ -27,22 +26,15 @@ def cluster_queue(name: str, cpu: object = "10", **spec: Any) -> dict[str, Any]:
 
 
 def workload(name: str, priority: int, cpu: object) -> dict[str, Any]:
-    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
-    pod_set = {"name": "main", "count": 1, "template": {"spec": {"containers": containers}}}
+    pod_sets = [pod_set("main", 1, {"cpu": cpu})]
     return manifest(
-        "Workload", name, "d", spec={"queueName": "lq", "priority": priority, "podSets": [pod_set]}
+        "Workload", name, "d", spec={"queueName": "lq", "priority": priority, "podSets": pod_sets}
     )
 
 
 def admitted(name: str, priority: int, cpu: object, queue: str = "cq") -> dict[str, Any]:
     assignment = {"name": "main", "count": 1, "flavors": {"cpu": "default"}, "resourceUsage": {"cpu": cpu}}
-    reserved = {
-        "type": "QuotaReserved",
-        "status": "True",
-        "reason": "QuotaReserved",
-        "message": "",
-        "lastTransitionTime": "2026-03-01T09:00:00Z",
-    }
+    reserved = condition("QuotaReserved", reason="QuotaReserved", lastTransitionTime="2026-03-01T09:00:00Z")
     status = {
         "admission": {"clusterQueue": queue, "podSetAssignments": [assignment]},
         "conditions": [reserved],

@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from cli.main import reprieve
-from tests.unit.cli.common.mangling import changed
+from tests.kit.changes import changed
 from tests.unit.cli.quota.scenarios import (
     FLAVOR,
     INCOMING,

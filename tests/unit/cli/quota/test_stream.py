@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cli.common.lines import answer_each
 from cli.quota.stream import answer_scenario
-from tests.unit.cli.common.mangling import JSON, changed
+from tests.kit.changes import JSON, changed
 from tests.unit.cli.quota.scenarios import (
     FLAVOR,
     HIGH,

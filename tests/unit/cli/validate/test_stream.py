@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from cli.main import reprieve
+from tests.kit.manifests import kueue
 
 Json = dict[str, Any]
 
-COHORT: Json = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Cohort", "metadata": {"name": "all"}}
+COHORT: Json = kueue("Cohort", "all")
 LINE: Json = {
     "id": "a",
     "kind": "Cohort",

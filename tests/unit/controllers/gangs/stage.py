@@ -28,6 +28,7 @@ from kube.reflector import Resource
 from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
 from runtime.term import Term
 from runtime.views import Views
+from tests.kit.clock import ManualClock
 
 __all__ = ["Api", "Stage", "staged"]
 
@@ -40,30 +41,13 @@ KINDS: dict[object, Resource[Any]] = {
 }
 
 
-EPOCH = 1767225600.0
-"""2026-01-01, when a stage begins."""
-
-
-class Clock:
-    """Set by the test: `now` is the monotonic time."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def wall(self) -> float:
-        return EPOCH + self.now - 1000.0
-
-
 class Api:
     """What was written, and the plans that are stored."""
 
     cluster = ""
 
     def __init__(self) -> None:
-        self.clock = Clock()
+        self.clock = ManualClock()
         self.plans: dict[str, dict[str, Any]] = {}
         """By name."""
         self._version = 0
@@ -165,11 +149,11 @@ class Stage:
     @property
     def clock(self) -> float:
         """The monotonic time."""
-        return self.api.clock.now
+        return self.api.clock.monotonic()
 
     @clock.setter
     def clock(self, now: float) -> None:
-        self.api.clock.now = now
+        self.api.clock.advance(now - self.api.clock.monotonic())
 
     @property
     def reserved(self) -> int:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from kube.client import ApiError
+from tests.kit.objects import gang, node, pod
 from tests.unit.controllers.gangs.stage import staged
-from tests.unit.nodes.search.test_decision import gang
-from tests.unit.nodes.state.builders import node, pod
 
 BIG = {"cpu": "4"}
 

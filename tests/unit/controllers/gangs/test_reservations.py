@@ -6,21 +6,10 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from controllers.gangs.reservations import Claim, Reservations
+from tests.kit.clock import ManualClock
 
 GANG = ("team", "gang")
 OTHER = ("team", "other")
-
-
-class Stopped:
-    """A clock that stands still until it is set."""
-
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def wall(self) -> float:
-        return self.now
 
 
 def hold(
@@ -45,7 +34,7 @@ def claimed(group: tuple[str, str] = GANG, /, **nodes: int) -> dict[str, Claim]:
 
 
 def holding(**nodes: int) -> Reservations:
-    return hold(Reservations(Stopped()), claims=claimed(GANG, **nodes))
+    return hold(Reservations(ManualClock()), claims=claimed(GANG, **nodes))
 
 
 def free(cpu: int) -> dict[tuple[str, str], int]:
@@ -83,17 +72,17 @@ def test_a_pod_on_its_way_counts_until_it_is_settled() -> None:
 
 
 def test_a_pod_that_never_arrives_does_not_count_for_ever() -> None:
-    clock = Stopped()
+    clock = ManualClock()
     reservations = hold(Reservations(clock), claims=claimed(n1=1000))
     reservations.grants.note("lost", ["n1"], {"cpu": 500, "pods": 1})
-    clock.now = 31.0
+    clock.advance(31)
     reservations.grants.expire()
     assert not bars(reservations, 500, room=1500)
 
 
 def test_room_that_victims_still_hold_counts_as_room() -> None:
     reservations = hold(
-        Reservations(Stopped()),
+        Reservations(ManualClock()),
         claims={"m": Claim("n1", {"cpu": 1000})},
         victims={"v": Claim("n1", {"cpu": 1500})},
     )
@@ -104,7 +93,7 @@ def test_room_that_victims_still_hold_counts_as_room() -> None:
 
 def test_release_ends_everything_a_group_held() -> None:
     reservations = hold(
-        Reservations(Stopped()),
+        Reservations(ManualClock()),
         claims={"m": Claim("n1", {"cpu": 1000})},
         victims={"v": Claim("n2", {"cpu": 1})},
     )
@@ -117,7 +106,7 @@ def test_release_ends_everything_a_group_held() -> None:
 
 
 def test_a_victim_is_awaited_until_the_plan_ends_also_while_it_terminates() -> None:
-    reservations = hold(Reservations(Stopped()), victims={"v": Claim("n2", {"cpu": 1})})
+    reservations = hold(Reservations(ManualClock()), victims={"v": Claim("n2", {"cpu": 1})})
     reservations.put_victim(GANG, "v", None)
     assert reservations.leaving("n2", "cpu") == 0
     assert reservations.awaits("v", at_least=100)
@@ -127,7 +116,7 @@ def test_a_pod_that_changes_sides_has_one_claim() -> None:
     """Its label names another gang now: whichever reservation ends first, the other's is neither lost nor left over."""
     leaves = {"v": Claim("n1", {"cpu": 7})}
     for first, second in ((GANG, OTHER), (OTHER, GANG)):
-        reservations = Reservations(Stopped())
+        reservations = Reservations(ManualClock())
         hold(reservations, GANG, 100, {"m": Claim("n1", {"cpu": 1})}, leaves)
         hold(reservations, OTHER, 50, {"m": Claim("n2", {"cpu": 2})}, leaves)
         assert reservations.nodes == ["n2"]
@@ -152,7 +141,7 @@ def test_a_pod_that_changes_sides_has_one_claim() -> None:
 )
 def test_claims_are_conserved(steps: list[tuple[str, tuple[str, str], str, int]]) -> None:
     """Whatever happens, what is claimed is the sum over the claims that are neither settled nor released."""
-    reservations, model = Reservations(Stopped()), dict[tuple[str, str], dict[str, int]]()
+    reservations, model = Reservations(ManualClock()), dict[tuple[str, str], dict[str, int]]()
     for step, group, node, cpu in steps:
         match step:
             case "hold":

@@ -6,9 +6,8 @@ from typing import Any
 
 from api.times import rfc3339
 from kube.client import ApiError
+from tests.kit.objects import gang, group, node, pod
 from tests.unit.controllers.gangs.stage import Stage, staged
-from tests.unit.nodes.search.test_decision import gang
-from tests.unit.nodes.state.builders import group, node, pod
 
 BIG = {"cpu": "4"}
 

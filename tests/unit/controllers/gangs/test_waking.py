@@ -6,9 +6,8 @@ import pytest
 
 from api.core import Pod
 from kube.client import ApiError
+from tests.kit.objects import gang, group, node, pod
 from tests.unit.controllers.gangs.stage import Stage, staged
-from tests.unit.nodes.search.test_decision import gang
-from tests.unit.nodes.state.builders import group, node, pod
 
 BIG = {"cpu": "4"}
 HELD = [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 reprieve: wait."}]

@@ -21,7 +21,7 @@ from controllers.gangs.writer import Deletion, Reference, Writer
 from kube.client import ApiClient, ApiError
 from kube.retry import Backoff
 from kube.sender import Sender
-from tests.unit.kube.faulty import Script, faulty_server, status
+from tests.kit.scripted import Script, faulty_server, status
 
 GROUP = Reference("reprieve.dev/v1alpha1", "PodGroup", "d", "g", "uid-g")
 

@@ -10,20 +10,20 @@ import orjson
 import pytest
 
 from api.clock import SYSTEM_CLOCK
-from api.core import PriorityClass
-from api.meta import ObjectMeta
 from controllers.recheck.metrics import INVALID_OBJECTS
 from controllers.recheck.recheck import VALID, Rechecker
+from hack.controlplane.objects import pod_group
 from kube.client import ApiClient, ApiError
 from runtime.term import Term
 from tests.kit.clock import ManualClock
+from tests.kit.objects import priority_class
 from webhooks import stored as stored_objects
 from webhooks.facts import KnownFacts
 from webhooks.settings import Settings
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 GROUPS = "/apis/reprieve.dev/v1alpha1/podgroups"
-CLASSES = KnownFacts([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
+CLASSES = KnownFacts([priority_class("high", 1000)])
 
 
 class Api:
@@ -65,14 +65,9 @@ class Api:
 
 
 def group(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
-    metadata = {
-        "name": name,
-        "namespace": namespace,
-        "uid": f"uid-{name}",
-        "generation": 3,
-        "resourceVersion": "5",
-    }
-    return {"metadata": metadata, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **spec}}
+    made = pod_group(name, namespace, min_count=2, **spec)
+    made["metadata"] |= {"uid": f"uid-{name}", "generation": 3, "resourceVersion": "5"}
+    return made
 
 
 def wrong(name: str, namespace: str = "default") -> dict[str, Any]:
@@ -208,7 +203,7 @@ async def test_nothing_is_checked_before_the_facts_are_known(api: Api) -> None:
 
 async def test_after_its_term_nothing_is_written(api: Api, rechecker: Rechecker) -> None:
     clock = ManualClock()
-    term = Term(1, clock.now + 10, clock)
+    term = Term(1, clock.monotonic() + 10, clock)
     api.objects[GROUPS] = [wrong("a")]
     api.objects["/apis/kueue.x-k8s.io/v1beta2/cohorts"] = [
         {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}}

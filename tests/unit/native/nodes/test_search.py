@@ -9,9 +9,9 @@ import pytest
 from native.codes import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE
 from native.nodes._victims import search
 from native.nodes.problem import Problem
+from tests.kit.problems import assemble, plain_of
 from tests.twins.nodes import victims
 from tests.twins.nodes.problem import Solution as PlainFound
-from tests.unit.native.nodes.problems import assemble, plain_of
 
 Search = Callable[..., PlainFound]
 

@@ -11,7 +11,7 @@ from api.core import Pod
 from nodes.filters.filter import NodeShape, Tenant, Token
 from nodes.filters.inter_pod_affinity import InterPodAffinity
 from nodes.state.classes import node_shape
-from tests.unit.nodes.state.builders import node, pod
+from tests.kit.objects import node, pod
 
 AFFINITY = InterPodAffinity()
 HOSTNAME = "kubernetes.io/hostname"

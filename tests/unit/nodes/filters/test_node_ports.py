@@ -8,7 +8,7 @@ import pytest
 
 from nodes.filters.filter import Tenant
 from nodes.filters.node_ports import HostPort, NodePorts
-from tests.unit.nodes.state.builders import pod
+from tests.kit.objects import pod
 
 PORTS = NodePorts()
 

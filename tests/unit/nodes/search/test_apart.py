@@ -10,8 +10,8 @@ import pytest
 from api.core import Node, Pod
 from api.plans import PreemptionPlanSpec
 from nodes.search.decision import decide_group
-from tests.unit.nodes.search.test_decision import NS, decide, gang, names, tables
-from tests.unit.nodes.state.builders import node, pod
+from tests.kit.objects import gang, node, pod, tables
+from tests.unit.nodes.search.support import NS, decide, names
 
 HOSTNAME = "kubernetes.io/hostname"
 SMALL = {"resources": {"requests": {"cpu": "500m"}}}

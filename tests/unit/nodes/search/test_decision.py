@@ -7,50 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec
 from nodes.search.decision import DecisionError, decide_group, decide_pod
-from nodes.state.tables import Tables
-from tests.unit.nodes.state.builders import budget, make, node, pod, priority_class
+from tests.kit.objects import budget, gang, node, pod, priority_class, tables
+from tests.unit.nodes.search.support import NS, decide, names
 
-NS = "default"
 RACK = {"topology": [{"key": "rack"}]}
-
-
-def gang(name: str = "gang", minimum: int = 2, mode: str = "single", **spec: Any) -> PodGroup:
-    policy = {"gang": {"minCount": minimum}} if minimum else {"basic": {}}
-    fields = {"schedulingPolicy": policy, "disruptionMode": {mode: {}}, "priority": 100, **spec}
-    meta = {"name": name, "namespace": NS, "uid": f"uid-{name}"}
-    return make(PodGroup, {"metadata": meta, "spec": {k: v for k, v in fields.items() if v is not None}})
-
-
-def tables(*objects: Any) -> Tables:
-    found = Tables()
-    for each in objects:
-        match type(each).__name__:
-            case "Node":
-                found.upsert_node(each)
-            case "Pod":
-                found.upsert_pod(each)
-            case "PodGroup":
-                found.upsert_group(each)
-            case "PodDisruptionBudget":
-                found.upsert_budget(each)
-            case _:
-                found.upsert_priority_class(each)
-    return found
-
-
-def decide(*objects: Any, **how: Any) -> PreemptionPlanSpec:
-    return decide_group(tables(*objects).snapshot(), NS, "gang", **how)
 
 
 def members(count: int, cpu: str = "4", **fields: Any) -> list[Any]:
     return [pod(f"m{i}", group="gang", requests={"cpu": cpu}, **fields) for i in range(count)]
-
-
-def names(plan: PreemptionPlanSpec) -> list[str]:
-    return [victim.name for victim in plan.victims]
 
 
 def test_exactly_the_needed_victims_go() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from api.core import Pod
 from nodes.state.classes import admits, node_shape, pod_class
-from tests.unit.nodes.state.builders import node, pod
+from tests.kit.objects import node, pod
 
 TAINTED = {"key": "team", "value": "a", "effect": "NoSchedule"}
 UNTOLERATED = "node(s) had untolerated taint(s)"

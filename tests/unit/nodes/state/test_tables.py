@@ -10,7 +10,7 @@ import pytest
 from nodes.state.pods import Change
 from nodes.state.snapshot import GATED, MIRROR, TERMINATING
 from nodes.state.tables import Tables
-from tests.unit.nodes.state.builders import budget, group, node, pod, priority_class
+from tests.kit.objects import budget, group, node, pod, priority_class
 
 
 def used(tables: Tables, name: str, column: str = "used") -> dict[str, int]:

@@ -13,7 +13,7 @@ from hack.controlplane.pki import Authority as FileAuthority
 from serving.certificates.files import CertificateFiles, ClientAuthority
 from serving.certificates.keeping import CertificateMetrics
 from serving.certificates.live_context import LiveContext
-from tests.unit.serving.certificates.handshakes import HOST, handshake, pair_of, shown
+from tests.kit.handshakes import HOST, handshake, pair_of, shown
 
 METRICS = CertificateMetrics("tested")
 

@@ -8,9 +8,9 @@ from cryptography import x509
 
 from kube.client import ApiClient
 from serving.certificates.live_context import LiveContext
+from tests.kit.apiserver import Api
 from tests.kit.clock import ManualClock
-from tests.unit.serving.certificates.handshakes import HOST, shown
-from tests.unit.webhooks.fakes import Api
+from tests.kit.handshakes import HOST, shown
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.bundles import Bundles
 from webhooks.certificates.managed import ManagedCertificates
@@ -56,7 +56,7 @@ class Replica:
 def trusted(api: Api, replica: Replica) -> bool:
     """Whether every webhook of every configuration has a CA that has signed what is shown, and both are valid."""
     leaf = replica.shown()
-    now = replica.clock.date
+    now = replica.clock.wall()
     if not leaf.not_valid_before_utc.timestamp() <= now < leaf.not_valid_after_utc.timestamp():
         return False
     return all(any(signed(leaf, ca, now) for ca in certificates_of(bundle)) for bundle in api.bundles())

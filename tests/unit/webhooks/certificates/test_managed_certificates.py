@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from kube.client import ApiClient, ApiError
 from serving.certificates.keeping import keep
-from tests.kit.clock import ManualClock
-from tests.unit.serving.certificates.handshakes import handshake, pair_of
+from tests.kit.apiserver import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
+from tests.kit.clock import PATIENCE_SECONDS, ManualClock
+from tests.kit.handshakes import handshake, pair_of
 from tests.unit.webhooks.certificates.replicas import DAY, START, Replica, certificates_of, signed, trusted
-from tests.unit.webhooks.fakes import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
 from webhooks.certificates.authorities import Authorities, make_authority
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.managed import EXPECTED
@@ -35,7 +35,7 @@ def api() -> Api:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    return ManualClock(START)
+    return ManualClock(wall=START)
 
 
 async def test_the_first_look_makes_publishes_and_shows(api: Api, clock: ManualClock) -> None:
@@ -51,8 +51,7 @@ async def test_the_first_look_makes_publishes_and_shows(api: Api, clock: ManualC
 
 
 async def test_a_client_that_has_the_bundle_verifies_the_name(api: Api) -> None:
-    clock = ManualClock(START)
-    clock.date = time.time()
+    clock = ManualClock(wall=time.time())
     replica = Replica(api, clock)
     await replica.look()
     client = ssl.create_default_context(cadata=api.bundles()[0].decode())
@@ -78,11 +77,11 @@ async def test_over_a_year_nothing_shown_is_ever_not_trusted(api: Api, clock: Ma
             leaf = replica.shown()
             if leaf.serial_number not in leaves and any(lagging):
                 # An API server that has not yet seen what this look has published accepts it as well.
-                assert all(any(signed(leaf, ca, clock.date) for ca in bundle) for bundle in lagging)
+                assert all(any(signed(leaf, ca, clock.wall()) for ca in bundle) for bundle in lagging)
             leaves.add(leaf.serial_number)
             issuers.add(leaf.issuer)
         most = max(most, *(len(certificates_of(bundle)) for bundle in api.bundles()))
-        clock.date += 2 * DAY
+        clock.advance(2 * DAY)
     assert len(issuers) == 7  # one in 60 days
     assert most == 2
     assert len(leaves) > 100
@@ -92,14 +91,14 @@ async def test_a_new_authority_is_trusted_for_a_while_before_it_signs(api: Api, 
     replica = Replica(api, clock)
     await replica.look()
     first = replica.shown().issuer
-    clock.date += 60 * DAY
+    clock.advance(60 * DAY)
     await replica.look()
     assert [len(certificates_of(bundle)) for bundle in api.bundles()] == [2, 2, 2]
     assert replica.shown().issuer == first
-    clock.date += 599
+    clock.advance(599)
     await replica.look()
     assert replica.shown().issuer == first
-    clock.date += 1
+    clock.advance(1)
     await replica.look()
     assert replica.shown().issuer != first
 
@@ -113,14 +112,14 @@ async def test_an_authority_that_was_never_published_does_not_sign_at_once(
     first = replica.shown().issuer
     stored = await AuthoritySecret(cast(ApiClient, api), "ns", "ca").read()
     assert stored is not None
-    clock.date += 60 * DAY
-    grown = stored.authorities.with_others(Authorities((make_authority(clock.date, 90 * DAY),)))
+    clock.advance(60 * DAY)
+    grown = stored.authorities.with_others(Authorities((make_authority(clock.wall(), 90 * DAY),)))
     await AuthoritySecret(cast(ApiClient, api), "ns", "ca").write(grown, stored.resource_version)
-    clock.date += 3600
+    clock.advance(3600)
     fresh = Replica(api, clock)
     await fresh.look()
     assert fresh.shown().issuer == first
-    clock.date += 600
+    clock.advance(600)
     await fresh.look()
     assert fresh.shown().issuer != first
 
@@ -193,7 +192,7 @@ async def test_while_the_api_server_is_away_the_certificate_is_renewed(api: Api,
     await replica.look()
     first = replica.shown()
     api.refuse = lambda _method, _path: ApiError(0, "ClientConnectorError", "no answer")
-    clock.date += 20 * DAY  # a paused process: two renewals were missed, the certificate has expired
+    clock.advance(20 * DAY)  # a paused process: two renewals were missed, the certificate has expired
     assert replica.certificates.fault() == "the serving certificate has expired"
     with pytest.raises(ApiError):
         await replica.look()
@@ -207,13 +206,13 @@ async def test_a_clock_that_was_ahead_does_no_lasting_harm(api: Api, clock: Manu
     """What was made then is not valid yet, for API servers: neither it nor what it signed may be shown."""
     replica = Replica(api, clock)
     await replica.look()
-    clock.date += days * DAY
+    clock.set_wall(clock.wall() + days * DAY)
     await replica.look()
     assert trusted(api, replica)
-    clock.date += 700
+    clock.advance(700)
     await replica.look()
     assert trusted(api, replica)
-    clock.date -= days * DAY
+    clock.set_wall(clock.wall() - days * DAY)
     await replica.look()
     assert trusted(api, replica)
     assert trusted(api, await started(Replica(api, clock)))
@@ -221,7 +220,7 @@ async def test_a_clock_that_was_ahead_does_no_lasting_harm(api: Api, clock: Manu
     await replica.look()
     assert len(api.written) == written
     for _ in range(2 * days // 3):
-        clock.date += 2 * DAY
+        clock.advance(2 * DAY)
         await replica.look()
         assert trusted(api, replica)
 
@@ -266,7 +265,7 @@ async def test_what_api_servers_would_not_trust_signs_nothing(
     api: Api, clock: ManualClock, curve: ec.EllipticCurve
 ) -> None:
     """Curves that Go does not know; and a certificate that is no authority."""
-    clock.date = time.time()
+    clock.set_wall(time.time())
     pem = pair_of(ec.generate_private_key(curve), "odd")
     data = {name: base64.b64encode(pem).decode() for name in ("ca.crt", "ca.key")}
     api.put(SECRET, {"data": data})
@@ -279,7 +278,7 @@ async def test_what_api_servers_would_not_trust_signs_nothing(
 async def test_replicas_agree_whatever_happens_and_in_which_order(seed: int) -> None:
     """Three of them, their requests interleaved; Secret and bundles are tampered with, replicas are replaced."""
     chance = random.Random(seed)
-    clock, api = ManualClock(START), Interleaved(chance)
+    clock, api = ManualClock(wall=START), Interleaved(chance)
     api.put(VALIDATING, hooks("a", "b"))
     api.put(MUTATING, hooks("c"))
     replicas = [Replica(api, clock) for _ in range(3)]
@@ -302,7 +301,7 @@ async def test_replicas_agree_whatever_happens_and_in_which_order(seed: int) -> 
             replicas[chance.randrange(3)] = Replica(api, clock)
         elif happens == "restart":
             replicas = [Replica(api, clock) for _ in range(3)]
-        clock.date += chance.choice([10, 600, DAY, 8 * DAY, 20 * DAY])
+        clock.advance(chance.choice([10, 600, DAY, 8 * DAY, 20 * DAY]))
 
 
 class Interleaved(Api):
@@ -337,7 +336,7 @@ async def test_conflicts_are_settled(api: Api, clock: ManualClock) -> None:
     await replica.look()
     assert trusted(api, replica)
     api.refuse = lambda method, path: ApiError(409, "Conflict", path) if method == "PATCH" else None
-    clock.date += 60 * DAY
+    clock.advance(60 * DAY)
     with pytest.raises(ApiError, match="changes all the time"):
         await replica.look()
     assert replica.certificates.fault() is None
@@ -352,7 +351,7 @@ async def test_keep_looks_again_after_a_failure() -> None:
             raise ApiError(0, "TimeoutError", "no answer in time")
 
     task = asyncio.create_task(keep(Failing(), 0.001, CERTIFICATE_METRICS, EXPECTED))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         for _ in range(3):
             await looks.acquire()
     task.cancel()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.webhooks.rules.objects import Pairs, cluster_queue, created, group, pairs, preemption, updated
+from tests.kit.manifests import Pairs, cluster_queue, created, group, pairs, preemption, updated
 from webhooks.rules import Object
 from webhooks.settings import Settings
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.webhooks.rules.objects import Pairs, created, group, pairs, updated
+from tests.kit.manifests import Pairs, created, group, kueue, pairs, updated
 from webhooks.rules import Object
 from webhooks.settings import Settings
 
@@ -14,11 +14,11 @@ QUOTA = "spec.resourceGroups[0].flavors[0].resources[0]"
 
 
 def cohort(**spec: Any) -> Object:
-    return {"kind": "Cohort", "metadata": {"name": "all"}, "spec": {"parentName": "root", **spec}}
+    return kueue("Cohort", "all", spec={"parentName": "root", **spec})
 
 
 def flavor(**spec: Any) -> Object:
-    return {"kind": "ResourceFlavor", "metadata": {"name": "spot"}, "spec": spec}
+    return kueue("ResourceFlavor", "spot", spec=spec)
 
 
 def taint(key: str, effect: str = "NoSchedule", value: str = "") -> Object:

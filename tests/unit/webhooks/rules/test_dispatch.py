@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schema.verdict import Verdict
-from tests.unit.webhooks.rules.objects import (
+from tests.kit.manifests import (
     CLASSES,
     cluster_queue,
     created,

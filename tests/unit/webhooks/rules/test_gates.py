@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schema.verdict import Verdict
-from tests.unit.webhooks.rules.objects import (
+from tests.kit.manifests import (
     LATER,
     NOW,
     TIME,

@@ -9,12 +9,13 @@ import pytest
 from api.groups import PodGroup
 from api.validation import convert
 from schema.verdict import Verdict
-from tests.unit.webhooks.rules.objects import CLASSES, created, pairs, pod_group, priority_class, updated
+from tests.kit.manifests import CLASSES, created, pairs, pod_group, updated
+from tests.kit.objects import priority_class
 from webhooks.facts import NO_FACTS, UNKNOWN, Facts, KnownFacts, NotSynced
 from webhooks.rules import Object, Operation, Request, default
 from webhooks.settings import Settings
 
-WITH_DEFAULT = KnownFacts([priority_class("usual", 7, global_default=True), priority_class("other", 8)])
+WITH_DEFAULT = KnownFacts([priority_class("usual", 7, default=True), priority_class("other", 8)])
 
 
 def filled(new: Object, facts: Facts = CLASSES, old: Object | None = None) -> Object:
@@ -57,9 +58,7 @@ def test_an_empty_class_is_none() -> None:
 
 
 def test_of_several_global_defaults_the_lowest_is_taken() -> None:
-    several = KnownFacts(
-        [priority_class(name, value, global_default=True) for name, value in (("a", 9), ("b", 3))]
-    )
+    several = KnownFacts([priority_class(name, value, default=True) for name, value in (("a", 9), ("b", 3))])
     assert filled(pod_group(), several)["priorityClassName"] == "b"
 
 
@@ -198,7 +197,7 @@ def pod(priority: int | None, group: str = "gang", **metadata: Any) -> Object:
 
 def facts_with(**spec: Any) -> Facts:
     groups = [convert(pod_group(**spec), PodGroup)]
-    return KnownFacts([priority_class("high", 1000), priority_class("usual", 7, global_default=True)], groups)
+    return KnownFacts([priority_class("high", 1000), priority_class("usual", 7, default=True)], groups)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION
-from tests.unit.webhooks.rules.objects import Pairs, cluster_queue, created, pairs, preemption, updated
+from tests.kit.manifests import Pairs, cluster_queue, created, pairs, preemption, updated
 from webhooks.rules import Object
 from webhooks.settings import Settings
 

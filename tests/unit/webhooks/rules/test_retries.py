@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schema.verdict import Verdict
-from tests.unit.webhooks.rules.objects import TIME, Pairs, condition, pairs, updated, workload
+from tests.kit.manifests import TIME, Pairs, condition, pairs, updated, workload
 from webhooks.rules import Object
 
 PATH = "status.admissionChecks[0]"

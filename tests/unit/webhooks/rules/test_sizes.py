@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schema.verdict import Verdict
-from tests.unit.webhooks.rules.objects import (
+from tests.kit.manifests import (
     cluster_queue,
     created,
     group,

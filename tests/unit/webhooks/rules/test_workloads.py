@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.webhooks.rules.objects import (
+from tests.kit.manifests import (
     ELASTIC,
     Pairs,
     condition,

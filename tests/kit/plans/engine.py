@@ -12,7 +12,7 @@ from api.groups import PodGroup
 from nodes.search.decision import BUDGET, EFFORT, decide_group
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
-from tests.conformance.raw import Object
+from tests.kit.plans.raw import Object
 
 
 def snapshot_of(objects: Iterable[Object]) -> Snapshot:

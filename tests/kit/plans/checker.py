@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tests.conformance.apart import are_apart, relations
-from tests.conformance.raw import GROUP_LABEL, Amounts, Cluster, Object, Unit, admits
+from tests.kit.plans.apart import are_apart, relations
+from tests.kit.plans.raw import GROUP_LABEL, Amounts, Cluster, Object, Unit, admits
 
 Key = tuple[str, str]
 Score = tuple[int, int, int, int, int]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Final
 
-from api.core import PriorityClass
-from api.meta import ObjectMeta
+from hack.controlplane import objects
 from schema.verdict import Verdict
+from tests.kit.objects import priority_class
 from webhooks.facts import KnownFacts
 from webhooks.rules import Object, Request, validate
 
@@ -17,16 +17,23 @@ NOW = "2026-06-07T08:09:10Z"
 ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
 """The annotation of a job that grows and shrinks while it runs."""
 
+KUEUE: Final = "kueue.x-k8s.io/v1beta2"
+
 Pairs = list[tuple[str, str]]
+
+
+def kueue(kind: str, name: str, namespace: str = "", **parts: Any) -> Object:
+    """An object of Kueue's; `parts` are its spec, its status and so on."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": KUEUE, "kind": kind, "metadata": metadata, **parts}
 
 
 def cluster_queue(*, annotations: dict[str, str] | None = None, **spec: Any) -> Object:
     """A ClusterQueue of a cohort, with the defaults of the schema."""
-    return {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": "ClusterQueue",
-        "metadata": {"name": "team-a", **({"annotations": annotations} if annotations else {})},
-        "spec": {
+    made = kueue(
+        "ClusterQueue",
+        "team-a",
+        spec={
             "cohortName": "all",
             "queueingStrategy": "BestEffortFIFO",
             "namespaceSelector": {},
@@ -35,7 +42,10 @@ def cluster_queue(*, annotations: dict[str, str] | None = None, **spec: Any) -> 
             "resourceGroups": [group(("cpu", "memory"), "spot", "on-demand"), group(("gpu",), "a100")],
             **spec,
         },
-    }
+    )
+    if annotations:
+        made["metadata"]["annotations"] = annotations
+    return made
 
 
 def preemption(**fields: Any) -> Object:
@@ -61,12 +71,8 @@ def workload(
     *, annotations: dict[str, str] | None = None, status: Object | None = None, **spec: Any
 ) -> Object:
     """A Workload of a driver and four workers."""
-    made: Object = {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": "Workload",
-        "metadata": {"name": "job", "namespace": "default"},
-        "spec": {"active": True, "podSets": [pod_set("driver", 1), pod_set("workers", 4)], **spec},
-    }
+    pod_sets = [pod_set("driver", 1), pod_set("workers", 4)]
+    made = kueue("Workload", "job", "default", spec={"active": True, "podSets": pod_sets, **spec})
     if annotations:
         made["metadata"]["annotations"] = annotations
     return made | ({"status": status} if status is not None else {})
@@ -110,22 +116,12 @@ def gate_state(name: str, position: str, time: str = TIME) -> Object:
 
 def pod_group(namespace: str = "default", **spec: Any) -> Object:
     """A PodGroup that is a gang of three."""
-    return {
-        "apiVersion": "reprieve.dev/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": "gang", "namespace": namespace},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}, **spec},
-    }
-
-
-def priority_class(name: str, value: int, **fields: Any) -> PriorityClass:
-    """A PriorityClass."""
-    return PriorityClass(metadata=ObjectMeta(name=name), value=value, **fields)
+    return objects.pod_group("gang", namespace, min_count=3, **spec)
 
 
 CLASSES = KnownFacts(
     [
-        priority_class("high", 1000, preemption_policy="Never"),
+        priority_class("high", 1000, policy="Never"),
         priority_class("low", -5),
         priority_class("top", 10**9),
     ]

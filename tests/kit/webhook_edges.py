@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from api.crds import schema_of
 from schema import KNOWN
-from tests.conformance.webhook_cases import Case, Expected
-from tests.unit.api.kueue_objects import KINDS, full
-from tests.unit.webhooks.rules.objects import (
+from tests.kit.full import KINDS, full
+from tests.kit.manifests import (
     TIME,
     cluster_queue,
     condition,
@@ -21,6 +20,7 @@ from tests.unit.webhooks.rules.objects import (
     reserved,
     workload,
 )
+from tests.kit.webhook_cases import Case, Expected
 
 __all__ = ["edge"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tests.conformance.raw import Object, selects
+from tests.kit.plans.raw import Object, selects
 
 __all__ = ["are_apart", "relations"]
 

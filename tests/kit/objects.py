@@ -1,0 +1,177 @@
+"""Typed objects of the node plane as an API server sends them, from the few words that matter to a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.groups import PodGroup
+from hack.controlplane import objects
+from nodes.state.tables import Tables
+
+T = TypeVar("T")
+
+__all__ = ["budget", "gang", "group", "make", "node", "pod", "priority_class", "tables"]
+
+
+def make(kind: type[T], value: dict[str, Any]) -> T:
+    """The typed object of a JSON value."""
+    return msgspec.json.decode(msgspec.json.encode(value), type=kind)
+
+
+def _typed(
+    kind: type[T], body: dict[str, Any], uid: str | None, version: int | None, **metadata: object
+) -> T:
+    """A body as an API server stores it. By default the UID is `uid-NAMESPACE-NAME`, and there is no version."""
+    meta = body["metadata"]
+    meta.setdefault("namespace", "")
+    meta["uid"] = f"uid-{meta['namespace']}-{meta['name']}" if uid is None else uid
+    meta["resourceVersion"] = "" if version is None else str(version)
+    meta.update(metadata)
+    return make(kind, body)
+
+
+def node(
+    name: str,
+    *,
+    cpu: str = "4",
+    labels: dict[str, str] | None = None,
+    taints: list[dict[str, str]] | None = None,
+    unschedulable: bool = False,
+    uid: str | None = None,
+    version: int | None = None,
+    **resources: str,
+) -> Node:
+    """A node without a label of its own; `resources` are further allocatable ones, `__` in their names is a slash."""
+    body = objects.node(name, taints=taints or (), unschedulable=unschedulable)
+    extended = {name.replace("__", "/"): amount for name, amount in resources.items()}
+    body["status"] = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110", **extended}}
+    return _typed(Node, body, uid, version, labels=labels)
+
+
+def pod(
+    name: str,
+    *,
+    namespace: str = "default",
+    node: str = "",
+    requests: dict[str, str] | None = None,
+    group: str | None = None,
+    labels: dict[str, str] | None = None,
+    priority: int | None = None,
+    phase: str = "",
+    deleting: bool = False,
+    gated: bool = False,
+    mirror: bool = False,
+    started: str | None = None,
+    conditions: list[dict[str, str]] | None = None,
+    uid: str | None = None,
+    version: int | None = None,
+    **spec: object,
+) -> Pod:
+    """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec."""
+    body = objects.pod(
+        name,
+        namespace,
+        cpu=None if requests else "1",
+        requests=requests,
+        group=group,
+        labels=labels,
+        annotations={"kubernetes.io/config.mirror": "x"} if mirror else None,
+        node_name=node,
+    )
+    body["spec"] |= {
+        "priority": priority,
+        "schedulerName": "default-scheduler",
+        "schedulingGates": [{"name": "gate"}] if gated else None,
+        **spec,
+    }
+    body["status"] = {"phase": phase, "startTime": started, "conditions": conditions}
+    times = {
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting else None,
+    }
+    return _typed(Pod, body, uid, version, **times)
+
+
+def group(
+    name: str,
+    *,
+    namespace: str = "default",
+    minimum: int = 2,
+    priority: int | None = None,
+    uid: str | None = None,
+    version: int | None = None,
+    status: dict[str, object] | None = None,
+) -> PodGroup:
+    """A PodGroup with a gang policy."""
+    body = objects.pod_group(name, namespace, min_count=minimum, priority=priority) | {"status": status}
+    return _typed(PodGroup, body, uid, version)
+
+
+def budget(
+    name: str,
+    *,
+    namespace: str = "default",
+    selector: Mapping[str, object] | None = None,
+    allowed: int = 0,
+    disrupted: list[str] | None = None,
+    uid: str | None = None,
+    version: int | None = None,
+) -> PodDisruptionBudget:
+    """A PodDisruptionBudget with any selector, and what its controller has counted."""
+    body = objects.pod_disruption_budget(name, namespace, {}, min_available=0)
+    body["spec"] = {"selector": selector}
+    gone = dict.fromkeys(disrupted or [], "2026-01-01T00:00:00Z")
+    body["status"] = {"disruptionsAllowed": allowed, "disruptedPods": gone}
+    return _typed(PodDisruptionBudget, body, uid, version)
+
+
+def priority_class(
+    name: str,
+    value: int,
+    *,
+    default: bool = False,
+    policy: str = "PreemptLowerPriority",
+    uid: str | None = None,
+    version: int | None = None,
+) -> PriorityClass:
+    """A PriorityClass."""
+    return _typed(
+        PriorityClass,
+        objects.priority_class(name, value, default=default, policy=policy),
+        uid,
+        version,
+    )
+
+
+def gang(name: str = "gang", minimum: int = 2, mode: str = "single", **spec: Any) -> PodGroup:
+    """A PodGroup of priority 100 in `default`; a basic one if the minimum is 0. None leaves a field of the spec out."""
+    fields = {"priority": 100, **spec}
+    body = objects.pod_group(
+        name,
+        min_count=minimum or None,
+        mode=mode,
+        **{key: value for key, value in fields.items() if value is not None},
+    )
+    return _typed(PodGroup, body, f"uid-{name}", None)
+
+
+def tables(*given: Any) -> Tables:
+    """Tables with these objects."""
+    found = Tables()
+    for each in given:
+        match type(each).__name__:
+            case "Node":
+                found.upsert_node(each)
+            case "Pod":
+                found.upsert_pod(each)
+            case "PodGroup":
+                found.upsert_group(each)
+            case "PodDisruptionBudget":
+                found.upsert_budget(each)
+            case _:
+                found.upsert_priority_class(each)
+    return found

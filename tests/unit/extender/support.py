@@ -1,0 +1,58 @@
+"""A world for the verbs that stands still, and the pod that the scheduler asks them about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from api.core import Pod
+from extender.verbs import BoundPod, Hold, Offer
+from hack.controlplane import objects
+
+__all__ = ["StillWorld", "pod"]
+
+
+@dataclass
+class StillWorld:
+    """A world that stands still, and notes what it is told."""
+
+    answer: Hold | Offer | None = None
+    rooms: dict[tuple[str, str], int] = field(default_factory=dict)
+    pods: dict[str, BoundPod] = field(default_factory=dict)
+    ready: bool = True
+    told: list[str] = field(default_factory=list)
+
+    def verdict(self, pod: Pod) -> Hold | Offer | None:
+        return self.answer
+
+    def offered(self, pod: Pod, *, among: bool) -> None:
+        self.told.append(f"offered {pod.metadata.name} {among}")
+
+    def held(self, pod: Pod) -> None:
+        self.told.append(f"held {pod.metadata.name}")
+
+    def kept_out(self, pod: Pod) -> None:
+        self.told.append(f"kept out {pod.metadata.name}")
+
+    def priority(self, pod: Pod) -> int:
+        return pod.spec.priority or 0
+
+    def free(self, node: str, resource: str) -> int:
+        return self.rooms.get((node, resource), 0)
+
+    def bound(self, uid: str) -> BoundPod | None:
+        return self.pods.get(uid)
+
+    def preempt_called(self, pod: Pod) -> None:
+        self.told.append(f"preempt {pod.metadata.name}")
+
+    def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
+        self.told.append(f"nothing {' '.join(sorted(reasons))}")
+
+
+def pod(priority: int = 0, cpu: str = "1") -> dict[str, Any]:
+    """A pod that waits, as the scheduler sends it."""
+    made = objects.pod("p", "team", cpu=cpu, priority=priority)
+    made["metadata"]["uid"] = "uid-p"
+    return made

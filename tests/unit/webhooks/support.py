@@ -1,0 +1,66 @@
+"""What the tests of reviews, of what is watched and of the listener share."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import aiohttp
+
+from api.core import PriorityClass
+from api.groups import PodGroup
+from hack.controlplane.objects import pod_group
+from runtime.views import Views
+from tests.kit.clock import ManualClock
+from tests.kit.manifests import kueue
+from tests.kit.objects import priority_class
+from tests.kit.views import unconnected
+from webhooks.facts import Facts, KnownFacts
+from webhooks.review import Reviewer
+from webhooks.settings import Settings
+from webhooks.watched import WatchedFacts
+
+__all__ = ["BAD", "CLASSES", "JSON", "LOOPBACK", "followed", "group", "learn", "post", "queue", "reviewer"]
+
+LOOPBACK: Final = "127.0.0.1"
+JSON: Final = {"Content-Type": "application/json"}
+CLASSES: Final = KnownFacts([priority_class("high", 1000)])
+
+
+def queue(**preemption: Any) -> dict[str, Any]:
+    """A ClusterQueue with nothing but these settings of preemption, defaults left out."""
+    return kueue("ClusterQueue", "queue", spec={"preemption": preemption})
+
+
+BAD: Final = queue(reclaimWithinCohort="Never", borrowWithinCohort={"policy": "LowerPriority"})
+"""A rule of Kueue's webhook forbids it, the schema does not."""
+
+
+def group(**spec: Any) -> dict[str, Any]:
+    """A gang of two."""
+    return pod_group("gang", min_count=2, **spec)
+
+
+def reviewer(facts: Facts = CLASSES, max_depth: int = 100) -> Reviewer:
+    """A reviewer whose time stands still."""
+    return Reviewer(facts, Settings(), max_depth=max_depth, clock=ManualClock())
+
+
+def followed() -> tuple[WatchedFacts, Views]:
+    """Facts, and the views that they come from: of what the rules ask for, and nothing else."""
+    views = unconnected()
+    return WatchedFacts(views), views
+
+
+def learn(views: Views, *objects: PriorityClass | PodGroup) -> None:
+    """As a watch tells of them."""
+    by_kind = {view.kind: view for view in views}
+    for each in objects:
+        kind = "priorityclasses" if isinstance(each, PriorityClass) else "podgroups"
+        by_kind[kind].upsert(each, listed=False)
+
+
+async def post(url: str, body: Any, **options: Any) -> tuple[int, bytes]:
+    """(status, body) of the answer to a POST; `options` are aiohttp's."""
+    options.setdefault("headers", JSON)
+    async with aiohttp.ClientSession() as session, session.post(url, data=body, **options) as answer:
+        return answer.status, await answer.read()
