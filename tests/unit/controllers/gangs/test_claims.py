@@ -17,9 +17,8 @@ from controllers.gangs.claims import Claims, with_uids
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from nodes.state.tables import Tables
-from tests.unit.controllers.gangs.stage import Clock
-from tests.unit.nodes.search.test_decision import gang
-from tests.unit.nodes.state.builders import node, pod
+from tests.kit.clock import ManualClock
+from tests.kit.objects import gang, node, pod
 
 KEY = ("default", "plan")
 
@@ -60,7 +59,7 @@ class Process:
     def __init__(self) -> None:
         self.tables = Tables()
         self.roster = Roster(self.tables)
-        self.reservations = Reservations(Clock())
+        self.reservations = Reservations(ManualClock())
         self.claims = Claims(self.roster, self.reservations)
 
     def see(self, each: Any) -> None:

@@ -14,7 +14,7 @@ import pytest
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from api.times import parse_rfc3339
-from tests.unit.controllers.gangs.stage import EPOCH, Stage, staged
+from tests.unit.controllers.gangs.stage import Stage, staged
 
 CASES = Path(__file__).parents[3] / "data" / "plans-0.1.0" / "cases.jsonl.xz"
 KINDS: dict[str, type[Any]] = {
@@ -58,7 +58,7 @@ class Upgraded:
 
     def __init__(self, stage: Stage, case: dict[str, Any], later: float) -> None:
         self.stage = stage
-        stage.clock += parse_rfc3339(case["at"]) + later - EPOCH
+        stage.clock += parse_rfc3339(case["at"]) + later - stage.api.clock.wall()
         self.recorded = {
             each["metadata"]["name"]: each for each in case["objects"] if each["kind"] == "PreemptionPlan"
         }
