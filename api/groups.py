@@ -1,6 +1,8 @@
 """PodGroup (`reprieve.dev/v1alpha1`): a group of pods that is scheduled together.
 
 Field for field the shape of `scheduling.k8s.io/v1beta1` PodGroup (KEP-5710, as shipped in 1.37).
+
+See docs/decisions/0008.
 """
 
 from __future__ import annotations

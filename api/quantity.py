@@ -4,6 +4,8 @@ apimachinery keeps a quantity in one of two forms: *small* (an int64 and a power
 of any size). Which of them a text gets depends on how it is written, and the two differ in how they round
 negative numbers and in what is left when a result leaves the range of int64; so both are here. Overflow
 follows Go on amd64. Everything takes time in proportion to the text; sums and order are exact up to FAR.
+
+See docs/decisions/0020.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The extender's verbs behind mutual TLS."""
+"""The extender's verbs behind mutual TLS.
+
+See docs/decisions/0003.
+"""
 
 from __future__ import annotations
 

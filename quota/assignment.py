@@ -1,4 +1,7 @@
-"""Which flavors a workload would get, in which it was looked for, and what stood in the way of each."""
+"""Which flavors a workload would get, in which it was looked for, and what stood in the way of each.
+
+See docs/decisions/0013.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who is considered next in each ClusterQueue, and who is tried again at once (pkg/cache/queue of Kueue)."""
+"""Who is considered next in each ClusterQueue, and who is tried again at once (pkg/cache/queue of Kueue).
+
+See docs/decisions/0010.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A workload's event touches the holders of its ClusterQueue and the usage above them. Quotas and cohorts change rarely:
 with them the tree is laid out anew, once, when it is next needed.
+
+See docs/decisions/0012.
 """
 
 from __future__ import annotations

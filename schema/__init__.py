@@ -1,6 +1,8 @@
 """What API servers themselves do to an object and find wrong with it, without an API server.
 
 From the schemas of `api.crds`, CEL rules included; tests hold the verdicts against a real one's.
+
+See docs/decisions/0018.
 """
 
 from __future__ import annotations

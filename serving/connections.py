@@ -2,6 +2,8 @@
 
 aiohttp's only bound before a handler runs is its keep-alive, which has to be long. It bounds neither the time that a
 request's head may take, nor the time that an answer may be left unread, nor the number of connections.
+
+See docs/decisions/0021.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The rules of Kueue's kinds accept and refuse what Kueue's own do; those that Kueue does not have name their KEP. Ours
 let a fault be that is stored already (`oldSelf`), where the API server does not see by itself that nothing changed.
 Workload's are in `api.crds.workload_rules`.
+
+See docs/decisions/0017.
 """
 
 from __future__ import annotations

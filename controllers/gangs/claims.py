@@ -1,6 +1,8 @@
 """Promised room as a projection: what the stored plans and the pods that exist say, alike in every process.
 
 A leader adds its own word where the watch does not show it yet: a plan that it is about to store, or has just ended.
+
+See docs/decisions/0023.
 """
 
 from __future__ import annotations

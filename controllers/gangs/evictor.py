@@ -1,4 +1,7 @@
-"""The only one who deletes pods."""
+"""The only one who deletes pods.
+
+See docs/decisions/0004.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the cluster looks like for a plan: the observation PlanSeen, and the comparison before an eviction."""
+"""What the cluster looks like for a plan: the observation PlanSeen, and the comparison before an eviction.
+
+See docs/decisions/0007.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A pure function. It is the only place where a life changes: planner, verbs, evictor and waker report observations and
 carry out effects. The next phase of a life belongs here.
+
+See docs/decisions/0022.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@
 The plain twin, tests/twins/nodes/placing.py, looks at every node before every step. This one looks again
 only at nodes whose cost can have changed: the node that was chosen, those on which a unit that now goes has
 a piece, and those with a unit under a budget that is drawn on and not yet spent.
+
+See docs/decisions/0006.
 """
 
 import numpy as np

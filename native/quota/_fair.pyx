@@ -4,6 +4,8 @@
 
 The request is part of its ClusterQueue's usage for as long as shares are compared.
 The plain twin is tests/twins/quota/fair.py.
+
+See docs/decisions/0011.
 """
 
 import numpy as np

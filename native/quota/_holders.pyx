@@ -5,6 +5,8 @@
 That order does not depend on who asks: on their way out first, then lower priorities, then later
 reservations, then UIDs (Kueue's CandidatesOrdering). An event moves one of them; a search merges
 what is sorted already.
+
+See docs/decisions/0009.
 """
 
 import numpy as np

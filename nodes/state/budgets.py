@@ -3,6 +3,8 @@
 A label set is looked up by its own pairs, not against every budget: a budget with `matchLabels` is filed
 under one of them. A changed selector only marks its namespace; the label sets there are matched again when
 somebody looks.
+
+See docs/decisions/0005.
 """
 
 from __future__ import annotations

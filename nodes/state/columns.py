@@ -1,4 +1,7 @@
-"""What every table is made of: numpy columns that grow, and keys that own a row while in use."""
+"""What every table is made of: numpy columns that grow, and keys that own a row while in use.
+
+See docs/decisions/0002.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 An authority is replaced at two thirds of its life: its successor is trusted first and signs only later, and the old
 one is trusted until it expires. Every replica comes to the same from the same authorities.
+
+See docs/decisions/0019.
 """
 
 from __future__ import annotations

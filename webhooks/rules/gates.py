@@ -1,4 +1,7 @@
-"""Preemption gates of a Workload (KEP-8303)."""
+"""Preemption gates of a Workload (KEP-8303).
+
+See docs/decisions/0016.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""PodGroup (KEP-5710): its priority, which comes from a PriorityClass as upstream's admission has it for pods."""
+"""PodGroup (KEP-5710): its priority, which comes from a PriorityClass as upstream's admission has it for pods.
+
+See docs/decisions/0014.
+"""
 
 from __future__ import annotations
 

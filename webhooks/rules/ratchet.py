@@ -1,4 +1,7 @@
-"""Rules of our own do not hold up an update for a fault that is stored already."""
+"""Rules of our own do not hold up an update for a fault that is stored already.
+
+See docs/decisions/0015.
+"""
 
 from __future__ import annotations
 
