@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, Final, Literal, get_args
 
 import structlog
 
@@ -280,7 +280,7 @@ class Planner:
         self._gangs.observe(gang, Stored("Planned"))
         await failpoint("plan.committed")
 
-    async def _advance(self, gang: Gang, plan: ActivePlan, phase: Any) -> None:
+    async def _advance(self, gang: Gang, plan: ActivePlan, phase: Literal["Evicting", "Ready"]) -> None:
         try:
             await self._hands.store.advance(plan, phase)
         except PlanNotStoredError as error:
