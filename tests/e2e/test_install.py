@@ -10,9 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pytest
 
 from api.crds import definitions
+from api.groups import API_VERSION
+from api.meta import ObjectMeta
+from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor
+from controllers.gangs.stored import FINALIZER
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Json
 from hack.controlplane.objects import pod_group
@@ -28,6 +33,17 @@ BLOCK: Final = re.compile(r"^```sh\n(?P<lines>(?:.*\n)*?)```$", re.MULTILINE)
 CRD: Final = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 GROUP: Final = pod_group("training", min_count=2)
 QUEUE: Final = kueue("ClusterQueue", "team", spec={})
+PLAN: Final[Json] = msgspec.to_builtins(
+    PreemptionPlan(
+        metadata=ObjectMeta(name="training-1", namespace="default", finalizers=[FINALIZER]),
+        spec=PreemptionPlanSpec(
+            preemptor=Preemptor("PodGroup", API_VERSION, "default", "training", "uid", 100),
+            outcome="Fits",
+            reason="it fits",
+        ),
+    )
+)
+"""A plan that was being carried out when reprieve was removed."""
 OURS: Final = {"podgroups.reprieve.dev", "preemptionplans.reprieve.dev"}
 KUEUES: Final = {
     each["metadata"]["name"] for each in definitions().values() if each["spec"]["group"] == "kueue.x-k8s.io"
@@ -128,6 +144,7 @@ def test_users_keep_their_objects_until_they_take_the_crd_steps(plane: ControlPl
     assert crds(plane) - before == OURS | KUEUES
     # The webhooks refuse both while reprieve is installed: no kubelet runs its server here.
     group, queue = plane.client.create(GROUP), plane.client.create(QUEUE)
+    plan = plane.client.create(PLAN)
     follow(plane, "3. reprieve")
     assert of_reprieve(plane)
 
@@ -136,6 +153,7 @@ def test_users_keep_their_objects_until_they_take_the_crd_steps(plane: ControlPl
     assert crds(plane) - before == OURS | KUEUES
     assert kept(plane, group)
     assert kept(plane, queue)
+    assert kept(plane, plan)
 
     wait_until_cached(plane)
     follow(plane, "The CRDs")
