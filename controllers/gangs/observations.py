@@ -126,7 +126,7 @@ class NotOffered:
 
 @dataclass(frozen=True, slots=True)
 class PreemptCalled:
-    """The scheduler found no node for a member and asks whom to evict."""
+    """The scheduler found no node for a member. It asks which pods to evict."""
 
     uid: str
     name: str

@@ -176,11 +176,11 @@ class Planner:
 
     async def _move(self, gang: Gang) -> None:
         """Look at the gang until nothing more follows from what is seen."""
-        await self._carry_out(gang)
-        self._look(gang)
-        while gang.todo:
+        while True:
             await self._carry_out(gang)
             self._look(gang)
+            if not gang.todo:
+                return
 
     def _look(self, gang: Gang) -> None:
         plan = gang.life.plan

@@ -64,6 +64,8 @@ REMIND_SECONDS: Final = 5.0
 REWRITE_SECONDS: Final = 1.0
 """How long a phase that could not be written waits."""
 
+GROUP_GONE: Final = Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone")
+
 LONGER: Final = frozenset({"TurnedDown", "EvictionRefused"})
 """Endings after which the gang waits longer than after the one before, however long the plan took."""
 
@@ -181,9 +183,7 @@ def _fault(life: Life, now: float, rules: Rules) -> Step:
 def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float, rules: Rules) -> Step:
     match observation:
         case GroupGone():
-            return _ended(
-                life, plan, Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone"), now, rules
-            )
+            return _ended(life, plan, GROUP_GONE, now, rules)
         case PlanSeen():
             return _plan_seen(life, plan, observation, now, rules)
         case Stored(phase) if phase == plan.writing:
@@ -292,7 +292,7 @@ def _ending(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
 
 
 def _group_gone(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
-    return Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone") if seen.group_gone else None
+    return GROUP_GONE if seen.group_gone else None
 
 
 def _member_gone(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:

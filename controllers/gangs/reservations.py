@@ -162,9 +162,6 @@ class Reservations:
     def __len__(self) -> int:
         return len(self._priorities)
 
-    def __contains__(self, group: GroupKey) -> bool:
-        return group in self._priorities
-
     def claims(self, group: GroupKey) -> dict[str, Claim]:
         """The group's claims by member UID."""
         return self._claims.of(group)
