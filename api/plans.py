@@ -30,7 +30,9 @@ __all__ = [
 ]
 
 Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted"]
-Phase = Literal["Planned", "Evicting", "Ready", "Bound", "Blocked", "Unschedulable", "Aborted", "Expired"]
+Phase = Literal[
+    "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Blocked", "Unschedulable", "Aborted", "Expired"
+]
 
 
 class PlanStruct(Struct, omit_defaults=False):
@@ -176,7 +178,7 @@ class PreemptionPlanStatus(Struct):
     """How far the decision has been carried out."""
 
     phase: Phase | None = None
-    """Planned, Evicting, Ready and Bound in turn; the others are ends at which nobody else is evicted."""
+    """Planned, Confirmed, Evicting, Ready and Bound in turn; the others are ends at which nobody else is evicted."""
     conditions: list[Condition] | None = None
 
 

@@ -80,8 +80,11 @@ class World(Protocol):
     def bound(self, uid: str) -> BoundPod | None:
         """The bound pod of this UID, None if there is none."""
 
-    def preempt_called(self, pod: Pod) -> None:
-        """The scheduler wants to preempt for a pod of a gang."""
+    def filter_called(self, pod: Pod, nodes: list[str]) -> None:
+        """These nodes pass every filter of the scheduler's own for a pod of a gang."""
+
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
+        """The scheduler wants to preempt for a pod of a gang: victims (UIDs) by node."""
 
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
         """Every node that the scheduler offered was struck out (reason per node)."""
@@ -100,6 +103,7 @@ class Verbs:
         if verdict is None:
             return self._filter_ordinary(args)
         names = names_decoder.decode(args.node_names) or []
+        self._world.filter_called(args.pod, names)
         if isinstance(verdict, Hold):
             self._world.held(args.pod)
             return filter_only([], dict.fromkeys(names, verdict.text))
@@ -135,7 +139,8 @@ class Verbs:
         if not self._world.ready:
             return preemption_result({})
         if self._world.verdict(args.pod) is not None:
-            self._world.preempt_called(args.pod)
+            candidates = {node: frozenset(pod.uid for pod in each.pods or ()) for node, each in offered.items()}
+            self._world.preempt_called(args.pod, candidates)
             return preemption_result({})
         priority = self._world.priority(args.pod)
         struck = {

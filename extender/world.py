@@ -91,9 +91,16 @@ class LiveWorld:
             return None
         return BoundPod(claim.node, priority, self._roster.all_mode_group(uid) is not None)
 
-    def preempt_called(self, pod: Pod) -> None:
+    def filter_called(self, pod: Pod, nodes: list[str]) -> None:
+        """Remember what the scheduler offers, whether or not there is a plan yet."""
+        if self._controller.leading is not None:
+            self._controller.leading.evidence.filter_called(pod, nodes)
+
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
         """The scheduler wants to preempt for a pod of a gang: it did not take what filter offered it, if it did."""
         PARKED.inc()
+        if self._controller.leading is not None:
+            self._controller.leading.evidence.preempt_called(pod, candidates)
         self._observe(pod, PreemptCalled(pod.metadata.uid, pod.metadata.name))
 
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:

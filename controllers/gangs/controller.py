@@ -215,8 +215,8 @@ class Leading:
             deadline=self._clock.monotonic() + self._plan_seconds - (self._clock.wall() - stored.committed),
             stored=True,
         )
-        if stored.phase == "Planned":
-            return plan
+        if stored.phase in ("Planned", "Confirmed"):
+            return plan  # what the scheduler had shown is not stored: it is asked again
         # Evicting may have been written and nobody evicted: then the plan is compared once more. Ready is entered
         # again, since it is not written down whether every member was woken.
         begun = any(self._roster.staying(uid) is None for uid in plan.victims)

@@ -10,6 +10,7 @@ from controllers.gangs.life import ActivePlan, Ending
 
 __all__ = [
     "Advance",
+    "Ask",
     "CannotSchedule",
     "Commit",
     "Effect",
@@ -53,7 +54,18 @@ class Advance:
     """Write the plan's next phase. Answered by Stored or NotStored."""
 
     plan: ActivePlan
-    phase: Literal["Evicting", "Ready"]
+    phase: Literal["Confirmed", "Evicting", "Ready"]
+    message: str = ""
+    """What the phase's condition says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Bring members back to the scheduler, for its word on their nodes. Answered by Asked, when it is their turn."""
+
+    plan: ActivePlan
+    members: tuple[str, ...]
+    """UIDs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,8 @@ class CannotSchedule:
 
     phase: Literal["Unschedulable", "Blocked"]
     reason: str
+    """A word in CamelCase, as conditions have it."""
+    message: str
     repeated: bool
     """It was said before, and nothing else has happened since. New members have not heard it."""
 
@@ -117,6 +131,7 @@ class Wake:
 
 Effect = (
     Record
+    | Ask
     | Commit
     | GiveBack
     | Advance

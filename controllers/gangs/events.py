@@ -88,10 +88,11 @@ class Reporter:
         """Nobody goes for this gang: its PodGroup and its pods say why, each once."""
         if not effect.repeated:
             self._told.pop(key, None)
-            self._event(key, "Warning", effect.phase, "Planning", effect.reason)
+            self._event(key, "Warning", effect.reason, "Planning", effect.message)
         told = self._told.get(key, frozenset())
-        await self._condition(key, "False", "Unschedulable", effect.reason)
-        condition = held_condition("True", effect.phase, effect.reason, self._clock.wall())
+        reason = "Unschedulable" if effect.reason == "Blocked" else effect.reason
+        await self._condition(key, "False", reason, effect.message)
+        condition = held_condition("True", effect.reason, effect.message, self._clock.wall())
         waiting = {member.uid: member.name for member in self._roster.members(key) if member.node is None}
         said = await asyncio.gather(
             *(self._say(key[0], name, uid, condition) for uid, name in waiting.items() if uid not in told)

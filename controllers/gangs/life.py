@@ -1,4 +1,4 @@
-"""A gang's life as data: Gathering → Planned → Evicting → Ready → Bound, or Unschedulable or Blocked.
+"""A gang's life as data: Gathering → Planned → Confirmed → Evicting → Ready → Bound, or Unschedulable or Blocked.
 
 Nothing here acts or waits. Only `controllers.gangs.reducer` makes a new life from an old one.
 """
@@ -15,6 +15,7 @@ from controllers.gangs.marks import HOLD_MARK
 __all__ = [
     "ActivePhase",
     "ActivePlan",
+    "Contradiction",
     "Ending",
     "GangPhase",
     "GroupKey",
@@ -27,8 +28,10 @@ __all__ = [
 GroupKey = tuple[str, str]
 """(namespace, name) of a PodGroup."""
 
-GangPhase = Literal["Gathering", "Planned", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked"]
-ActivePhase = Literal["Planned", "Evicting", "Ready"]
+GangPhase = Literal[
+    "Gathering", "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked"
+]
+ActivePhase = Literal["Planned", "Confirmed", "Evicting", "Ready"]
 """The phases in which a plan holds room."""
 
 
@@ -54,12 +57,25 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
+class Contradiction:
+    """The scheduler does not take a pod on the node that a plan has for it."""
+
+    uid: str
+    name: str
+    node: str
+    seen: str
+    """What showed it, as one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """How a plan ended: the phase and the condition that are stored."""
 
     phase: Literal["Bound", "Aborted", "Expired"]
     reason: str
     message: str
+    contradictions: tuple[Contradiction, ...] = ()
+    """What it showed about nodes. The next plans leave them out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +96,10 @@ class ActivePlan:
     """The phase that is being written."""
     write_again: float = 0.0
     """A phase that could not be written is not written again before this time."""
+    asking: bool = False
+    """The scheduler is to be asked about members, or has been."""
+    asked: float | None = None
+    """When it was asked."""
     begun: bool = False
     """The plan was compared with the cluster right before its first eviction. From then on it is carried through."""
     evicting: bool = False
@@ -94,8 +114,8 @@ class ActivePlan:
     """By member UID."""
     missed: Mapping[str, float] = field(default_factory=dict)
     """Members (UIDs) whose planned node the scheduler does not offer although the plan is Ready: since when."""
-    turned_down: str = ""
-    """Why the scheduler does not take a member where the plan puts it."""
+    turned_down: Contradiction | None = None
+    """The scheduler does not take a member where the plan puts it."""
     next_wake: float = 0.0
     wakes: int = 0
 
@@ -126,14 +146,16 @@ class Life:
 
     phase: GangPhase = "Gathering"
     reason: str = ""
-    """Why it is Unschedulable or Blocked."""
+    """Why it is Unschedulable or Blocked: a word in CamelCase, as conditions have it."""
+    message: str = ""
+    """The same as a sentence."""
     plan: ActivePlan | None = None
     complete: bool = False
     """minCount members exist, and fewer are bound."""
     decided: int | None = None
     """The version of the tables at the last decision. The same version gives the same decision."""
-    barred: int | None = None
-    """The version of the tables when the scheduler turned a plan down. In the same version nobody is evicted again."""
+    contradicted: int = 0
+    """Plans in a row that the scheduler contradicted."""
     failures: int = 0
     """Plans in vain in a row."""
     due: float = 0.0
@@ -151,7 +173,7 @@ def hold_text(key: GroupKey, phase: GangPhase) -> str:
     """
     name = "/".join(key)
     match phase:
-        case "Planned" | "Evicting":
+        case "Planned" | "Confirmed" | "Evicting":
             return f"{HOLD_MARK}room is being freed for pod group {name}"
         case "Ready":
             return f"{HOLD_MARK}the planned members of pod group {name} go first"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from api.plans import Victim, VictimPod
+from controllers.gangs.evidence import Evidence
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.marks import is_ours
 from controllers.gangs.observations import PlanSeen
@@ -17,13 +18,16 @@ from controllers.gangs.roster import MemberView, Roster
 __all__ = ["difference", "look", "protected"]
 
 
-def look(plan: ActivePlan, roster: Roster, reservations: Reservations, *, trusted: bool) -> PlanSeen:
+def look(
+    plan: ActivePlan, roster: Roster, reservations: Reservations, evidence: Evidence, *, trusted: bool
+) -> PlanSeen:
     """The plan beside the mirror as it is now."""
     group = roster.group(plan.group)
     is_gone = group is None or group.metadata.uid != plan.spec.preemptor.uid
     if is_gone or roster.minimum(plan.group) is None:
         return PlanSeen(version=roster.version, trusted=trusted, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
+    before_evicting = plan.phase in ("Planned", "Confirmed")
     gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
     return PlanSeen(
         version=roster.version,
@@ -31,7 +35,10 @@ def look(plan: ActivePlan, roster: Roster, reservations: Reservations, *, truste
         member_gone=gone[0] if gone else "",
         members_lost=roster.needed(plan.group, but=plan.members) > len(plan.members),
         all_bound=not gone and all(members[uid].node is not None for uid in plan.members),
-        changed=difference(plan, roster) if plan.phase == "Planned" else "",
+        unbound=frozenset(uid for uid in plan.members if uid in members and members[uid].node is None),
+        changed=difference(plan, roster) if before_evicting else "",
+        shown=evidence.shown(plan) if before_evicting and plan.spec.victims else {},
+        presented=evidence.presented(plan.group),
         messages=_messages(plan, members, roster),
         room_taken=_room_taken(plan, roster, reservations),
         is_free=_is_free(plan, roster, reservations),

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.life import ActivePhase, ActivePlan, PlannedPod
+from controllers.gangs.proofs import Proof
 
 __all__ = [
+    "Asked",
     "Compared",
     "Decided",
     "DeletionRefused",
@@ -25,6 +27,7 @@ __all__ = [
     "PreemptCalled",
     "Resumed",
     "RoomFreed",
+    "Shown",
     "Stored",
 ]
 
@@ -85,6 +88,22 @@ class Resumed:
     plan: ActivePlan
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The members of the plan were brought back to the scheduler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the scheduler has shown of a planned member and its node (KEP-5710, "Delayed preemption")."""
+
+    proof: Proof
+    seen: str
+    """What showed it, as one sentence; empty while the proof is UNKNOWN."""
+    attempted: float | None
+    """When its last attempt ended, in monotonic seconds; None if we saw none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSeen:
     """What the cluster looks like for the gang's plan. An empty text means that there is nothing to say."""
@@ -95,11 +114,17 @@ class PlanSeen:
     group_gone: bool = False
     member_gone: str = ""
     """Which planned pod is gone."""
+    unbound: frozenset[str] = frozenset()
+    """Planned members (UIDs) that are not bound."""
     members_lost: bool = False
     """With the planned pods, fewer than minCount would run."""
     all_bound: bool = False
     changed: str = ""
     """What differs from the cluster that the plan was made for. Looked at before the first eviction only."""
+    shown: Mapping[str, Shown] = field(default_factory=dict)
+    """By member UID, before the first eviction only: every planned member that is not bound."""
+    presented: bool = False
+    """A scheduler has asked for a member of the gang."""
     messages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Of unbound members by UID: name, and what the scheduler last said of them in its own words."""
     room_taken: str = ""
@@ -166,6 +191,7 @@ class Failed:
 
 Observation = (
     MembersSeen
+    | Asked
     | GroupGone
     | Decided
     | NotDecided

@@ -15,6 +15,7 @@ from controllers.gangs.claims import Claims
 from controllers.gangs.decide import Decider
 from controllers.gangs.effects import (
     Advance,
+    Ask,
     CannotSchedule,
     Commit,
     Effect,
@@ -29,6 +30,7 @@ from controllers.gangs.effects import (
     Wake,
 )
 from controllers.gangs.events import Reporter
+from controllers.gangs.evidence import Evidence
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.housekeeping import Housekeeping
@@ -36,6 +38,7 @@ from controllers.gangs.life import ActivePlan, GangPhase
 from controllers.gangs.look import difference, look, protected
 from controllers.gangs.metrics import GANGS
 from controllers.gangs.observations import (
+    Asked,
     Compared,
     DeletionRefused,
     EvictorStopped,
@@ -70,6 +73,7 @@ class World:
     roster: Roster
     reservations: Reservations
     claims: Claims
+    evidence: Evidence
     trusted: Callable[[], bool]
     """Whether the mirror may be trusted: without it nothing is decided and nobody evicted."""
 
@@ -191,7 +195,7 @@ class Planner:
 
     def _seen(self, plan: ActivePlan) -> PlanSeen:
         world = self._world
-        return look(plan, world.roster, world.reservations, trusted=world.trusted())
+        return look(plan, world.roster, world.reservations, world.evidence, trusted=world.trusted())
 
     async def _plan(self, gang: Gang) -> None:
         self._gangs.observe(gang, await self._decider.decide(gang.key))
@@ -237,8 +241,10 @@ class Planner:
         match effect:
             case Commit(plan):
                 await self._commit(gang, plan)
-            case Advance(plan, phase):
-                await self._advance(gang, plan, phase)
+            case Advance():
+                await self._advance(gang, effect)
+            case Ask(plan, members):
+                self._ask(gang, plan, members)
             case Evict(plan):
                 self._start_evicting(gang, plan)
             case End():
@@ -280,14 +286,16 @@ class Planner:
         self._gangs.observe(gang, Stored("Planned"))
         await failpoint("plan.committed")
 
-    async def _advance(self, gang: Gang, plan: ActivePlan, phase: Literal["Evicting", "Ready"]) -> None:
+    async def _advance(self, gang: Gang, effect: Advance) -> None:
+        plan, phase = effect.plan, effect.phase
         try:
-            await self._hands.store.advance(plan, phase)
+            await self._hands.store.advance(plan, phase, effect.message)
         except PlanNotStoredError as error:
             log.warning("a plan goes on only once that is written", plan=plan.name, error=str(error))
             self._gangs.observe(gang, NotStored(phase, str(error), error.for_good))
         else:
             self._gangs.observe(gang, Stored(phase))
+            await failpoint(f"plan.{phase.lower()}")
 
     async def _end(self, gang: Gang, effect: End) -> None:
         """Give the room back, write how the plan ended, and wake whoever was held because of it."""

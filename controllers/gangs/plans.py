@@ -67,9 +67,9 @@ class PlanStore:
             raise PlanNotStoredError(key, "another plan has this name", for_good=True)
         await self._touch(key, phase, phase, message)
 
-    async def advance(self, plan: ActivePlan, phase: Phase) -> None:
+    async def advance(self, plan: ActivePlan, phase: Phase, message: str) -> None:
         """The plan enters a phase. Raises PlanNotStoredError."""
-        await self._touch((plan.namespace, plan.name), phase, phase, "")
+        await self._touch((plan.namespace, plan.name), phase, phase, message)
 
     async def end(self, key: PlanKey, ending: Ending) -> None:
         """The plan is over. Raises PlanNotStoredError."""

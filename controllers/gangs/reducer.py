@@ -8,13 +8,14 @@ See docs/decisions/0022.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from dataclasses import replace
+from typing import Literal
 
 from api.plans import PreemptionPlanSpec
+from controllers.gangs.confirming import Confirmed, Unknown, confirm
 from controllers.gangs.effects import (
     Advance,
+    Ask,
     CannotSchedule,
     Commit,
     Effect,
@@ -28,8 +29,10 @@ from controllers.gangs.effects import (
     SayScheduled,
     Wake,
 )
-from controllers.gangs.life import ActivePlan, Ending, Life, Offer
+from controllers.gangs.endings import CONTRADICTED, GROUP_GONE, LONGER, NOT_STORED, SAID, ending_of
+from controllers.gangs.life import ActivePlan, Contradiction, Ending, Life, Offer
 from controllers.gangs.observations import (
+    Asked,
     Compared,
     Decided,
     DeletionRefused,
@@ -48,35 +51,15 @@ from controllers.gangs.observations import (
     RoomFreed,
     Stored,
 )
-from kube.retry import Backoff
-
-__all__ = ["REMIND_SECONDS", "TURNED_DOWN", "TURNED_DOWN_SECONDS", "Rules", "Step", "reduce"]
-
-TURNED_DOWN: Final = (
-    "the scheduler turned the last plan down, and nothing has changed since: nobody else is evicted"
+from controllers.gangs.rules import (
+    CONTRADICTIONS_AT_ONCE,
+    REMIND_SECONDS,
+    REWRITE_SECONDS,
+    TURNED_DOWN_SECONDS,
+    Rules,
 )
-TURNED_DOWN_SECONDS: Final = 2.0
-"""After an offer, a member's new rejection counts only when this time has passed: an older one may be on its way."""
 
-REMIND_SECONDS: Final = 5.0
-"""How long a Ready plan's members may stay unbound before they are brought back again. It doubles each time."""
-
-REWRITE_SECONDS: Final = 1.0
-"""How long a phase that could not be written waits."""
-
-GROUP_GONE: Final = Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone")
-
-LONGER: Final = frozenset({"TurnedDown", "EvictionRefused"})
-"""Endings after which the gang waits longer than after the one before, however long the plan took."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What operators set: the delays between plans in vain, and the seconds a plan may take."""
-
-    backoff: Backoff
-    plan_seconds: float
-
+__all__ = ["Step", "reduce"]
 
 Step = tuple[Life, tuple[Effect, ...]]
 
@@ -89,7 +72,9 @@ def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> St
         case Decided():
             return _decided(life, observation, now, rules)
         case NotDecided(version, reason):
-            return _cannot(replace(life, decided=version), "Unschedulable", reason, now, rules)
+            return _cannot(
+                replace(life, decided=version), "Unschedulable", "Unschedulable", reason, now, rules
+            )
         case Resumed(plan) if life.plan is None:
             return replace(life, phase=plan.phase, plan=plan), ()
         case RoomFreed():
@@ -113,10 +98,15 @@ def _members_seen(life: Life, seen: MembersSeen) -> Step:
     life = replace(life, complete=not gathering and not satisfied)
     if satisfied:
         effects = () if life.phase == "Bound" else (SayScheduled(), Wake("Bound", "the pod group runs"))
-        return replace(life, phase="Bound", decided=None, failures=0, due=0.0), effects
+        return _at_rest(replace(life, phase="Bound")), effects
     if gathering:
-        return replace(life, phase="Gathering", decided=None, failures=0, due=0.0), ()
+        return _at_rest(replace(life, phase="Gathering")), ()
     return (replace(life, phase="Gathering") if life.phase == "Bound" else life), ()
+
+
+def _at_rest(life: Life) -> Life:
+    """Nothing is wanted. What went wrong before says nothing about the next plan."""
+    return replace(life, decided=None, failures=0, contradicted=0, due=0.0)
 
 
 def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
@@ -127,10 +117,8 @@ def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
     if spec.outcome in ("Unschedulable", "SearchBudgetExhausted"):
         return _recorded(life, spec, "Unschedulable", spec.reason, now, rules)
     if spec.outcome == "Preempts" and spec.not_modelled:
-        reason = f"not modelled: {', '.join(spec.not_modelled)}"
-        return _recorded(life, spec, "Blocked", reason, now, rules)
-    if spec.outcome == "Preempts" and life.barred == decided.version:
-        return _cannot(life, "Unschedulable", TURNED_DOWN, now, rules)
+        message = f"not modelled: {', '.join(spec.not_modelled)}"
+        return _recorded(life, spec, "Blocked", message, now, rules)
     plan = ActivePlan(
         name=decided.name,
         spec=spec,
@@ -138,28 +126,35 @@ def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
         deadline=now + rules.plan_seconds,
         writing="Planned",
     )
-    return replace(life, phase="Planned", reason="", plan=plan), (Commit(plan),)
+    return replace(life, phase="Planned", reason="", message="", plan=plan), (Commit(plan),)
 
 
 def _recorded(
     life: Life,
     spec: PreemptionPlanSpec,
     phase: Literal["Unschedulable", "Blocked"],
-    reason: str,
+    message: str,
     now: float,
     rules: Rules,
 ) -> Step:
     """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
-    life, effects = _cannot(life, phase, reason, now, rules)
-    return life, (Record(spec, phase, reason), *effects)
+    life, effects = _cannot(life, phase, phase, message, now, rules)
+    return life, (Record(spec, phase, message), *effects)
 
 
 def _cannot(
-    life: Life, phase: Literal["Unschedulable", "Blocked"], reason: str, now: float, rules: Rules
+    life: Life,
+    phase: Literal["Unschedulable", "Blocked"],
+    reason: str,
+    message: str,
+    now: float,
+    rules: Rules,
+    *,
+    again: bool = False,
 ) -> Step:
-    repeated = (life.phase, life.reason) == (phase, reason)
-    life = _failed(replace(life, phase=phase, reason=reason), now, rules)
-    return life, (CannotSchedule(phase, reason, repeated),)
+    repeated = (life.phase, life.reason, life.message) == (phase, reason, message)
+    life = _failed(replace(life, phase=phase, reason=reason, message=message), now, rules, again=again)
+    return life, (CannotSchedule(phase, reason, message, repeated),)
 
 
 def _failed(life: Life, now: float, rules: Rules, *, again: bool = False) -> Life:
@@ -190,6 +185,8 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
             return _stored(life, plan, now)
         case NotStored() if observation.phase == plan.writing:
             return _not_stored(life, plan, observation, now, rules)
+        case Asked():
+            return replace(life, plan=replace(plan, asked=now)), ()
         case _:
             return replace(life, plan=_noted(plan, observation, now)), ()
 
@@ -206,10 +203,10 @@ def _noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan
             if since is None:
                 return replace(plan, missed={**plan.missed, uid: now})
             if now - since > TURNED_DOWN_SECONDS:
-                return replace(plan, turned_down=f"the scheduler's own filters keep pod {name} off its node")
+                return _turned_down(plan, uid, f"the scheduler's own filters keep pod {name} off its node")
             return plan
         case PreemptCalled(uid, name) if uid in plan.offered:
-            return replace(plan, turned_down=f"the scheduler found no room for pod {name} on its node")
+            return _turned_down(plan, uid, f"the scheduler found no room for pod {name} on its node")
         case Compared(changed):
             return replace(plan, changed=changed) if changed else replace(plan, begun=True)
         case DeletionRefused(uid, message):
@@ -220,14 +217,22 @@ def _noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan
             return plan
 
 
+def _turned_down(plan: ActivePlan, uid: str, seen: str) -> ActivePlan:
+    member = plan.members.get(uid)
+    if member is None:
+        return plan
+    return replace(plan, turned_down=Contradiction(uid, member.name, member.node, seen))
+
+
 def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
     if plan.writing is not None:
         return life, ()
-    ending = _ending(plan, seen, now)
+    ending = ending_of(plan, seen, now)
     if ending is not None:
-        return _ended(life, plan, ending, now, rules, version=seen.version)
+        return _ended(life, plan, ending, now, rules)
     if plan.phase == "Planned" and plan.spec.victims:
-        # The confirmation by the scheduler (KEP-5710, "Delayed preemption") comes in here.
+        return _confirmed(life, plan, seen, now, rules)
+    if plan.phase == "Confirmed":
         return _advanced(life, plan, "Evicting", now)
     if plan.phase == "Ready":
         return _reminded(life, plan, now)
@@ -239,12 +244,32 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
     return life, ()
 
 
-def _advanced(life: Life, plan: ActivePlan, phase: Literal["Evicting", "Ready"], now: float) -> Step:
+def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
+    """Delayed preemption: the scheduler must agree before anybody goes."""
+    match confirm(plan, seen, now, rules):
+        case Confirmed() as confirmed if seen.trusted:
+            return _advanced(life, plan, "Confirmed", now, str(confirmed))
+        case Unknown(members):
+            plan = replace(plan, asking=True)
+            return replace(life, plan=plan), (Ask(plan, members),)
+        case Ending() as ending:
+            return _ended(life, plan, ending, now, rules)
+        case _:
+            return life, ()
+
+
+def _advanced(
+    life: Life,
+    plan: ActivePlan,
+    phase: Literal["Confirmed", "Evicting", "Ready"],
+    now: float,
+    message: str = "",
+) -> Step:
     """A phase is written before anything is done in it."""
     if now < plan.write_again:
         return life, ()
     plan = replace(plan, writing=phase)
-    return replace(life, plan=plan), (Advance(plan, phase),)
+    return replace(life, plan=plan), (Advance(plan, phase, message),)
 
 
 def _reminded(life: Life, plan: ActivePlan, now: float) -> Step:
@@ -257,6 +282,9 @@ def _reminded(life: Life, plan: ActivePlan, now: float) -> Step:
 
 def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
     match plan.writing:
+        case "Confirmed":
+            plan = replace(plan, phase="Confirmed", writing=None)
+            return replace(life, phase="Confirmed", plan=plan), ()
         case "Evicting":
             plan = replace(plan, phase="Evicting", writing=None)
             return replace(life, phase="Evicting", plan=plan), (SayPreempting(plan),)
@@ -272,101 +300,30 @@ def _not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, ru
         life, effects = _cannot(
             replace(life, plan=None, decided=None),
             "Unschedulable",
+            "NotStored",
             f"its plan cannot be stored: {failure.error}",
             now,
             rules,
         )
         return life, (GiveBack(plan), *effects)
     if failure.for_good:
-        ending = Ending("Aborted", "NotStored", "its progress cannot be written")
-        return _ended(life, replace(plan, writing=None), ending, now, rules)
+        return _ended(life, replace(plan, writing=None), NOT_STORED, now, rules)
     return replace(life, plan=replace(plan, writing=None, write_again=now + REWRITE_SECONDS)), ()
 
 
 # ---- the end
 
 
-def _ending(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
-    """Whether the plan has come to an end; None while it goes on. The first rule that holds decides."""
-    return next((ending for rule in ENDINGS if (ending := rule(plan, seen, now)) is not None), None)
-
-
-def _group_gone(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
-    return GROUP_GONE if seen.group_gone else None
-
-
-def _member_gone(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
-    if not seen.member_gone:
-        return None
-    return Ending(
-        "Aborted", "MemberGone", f"pod {seen.member_gone} is gone, terminating, gated or another pod now"
-    )
-
-
-def _members_lost(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
-    message = "with the planned pods fewer than minCount would run"
-    return Ending("Aborted", "MembersLost", message) if seen.members_lost else None
-
-
-def _bound(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
-    message = f"all {len(plan.members)} planned pods are bound"
-    return Ending("Bound", "Bound", message) if seen.all_bound else None
-
-
-def _changed(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
-    changed = plan.changed or (seen.changed if plan.phase == "Planned" else "")
-    return Ending("Aborted", "Changed", changed) if changed else None
-
-
-def _eviction_refused(plan: ActivePlan, _: PlanSeen, __: float) -> Ending | None:
-    if not plan.refused:
-        return None
-    return Ending("Aborted", "EvictionRefused", next(iter(plan.refused.values())))
-
-
-def _scheduler_turned_down(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
-    message = plan.turned_down or _rejected(plan, seen, now)
-    return Ending("Aborted", "TurnedDown", message) if message else None
-
-
-def _rejected(plan: ActivePlan, seen: PlanSeen, now: float) -> str:
-    for uid, offer in plan.offered.items():
-        name, message = seen.messages.get(uid, ("", ""))
-        if now - offer.at > TURNED_DOWN_SECONDS and message not in ("", offer.message):
-            return f"the scheduler does not bind pod {name} to its node: {message}"
-    return ""
-
-
-def _late(plan: ActivePlan, _: PlanSeen, now: float) -> Ending | None:
-    message = "the plan was not carried out in time"
-    return Ending("Expired", "DeadlineExceeded", message) if now >= plan.deadline else None
-
-
-def _room_taken(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
-    return Ending("Aborted", "RoomTaken", seen.room_taken) if seen.room_taken else None
-
-
-ENDINGS: Final[tuple[Callable[[ActivePlan, PlanSeen, float], Ending | None], ...]] = (
-    _group_gone,
-    _member_gone,
-    _members_lost,
-    _bound,
-    _changed,
-    _eviction_refused,
-    _scheduler_turned_down,
-    _late,
-    _room_taken,
-)
-
-
-def _ended(
-    life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules, *, version: int | None = None
-) -> Step:
+def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
+    """The plan is over. What follows for the gang depends on how it ended."""
     life = replace(life, plan=None, decided=None, complete=False)
+    end = End(plan, ending)
     if ending.phase == "Bound":
-        life = replace(life, phase="Bound", failures=0, due=0.0)
-    else:
-        life = _failed(replace(life, phase="Gathering"), now, rules, again=ending.reason in LONGER)
-    if ending.reason == "TurnedDown":
-        life = replace(life, barred=version)
-    return life, (End(plan, ending),)
+        return _at_rest(replace(life, phase="Bound")), (end,)
+    if ending.reason in SAID:
+        life, effects = _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
+        return life, (end, *effects)
+    life = replace(life, phase="Gathering")
+    if ending.reason in CONTRADICTED and life.contradicted < CONTRADICTIONS_AT_ONCE:
+        return replace(life, contradicted=life.contradicted + 1, due=now), (end,)
+    return _failed(life, now, rules, again=ending.reason in LONGER), (end,)

@@ -17,7 +17,7 @@ __all__ = ["ACTIVE", "FINALIZER", "Owner", "PlanKey", "StoredPlan", "StoredPlans
 
 log = structlog.get_logger(__name__)
 
-ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Evicting", "Ready"})
+ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
 """Phases in which a plan holds room, and is gone on from after a restart."""
 
 FINALIZER: Final = "reprieve.dev/active-plan"

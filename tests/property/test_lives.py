@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from controllers.gangs.effects import (
     Advance,
+    Ask,
     CannotSchedule,
     Commit,
     Effect,
@@ -32,8 +33,9 @@ from controllers.gangs.effects import (
     SayScheduled,
     Wake,
 )
-from controllers.gangs.life import ActivePlan, Life, PlannedPod
+from controllers.gangs.life import ActivePlan, Ending, Life, PlannedPod
 from controllers.gangs.observations import (
+    Asked,
     Compared,
     Decided,
     DeletionRefused,
@@ -50,17 +52,21 @@ from controllers.gangs.observations import (
     PreemptCalled,
     Resumed,
     RoomFreed,
+    Shown,
     Stored,
 )
-from controllers.gangs.reducer import Rules, reduce
+from controllers.gangs.proofs import Proof
+from controllers.gangs.reducer import reduce
+from controllers.gangs.rules import ASKED_SECONDS, CONTRADICTIONS_AT_ONCE, Confirmation, Rules
 from kube.retry import Backoff
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", "300"))
-RULES = Rules(Backoff(1.0, 60.0, jitter=0.0), plan_seconds=300.0)
+BACKOFF = Backoff(1.0, 60.0, jitter=0.0)
 MEMBERS = ("m0", "m1")
 VICTIMS = ("v0", "v1", "v2")
 SELDOM = st.sampled_from([False] * 9 + [True])
-ACTIVE = ("Planned", "Evicting", "Ready")
+ACTIVE = ("Planned", "Confirmed", "Evicting", "Ready")
+CONFIRMED = {uid: Shown(Proof.CONFIRMED, "offered", 0.0) for uid in MEMBERS}
 
 
 def spec(
@@ -95,14 +101,29 @@ class Lives(RuleBasedStateMachine):
         self.held: set[str] = set()
         """Members that filter turned down."""
         self.numbers = 0
+        self.presented = False
+        """A scheduler has asked this process for a member."""
+        self.asking: str | None = None
+        """The plan whose members are to be brought back for the scheduler's word."""
+        self.asked: float | None = None
+        self.resumed_evicting: set[str] = set()
+        self.confirmed: set[str] = set()
+        """Plans that were confirmed."""
+        self.in_a_row = 0
+        """Contradicted plans."""
+        self.rules = Rules(BACKOFF, plan_seconds=300.0)
 
     # ---- the world
 
     def observe(self, observation: Observation) -> None:
         before = self.life
-        self.life, effects = reduce(self.life, observation, self.now, RULES)
+        self.life, effects = reduce(self.life, observation, self.now, self.rules)
         assert isinstance(effects, tuple)
-        assert reduce(before, observation, self.now, RULES) == (self.life, effects), "a pure function"
+        assert reduce(before, observation, self.now, self.rules) == (self.life, effects), "a pure function"
+        for effect in effects:
+            if isinstance(effect, Advance) and effect.phase == "Confirmed":
+                assert isinstance(observation, PlanSeen)
+                self._may_be_confirmed(effect.plan, observation)
         self.todo.extend(effects)
 
     @property
@@ -110,12 +131,20 @@ class Lives(RuleBasedStateMachine):
         return self.life.plan
 
     def seen(self, **fields: Any) -> PlanSeen:
-        return PlanSeen(version=self.version, **{"trusted": True, **fields})
+        plan = self.plan
+        shown = CONFIRMED if plan is not None and plan.phase in ("Planned", "Confirmed") else {}
+        given = {"trusted": True, "shown": shown, "presented": self.presented, **fields}
+        return PlanSeen(version=self.version, **given)
 
     # ---- what the cluster does
 
-    @initialize(members=st.integers(0, 3), bound=st.integers(0, 2))
-    def begin(self, members: int, bound: int) -> None:
+    @initialize(
+        members=st.integers(0, 3),
+        bound=st.integers(0, 2),
+        confirmation=st.sampled_from(["Prefer", "Prefer", "Require", "Off"]),
+    )
+    def begin(self, members: int, bound: int, confirmation: Confirmation) -> None:
+        self.rules = replace(self.rules, confirmation=confirmation)
         self.observe(MembersSeen(2, max(members, bound), bound))
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0]), changes=st.booleans())
@@ -198,10 +227,33 @@ class Lives(RuleBasedStateMachine):
     def look_at_messages(self, message: str) -> None:
         self.observe(self.seen(messages={"m0": ("m0", message)}))
 
+    @precondition(lambda self: self.plan is not None and self.plan.phase in ("Planned", "Confirmed"))
+    @rule(
+        proofs=st.lists(st.sampled_from([*Proof, Proof.UNKNOWN]), min_size=2, max_size=2),
+        attempted=st.sampled_from([None, 0.0, 1.0]),
+    )
+    def look_at_proofs(self, proofs: list[Proof], attempted: float | None) -> None:
+        when = None if attempted is None else self.now - attempted
+        shown = {
+            uid: Shown(proof, "" if proof is Proof.UNKNOWN else f"{uid}: {proof}", when)
+            for uid, proof in zip(MEMBERS, proofs, strict=True)
+        }
+        self.observe(self.seen(shown=shown))
+
+    @precondition(lambda self: self.asking is not None)
+    @rule()
+    def the_scheduler_is_asked(self) -> None:
+        assert self.asking is not None
+        if self.plan is not None and self.plan.name == self.asking:
+            self.asked = self.now
+            self.observe(Asked())
+        self.asking = None
+
     # ---- the scheduler
 
     @rule(uid=st.sampled_from(MEMBERS))
     def filter_is_called(self, uid: str) -> None:
+        self.presented = True
         plan = self.plan
         if plan is not None and plan.phase == "Ready" and uid in plan.members:
             self.observe(Offered(uid, ""))
@@ -210,10 +262,12 @@ class Lives(RuleBasedStateMachine):
 
     @rule(uid=st.sampled_from(MEMBERS))
     def planned_node_is_missing(self, uid: str) -> None:
+        self.presented = True
         self.observe(NotOffered(uid, uid))
 
     @rule(uid=st.sampled_from(MEMBERS))
     def preempt_is_called(self, uid: str) -> None:
+        self.presented = True
         self.observe(PreemptCalled(uid, uid))
 
     # ---- carrying effects out
@@ -231,11 +285,15 @@ class Lives(RuleBasedStateMachine):
             case Advance(plan, phase):
                 assert plan.name in self.phases, "nothing is written for a plan that is not stored"
                 self._written(plan, phase, fails)
+            case Ask(plan, members):
+                assert members
+                self.asking, self.asked = plan.name, None
             case GiveBack(plan):
                 self.reserved.discard(plan.name)
             case End(plan, ending):
                 assert ending.reason
                 assert ending.message
+                self._in_a_row(ending)
                 self.reserved.discard(plan.name)
                 if plan.name in self.phases:
                     self.phases[plan.name] = ending.phase
@@ -243,6 +301,9 @@ class Lives(RuleBasedStateMachine):
             case Evict(plan):
                 assert self.phases.get(plan.name) == "Evicting", "no eviction without a stored plan"
                 assert self.evicting is None or self.evicting[0].name != plan.name, "one evictor for a plan"
+                assert plan.name in self.resumed_evicting | self.confirmed, (
+                    "nobody goes before the plan is confirmed"
+                )
                 self.evicting = (plan, sorted(plan.victims))
             case Nominate(plan) | Remind(plan):
                 assert self.phases.get(plan.name) in ("Ready", "Bound", "Aborted", "Expired")
@@ -258,6 +319,29 @@ class Lives(RuleBasedStateMachine):
                 assert plan.spec.victims
             case SayScheduled():
                 pass
+
+    def _may_be_confirmed(self, plan: ActivePlan, seen: PlanSeen) -> None:
+        """Delayed preemption: what must hold when a plan is confirmed."""
+        assert plan.spec.victims
+        assert seen.presented, "somebody must have asked"
+        proofs = [shown.proof for shown in seen.shown.values()]
+        assert Proof.CONTRADICTED not in proofs
+        self.confirmed.add(plan.name)
+        if Proof.UNKNOWN not in proofs or self.rules.confirmation == "Off":
+            return
+        assert self.rules.confirmation == "Prefer"
+        assert self.asked is not None
+        times = [shown.attempted for shown in seen.shown.values() if shown.proof is Proof.UNKNOWN]
+        last = max([self.asked, *(when for when in times if when is not None)])
+        assert self.now >= min(last + self.rules.confirmation_seconds, self.asked + ASKED_SECONDS)
+
+    def _in_a_row(self, ending: Ending) -> None:
+        if ending.reason not in ("Contradicted", "TurnedDown"):
+            return
+        assert ending.contradictions
+        self.in_a_row += 1
+        if self.plan is None and self.life.due <= self.now:
+            assert self.in_a_row <= CONTRADICTIONS_AT_ONCE
 
     def _written(self, plan: ActivePlan, phase: Any, fails: str) -> None:
         if fails == "fault":
@@ -277,6 +361,7 @@ class Lives(RuleBasedStateMachine):
         """So that lives get far more often than chance alone lets them."""
         self.version += 1
         self.now = max(self.now, self.life.due)
+        self.presented = True
         self.observe(MembersSeen(2, 2, 0))
         if self.life.wants_plan(self.version):
             self._decided(victims, "Preempts" if victims else "Fits", ())
@@ -345,6 +430,7 @@ class Lives(RuleBasedStateMachine):
             return
         plan, self.life = self.plan, Life()
         self.todo.clear()
+        self.presented, self.asking, self.asked, self.in_a_row = False, None, None, 0
         self.evicting = None
         self.held.clear()
         going_on = plan is not None and self.phases.get(plan.name) in ACTIVE
@@ -355,11 +441,13 @@ class Lives(RuleBasedStateMachine):
         if plan is None or not going_on:
             return
         stored = self.phases[plan.name]
-        begun = stored != "Planned" and any(self.deletions[plan.name, uid] for uid in plan.victims)
+        acting = stored not in ("Planned", "Confirmed")
+        begun = acting and any(self.deletions[plan.name, uid] for uid in plan.victims)
         resumed = ActivePlan(
             name=plan.name, spec=plan.spec, members=plan.members, deadline=plan.deadline, stored=True
         )
-        if stored != "Planned":
+        if acting:
+            self.resumed_evicting.add(plan.name)
             resumed = replace(resumed, phase="Evicting", begun=begun, evicted=stored == "Ready")
             self.phases[plan.name] = "Evicting" if stored == "Evicting" else stored
         self.observe(Resumed(resumed))
@@ -415,6 +503,9 @@ class Lives(RuleBasedStateMachine):
     def _rest(self) -> None:
         """Everything that is due goes well."""
         self.now += 1.5
+        self.presented = True
+        if self.asking is not None:
+            self.the_scheduler_is_asked()
         while self.todo:
             self._perform(self.todo.pop(0), "")
         while self.evicting is not None:

@@ -1,0 +1,71 @@
+"""Delayed preemption (KEP-5710): may a plan evict? The scheduler's word decides, and after a while our model.
+
+Pure functions of a plan that evicts and of what was last seen of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controllers.gangs.life import ActivePlan, Contradiction, Ending
+from controllers.gangs.observations import PlanSeen
+from controllers.gangs.proofs import Proof
+from controllers.gangs.rules import ASKED_SECONDS, Rules
+
+__all__ = ["Confirmed", "Unknown", "confirm", "contradictions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The plan may evict."""
+
+    by_scheduler: int
+    """Members whose node the scheduler has offered."""
+    by_model: int
+    """Members of which the scheduler said nothing."""
+
+    def __str__(self) -> str:
+        if not self.by_model:
+            return f"the scheduler offers all {self.by_scheduler} members their nodes"
+        return f"the scheduler offers {self.by_scheduler} members their nodes; for {self.by_model} our model counts"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The scheduler has to be asked about these members (UIDs)."""
+
+    members: tuple[str, ...]
+
+
+def confirm(
+    plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules
+) -> Confirmed | Unknown | Ending | None:
+    """What follows for a plan without contradictions: go on, ask, give up, or (None) wait."""
+    unknown = tuple(uid for uid, shown in seen.shown.items() if shown.proof is Proof.UNKNOWN)
+    confirmed = Confirmed(len(seen.shown) - len(unknown), len(unknown))
+    if seen.presented and (not unknown or rules.confirmation == "Off"):
+        return confirmed
+    if not plan.asking:
+        return Unknown(unknown or tuple(seen.shown))
+    if plan.asked is None or now < _patience_ends(plan.asked, unknown, seen, rules):
+        return None
+    if not seen.presented:
+        return Ending("Aborted", "NotAttempted", "no scheduler has tried to schedule a pod of the group")
+    if rules.confirmation == "Require":
+        return Ending("Aborted", "NotConfirmed", f"the scheduler says nothing about {len(unknown)} members")
+    return confirmed
+
+
+def _patience_ends(asked: float, unknown: tuple[str, ...], seen: PlanSeen, rules: Rules) -> float:
+    attempts = [seen.shown[uid].attempted for uid in unknown]
+    last = max((attempt for attempt in attempts if attempt is not None), default=asked)
+    return min(max(asked, last) + rules.confirmation_seconds, asked + ASKED_SECONDS)
+
+
+def contradictions(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
+    """Members that the scheduler does not take on their planned node, though it could have offered it."""
+    return tuple(
+        Contradiction(uid, plan.members[uid].name, plan.members[uid].node, shown.seen)
+        for uid, shown in seen.shown.items()
+        if shown.proof is Proof.CONTRADICTED
+    )

@@ -1,0 +1,50 @@
+"""What operators set about a gang's life, and the times that its rules know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kube.retry import Backoff
+
+__all__ = [
+    "ASKED_SECONDS",
+    "CONTRADICTIONS_AT_ONCE",
+    "REMIND_SECONDS",
+    "REWRITE_SECONDS",
+    "TURNED_DOWN_SECONDS",
+    "Confirmation",
+    "Rules",
+]
+
+Confirmation = Literal["Prefer", "Require", "Off"]
+"""What a member counts as of which the scheduler says nothing: Prefer waits a while and then believes our model,
+Require evicts nobody, Off believes the model at once."""
+
+ASKED_SECONDS: Final = 30.0
+"""How long a plan waits at most for the scheduler's word after it was asked."""
+
+CONTRADICTIONS_AT_ONCE: Final = 5
+"""So many contradicted plans in a row are followed by the next one at once; later ones wait."""
+
+TURNED_DOWN_SECONDS: Final = 2.0
+"""After an offer, a member's new rejection counts only when this time has passed: an older one may be on its way."""
+
+REMIND_SECONDS: Final = 5.0
+"""How long a Ready plan's members may stay unbound before they are brought back again. It doubles each time."""
+
+REWRITE_SECONDS: Final = 1.0
+"""How long a phase that could not be written waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What operators set. Times are seconds."""
+
+    backoff: Backoff
+    """Between plans in vain."""
+    plan_seconds: float
+    """How long a plan may take."""
+    confirmation: Confirmation = "Prefer"
+    confirmation_seconds: float = 5.0
+    """How long an unknown member's plan waits, from the later of being asked and its last attempt."""
