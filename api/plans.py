@@ -180,6 +180,8 @@ class PreemptionPlanStatus(Struct):
     phase: Phase | None = None
     """Planned, Confirmed, Evicting, Ready and Bound in turn; the others are ends at which nobody else is evicted."""
     conditions: list[Condition] | None = None
+    begun: list[str] | None = None
+    """UIDs of victims of several pods of which a pod may have gone: each is evicted whole, whatever becomes of the plan."""
 
 
 class PreemptionPlan(Struct, kw_only=True):

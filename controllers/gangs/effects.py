@@ -19,6 +19,7 @@ __all__ = [
     "GiveBack",
     "Nominate",
     "Record",
+    "Rehearse",
     "Remind",
     "SayPreempting",
     "SayScheduled",
@@ -66,6 +67,13 @@ class Ask:
     plan: ActivePlan
     members: tuple[str, ...]
     """UIDs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearse:
+    """Have the API server check every mark and deletion without doing any. Answered by Rehearsed."""
+
+    plan: ActivePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,7 @@ Effect = (
     | Commit
     | GiveBack
     | Advance
+    | Rehearse
     | Evict
     | Nominate
     | Remind

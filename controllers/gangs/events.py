@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, Literal
 
@@ -10,6 +11,7 @@ import structlog
 
 from api.clock import Clock
 from api.core import Pod
+from api.groups import PodGroup
 from api.meta import Condition
 from api.plans import Victim, VictimPod
 from controllers.gangs.effects import CannotSchedule
@@ -25,6 +27,9 @@ log = structlog.get_logger(__name__)
 
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 """Upstream's PodGroup condition: True is terminal; False has the reason Unschedulable or SchedulerError."""
+
+DISRUPTION_TARGET: Final = "DisruptionTarget"
+"""Upstream's PodGroup condition about its preemption."""
 
 
 class Reporter:
@@ -58,6 +63,15 @@ class Reporter:
             preemptor.api_version, preemptor.kind, preemptor.namespace, preemptor.name, preemptor.uid
         )
         self._writer.event(regarding, "Normal", "Preempted", "Preempting", note, related=related)
+
+    async def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[str], why: str) -> None:
+        """A unit was not evicted whole: its PodGroup says which pods remain."""
+        key = victim.namespace, victim.name
+        message = f"plan {plan.name} stopped: {why}; still there: {', '.join(left)}"[:1024]
+        self._event(key, "Warning", "PreemptionStopped", "Preempting", message)
+        group = self._roster.group(key)
+        if group is not None:
+            await self._write(group, DISRUPTION_TARGET, "False", "PreemptionStopped", message)
 
     def unknown_group(self, pod: Pod, group: GroupKey) -> None:
         """The pod's label names no PodGroup."""
@@ -123,9 +137,15 @@ class Reporter:
         there = (group.status.conditions if group.status else None) or ()
         if any(each.type == INITIALLY_SCHEDULED and each.status == "True" for each in there):
             return  # True is terminal
+        await self._write(group, INITIALLY_SCHEDULED, status, reason, message)
+
+    async def _write(
+        self, group: PodGroup, type_: str, status: Literal["True", "False"], reason: str, message: str
+    ) -> None:
         try:
-            await self._writer.write_group_condition(group, INITIALLY_SCHEDULED, status, reason, message)
+            await self._writer.write_group_condition(group, type_, status, reason, message)
         except ApiError as error:
+            key = f"{group.metadata.namespace}/{group.metadata.name}"
             log.warning("a PodGroup's condition could not be written", group=key, error=str(error))
 
     def _event(

@@ -48,9 +48,13 @@ class Chores:
 
 
 def chores(
-    plans: Iterable[StoredPlan], carried_out: Set[PlanKey], now: float, retention: Retention
+    plans: Iterable[StoredPlan],
+    carried_out: Set[PlanKey],
+    now: float,
+    retention: Retention,
+    evicting: Set[PlanKey] = frozenset(),
 ) -> Chores:
-    """What there is to do at `now` (seconds since the epoch).
+    """What there is to do at `now` (seconds since the epoch). `evicting`: plans whose evictions go on.
 
     A preemptor's newest plan, its current decision, always stays, also when the preemptor is gone.
     """
@@ -61,9 +65,13 @@ def chores(
     surplus = [plan for each in by_owner.values() for plan in _surplus(each, now, retention)]
     return Chores(
         abandoned=[plan for plan in ordered if plan.active is not None and plan.key not in carried_out],
-        unfinished=[plan for plan in ordered if plan.finalized and plan.phase not in ACTIVE],
+        unfinished=[plan for plan in ordered if _is_unfinished(plan) and plan.key not in evicting],
         surplus=sorted(surplus, key=lambda plan: (plan.touched, plan.meta.name)),
     )
+
+
+def _is_unfinished(plan: StoredPlan) -> bool:
+    return plan.finalized and plan.phase not in ACTIVE
 
 
 def _surplus(plans: list[StoredPlan], now: float, retention: Retention) -> list[StoredPlan]:
@@ -98,12 +106,12 @@ class Housekeeping:
             return 0.0
         return max(0.0, self._swept + SWEEP_SECONDS - self._clock.monotonic())
 
-    async def sweep(self, carried_out: Set[PlanKey]) -> None:
-        """Do what is due. `carried_out`: the plans of living gangs."""
+    async def sweep(self, carried_out: Set[PlanKey], evicting: Set[PlanKey]) -> None:
+        """Do what is due. `carried_out`: the plans of living gangs. `evicting`: plans whose evictions go on."""
         if self.next_sweep() > 0.0:
             return
         self._seen, self._swept = self._stored.changes, self._clock.monotonic()
-        due = chores(self._stored, carried_out, self._clock.wall(), self._retention)
+        due = chores(self._stored, carried_out, self._clock.wall(), self._retention, evicting)
         for plan in due.abandoned[:AT_ONCE]:
             await self._try(plan.key, self._store.end(plan.key, self._owed.get(plan.key, ABANDONED)))
         self._owed = {key: ending for key, ending in self._owed.items() if self._is_active(key)}

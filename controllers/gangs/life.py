@@ -96,6 +96,10 @@ class ActivePlan:
     """The phase that is being written."""
     write_again: float = 0.0
     """A phase that could not be written is not written again before this time."""
+    rehearsing: bool = False
+    """The API server is being asked whether it would let the victims go."""
+    rehearsed: bool = False
+    """It would."""
     asking: bool = False
     """The scheduler is to be asked about members, or has been."""
     asked: float | None = None

@@ -25,9 +25,10 @@ __all__ = [
     "Offered",
     "PlanSeen",
     "PreemptCalled",
+    "Rehearsed",
     "Resumed",
     "RoomFreed",
-    "Shown",
+    "MemberProof",
     "Stored",
 ]
 
@@ -94,7 +95,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class MemberProof:
     """What the scheduler has shown of a planned member and its node (KEP-5710, "Delayed preemption")."""
 
     proof: Proof
@@ -121,7 +122,7 @@ class PlanSeen:
     all_bound: bool = False
     changed: str = ""
     """What differs from the cluster that the plan was made for. Looked at before the first eviction only."""
-    shown: Mapping[str, Shown] = field(default_factory=dict)
+    shown: Mapping[str, MemberProof] = field(default_factory=dict)
     """By member UID, before the first eviction only: every planned member that is not bound."""
     presented: bool = False
     """A scheduler has asked for a member of the gang."""
@@ -155,6 +156,14 @@ class PreemptCalled:
 
     uid: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """The API server has checked the plan's evictions without doing any."""
+
+    refused: Mapping[str, str] | None
+    """Victims (UIDs) that it would not delete, and why. None: it could not be asked, and is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +211,7 @@ Observation = (
     | Offered
     | NotOffered
     | PreemptCalled
+    | Rehearsed
     | Compared
     | DeletionRefused
     | EvictorStopped

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, get_args
 
 import structlog
 
 from api.clock import Clock
-from api.plans import VictimPod
 from controllers.gangs.claims import Claims
 from controllers.gangs.decide import Decider
 from controllers.gangs.effects import (
@@ -24,24 +23,21 @@ from controllers.gangs.effects import (
     GiveBack,
     Nominate,
     Record,
+    Rehearse,
     Remind,
     SayPreempting,
     SayScheduled,
     Wake,
 )
 from controllers.gangs.events import Reporter
+from controllers.gangs.evictions import Evictions
 from controllers.gangs.evidence import Evidence
-from controllers.gangs.evictor import Evictor
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.housekeeping import Housekeeping
 from controllers.gangs.life import ActivePlan, GangPhase
-from controllers.gangs.look import difference, look, protected
+from controllers.gangs.look import look
 from controllers.gangs.metrics import GANGS
 from controllers.gangs.observations import (
-    Asked,
-    Compared,
-    DeletionRefused,
-    EvictorStopped,
     Failed,
     GroupGone,
     NotStored,
@@ -83,7 +79,8 @@ class Hands:
     """Those who act for the planner. They are made for one term and end with it."""
 
     store: PlanStore
-    evictor: Evictor
+    evictions: Evictions
+    asker: Asker
     waker: Waker
     reporter: Reporter
     housekeeping: Housekeeping
@@ -105,7 +102,6 @@ class Planner:
         """`nudged` is set by whoever wants the planner to look again."""
         self._world, self._gangs, self._decider = world, gangs, decider
         self._refusals, self._hands, self._clock, self._nudged = refusals, hands, clock, nudged
-        self._evictions: dict[str, asyncio.Task[None]] = {}
         self._ticked = 0.0
 
     async def run(self) -> None:
@@ -121,14 +117,7 @@ class Planner:
                 if not more:
                     await self._wait()
         finally:
-            await self.close()
-
-    async def close(self) -> None:
-        """Stop evicting, wherever that is; the next term goes on."""
-        evictions = list(self._evictions.values())
-        for task in evictions:
-            task.cancel()
-        await asyncio.gather(*evictions, return_exceptions=True)
+            await self._hands.evictions.close()
 
     async def _wait(self) -> None:
         try:
@@ -213,7 +202,8 @@ class Planner:
             self._room_freed()
         if self._world.trusted():
             plans = (gang.life.plan for gang in self._gangs)
-            await self._hands.housekeeping.sweep({(p.namespace, p.name) for p in plans if p is not None})
+            carried_out = {(p.namespace, p.name) for p in plans if p is not None}
+            await self._hands.housekeeping.sweep(carried_out, self._hands.evictions.at_work)
 
     async def _let_go(self) -> None:
         """Wake pods that filter turned down and would let pass now, although no plan has ended because of which they
@@ -246,7 +236,9 @@ class Planner:
             case Ask(plan, members):
                 self._ask(gang, plan, members)
             case Evict(plan):
-                self._start_evicting(gang, plan)
+                hands.evictions.start(gang, plan)
+            case Rehearse(plan):
+                hands.evictions.rehearse(gang, plan)
             case End():
                 await self._end(gang, effect)
             case GiveBack(plan):
@@ -257,7 +249,6 @@ class Planner:
             case CannotSchedule():
                 await hands.reporter.cannot_schedule(gang.key, effect)
             case Nominate(plan):
-                await failpoint("plan.ready")
                 await hands.waker.bring_back(plan, nominate=True)
             case Remind(plan):
                 await hands.waker.bring_back(plan, nominate=False)
@@ -305,58 +296,11 @@ class Planner:
         self._room_freed()
         gang.touched = -1  # its members are counted before the next plan
         self._refusals.note(plan.refused, self._clock.monotonic())
+        self._hands.evictions.finish(plan)
         try:
-            await self._hands.store.end(key, ending)
+            await self._hands.store.end(key, ending, keep=key in self._hands.evictions.at_work)
         except PlanNotStoredError as error:
             log.warning("how a plan ended is written later", plan=plan.name, error=str(error))
             self._hands.housekeeping.owe(key, ending, for_good=error.for_good)
         await self._hands.reporter.ended(plan, ending)
         await self._hands.waker.wake(gang.key, ending.reason, ending.message)
-
-    # ---- evictions
-
-    def _start_evicting(self, gang: Gang, plan: ActivePlan) -> None:
-        task = asyncio.create_task(self._evict(gang, plan), name=f"evict {plan.name}")
-        self._evictions[plan.name] = task
-
-    async def _evict(self, gang: Gang, plan: ActivePlan) -> None:
-        done = False
-        try:
-            done = await self._hands.evictor.evict(
-                plan,
-                may_evict=lambda pod: self._may_evict(gang, plan, pod),
-                refused=lambda uid, why: self._refused(gang, plan, uid, why),
-            )
-        except Exception:
-            log.exception("an eviction failed and will be tried again", plan=plan.name)
-            await asyncio.sleep(RETRY_SECONDS)
-        finally:
-            self._evictions.pop(plan.name, None)
-            if _is_current(gang, plan):
-                self._gangs.observe(gang, EvictorStopped(done))
-            self._nudged.set()
-
-    def _may_evict(self, gang: Gang, plan: ActivePlan, pod: VictimPod) -> bool:
-        """Asked before every pod. Before the first one, the plan must still be what a new look would give."""
-        current = gang.life.plan
-        if (
-            current is None
-            or not _is_current(gang, plan)
-            or not current.may_evict
-            or not self._world.trusted()
-        ):
-            return False
-        roster = self._world.roster
-        changed = protected(current, pod, roster) if current.begun else difference(current, roster)
-        self._gangs.observe(gang, Compared(changed))
-        return not changed
-
-    def _refused(self, gang: Gang, plan: ActivePlan, uid: str, why: str) -> None:
-        if _is_current(gang, plan):
-            self._gangs.observe(gang, DeletionRefused(uid, why))
-
-
-def _is_current(gang: Gang, plan: ActivePlan) -> bool:
-    """Whether this is still the plan that is being carried out: the same decision may be committed again."""
-    current = gang.life.plan
-    return current is not None and (current.name, current.deadline) == (plan.name, plan.deadline)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Final
 
@@ -53,6 +53,7 @@ class PlanStore:
     ) -> None:
         """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
         self._writer, self._stored, self._apply, self._clock = writer, stored, apply, clock
+        self._given_up: set[str] = set()
 
     async def record(self, spec: PreemptionPlanSpec, phase: Phase, message: str) -> None:
         """Store a decision, or only its status if the same decision is stored already. Raises PlanNotStoredError."""
@@ -71,10 +72,25 @@ class PlanStore:
         """The plan enters a phase. Raises PlanNotStoredError."""
         await self._touch((plan.namespace, plan.name), phase, phase, message)
 
-    async def end(self, key: PlanKey, ending: Ending) -> None:
-        """The plan is over. Raises PlanNotStoredError."""
+    async def end(self, key: PlanKey, ending: Ending, *, keep: bool = False) -> None:
+        """The plan is over. `keep`: its finalizer stays for now. Raises PlanNotStoredError."""
         await self._touch(key, ending.phase, ending.reason, ending.message)
-        await self.let_go(key)
+        if not keep:
+            await self.let_go(key)
+
+    def begun(self, key: PlanKey) -> frozenset[str]:
+        """Units (UIDs) of several pods of which pods may have gone, and that have to be finished."""
+        stored = self._stored.get(key)
+        return frozenset(stored.status.begun or ()) - self._given_up if stored is not None else frozenset()
+
+    async def begin(self, key: PlanKey, units: Collection[str]) -> None:
+        """Store that these units (UIDs) have begun, and no others have to be finished. Raises PlanNotStoredError."""
+        if not self.begun(key).issuperset(units):
+            await self._patch(key, PreemptionPlanStatus(begun=sorted(units)))
+
+    def give_up(self, unit: str) -> None:
+        """The unit (UID) cannot be finished: its pods stay."""
+        self._given_up.add(unit)
 
     async def let_go(self, key: PlanKey) -> None:
         """Remove our finalizer, if the plan has it. Raises PlanNotStoredError."""
@@ -123,8 +139,12 @@ class PlanStore:
             Condition(type=phase, status="True", reason=reason, message=message, last_transition_time=now)
         )
         status = PreemptionPlanStatus(phase=phase, conditions=conditions)
+        await self._patch(key, status)
+        PLANS.labels(phase).inc()
+
+    async def _patch(self, key: PlanKey, status: PreemptionPlanStatus) -> None:
+        """Write the fields of the status that are set; the others stay."""
         try:
             self._apply(await self._writer.patch_plan_status(*key, status))
         except ApiError as error:
             raise PlanNotStoredError.of(key, error) from error
-        PLANS.labels(phase).inc()

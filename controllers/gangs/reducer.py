@@ -24,6 +24,7 @@ from controllers.gangs.effects import (
     GiveBack,
     Nominate,
     Record,
+    Rehearse,
     Remind,
     SayPreempting,
     SayScheduled,
@@ -47,6 +48,7 @@ from controllers.gangs.observations import (
     Offered,
     PlanSeen,
     PreemptCalled,
+    Rehearsed,
     Resumed,
     RoomFreed,
     Stored,
@@ -209,6 +211,12 @@ def _noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan
             return _turned_down(plan, uid, f"the scheduler found no room for pod {name} on its node")
         case Compared(changed):
             return replace(plan, changed=changed) if changed else replace(plan, begun=True)
+        case Rehearsed(None):
+            return replace(plan, rehearsing=False)
+        case Rehearsed(refused):
+            return replace(
+                plan, rehearsing=False, rehearsed=True, refused={**plan.refused, **(refused or {})}
+            )
         case DeletionRefused(uid, message):
             return replace(plan, refused={**plan.refused, uid: message})
         case EvictorStopped(done):
@@ -246,16 +254,20 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
 
 def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
     """Delayed preemption: the scheduler must agree before anybody goes."""
+    effects: tuple[Effect, ...] = ()
+    if not plan.rehearsed and not plan.rehearsing:
+        plan = replace(plan, rehearsing=True)
+        life, effects = replace(life, plan=plan), (Rehearse(plan),)
     match confirm(plan, seen, now, rules):
-        case Confirmed() as confirmed if seen.trusted:
+        case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
             return _advanced(life, plan, "Confirmed", now, str(confirmed))
         case Unknown(members):
             plan = replace(plan, asking=True)
-            return replace(life, plan=plan), (Ask(plan, members),)
+            return replace(life, plan=plan), (*effects, Ask(plan, members))
         case Ending() as ending:
             return _ended(life, plan, ending, now, rules)
         case _:
-            return life, ()
+            return life, effects
 
 
 def _advanced(

@@ -44,8 +44,18 @@ class StoredPlan:
     """When its status changed last."""
     evicted: bool
     """Evictions may have been asked for."""
-    active: PreemptionPlanSpec | None
-    """The decision, if the plan has not ended and is one to act on."""
+    spec: PreemptionPlanSpec | None
+    """The decision, if the plan is one to act on: it has not ended, or units of it have to be finished."""
+
+    @property
+    def active(self) -> PreemptionPlanSpec | None:
+        """The decision, if the plan has not ended and is one to act on."""
+        return self.spec if self.phase in ACTIVE else None
+
+    @property
+    def to_finish(self) -> PreemptionPlanSpec | None:
+        """The decision, if the plan has ended and units that have begun may not be finished."""
+        return None if self.phase in ACTIVE else self.spec
 
     @property
     def key(self) -> PlanKey:
@@ -73,20 +83,24 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
         committed=committed,
         touched=max([created, *(when for _, when in times)]),
         evicted=any(type_ == "Evicting" for type_, _ in times),
-        active=_active(plan, status.phase or "Planned", before),
+        spec=_spec(plan, status, before),
     )
 
 
-def _active(plan: PreemptionPlan, phase: Phase, before: StoredPlan | None) -> PreemptionPlanSpec | None:
+def _spec(
+    plan: PreemptionPlan, status: PreemptionPlanStatus, before: StoredPlan | None
+) -> PreemptionPlanSpec | None:
     meta, spec = plan.metadata, plan.spec
     acts = spec.outcome == "Fits" or (spec.outcome == "Preempts" and not spec.not_modelled)
-    if not acts or phase not in ACTIVE or spec.preemptor.kind != "PodGroup":
+    is_active = (status.phase or "Planned") in ACTIVE
+    to_finish = bool(status.begun) and FINALIZER in (meta.finalizers or ())
+    if not acts or not (is_active or to_finish) or spec.preemptor.kind != "PodGroup":
         return None
     if spec.preemptor.namespace != meta.namespace:
         log.warning("a plan names a preemptor of another namespace", namespace=meta.namespace, plan=meta.name)
         return None
-    if before is not None and before.meta.uid == meta.uid and before.active is not None:
-        return before.active  # a spec never changes, and a large one takes long to expand
+    if before is not None and before.meta.uid == meta.uid and before.spec is not None:
+        return before.spec  # a spec never changes, and a large one takes long to expand
     try:
         return expand(spec)
     except ValueError as error:

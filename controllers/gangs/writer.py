@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -22,6 +22,8 @@ from kube.sender import Sender
 __all__ = ["Deletion", "Reference", "Writer"]
 
 log = structlog.get_logger(__name__)
+
+DRY_RUN: Final = {"dryRun": "All"}
 
 
 class Deletion(StrEnum):
@@ -62,18 +64,30 @@ class Writer:
         *,
         conditions: Sequence[Condition] = (),
         nominated_node_name: str | None = None,
+        dry_run: bool = False,
     ) -> bool:
-        """Set conditions (others stay) and the nomination (None: as it is); false if the pod is not there."""
+        """Set conditions (others stay) and the nomination (None: as it is); false if the pod is not there.
+
+        `dry_run`: the API server checks the write, and changes nothing.
+        """
         status: dict[str, Any] = {}
         if conditions:
             status["conditions"] = list(conditions)
         if nominated_node_name is not None:
             status["nominatedNodeName"] = nominated_node_name
-        body = msgspec.json.encode({"metadata": {"uid": uid}, "status": status})
-        path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+        return await self._patch_pod_status(namespace, name, uid, status, dry_run=dry_run)
+
+    async def _patch_pod_status(
+        self, namespace: str, name: str, uid: str, status: Mapping[str, Any], *, dry_run: bool = False
+    ) -> bool:
         try:
             await self._sender.send(
-                "pod status", "PATCH", path, body=body, content_type=STRATEGIC_MERGE_PATCH
+                "pod status",
+                "PATCH",
+                f"/api/v1/namespaces/{namespace}/pods/{name}/status",
+                body=msgspec.json.encode({"metadata": {"uid": uid}, "status": status}),
+                query=DRY_RUN if dry_run else None,
+                content_type=STRATEGIC_MERGE_PATCH,
             )
         except ApiError as error:
             if _is_other_object(error):
@@ -81,7 +95,9 @@ class Writer:
             raise
         return True
 
-    async def mark_disruption_target(self, namespace: str, name: str, uid: str, message: str) -> bool:
+    async def mark_disruption_target(
+        self, namespace: str, name: str, uid: str, message: str, *, dry_run: bool = False
+    ) -> bool:
         """The condition that the scheduler gives a victim; false if the pod is not there."""
         condition = Condition(
             type="DisruptionTarget",
@@ -90,11 +106,25 @@ class Writer:
             message=message,
             last_transition_time=rfc3339(self._clock.wall()),
         )
-        return await self.patch_pod_status(namespace, name, uid, conditions=[condition])
+        return await self.patch_pod_status(namespace, name, uid, conditions=[condition], dry_run=dry_run)
 
-    async def delete_pod(self, namespace: str, name: str, uid: str) -> Deletion:
-        """Ask for the deletion of this very pod, with its own grace period."""
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+    async def unmark_disruption_target(self, namespace: str, name: str, uid: str) -> bool:
+        """Remove that condition; false if the pod is not there."""
+        status = {"conditions": [{"type": "DisruptionTarget", "$patch": "delete"}]}
+        return await self._patch_pod_status(namespace, name, uid, status)
+
+    async def delete_pod(self, namespace: str, name: str, uid: str, *, dry_run: bool = False) -> Deletion:
+        """Ask for the deletion of this very pod, with its own grace period.
+
+        `dry_run`: the API server says what would come of it, and deletes nothing.
+        """
+        options: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": uid},
+        }
+        if dry_run:
+            options["dryRun"] = ["All"]
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         try:
             await self._sender.send("pod deletion", "DELETE", path, body=msgspec.json.encode(options))

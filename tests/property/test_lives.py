@@ -42,6 +42,7 @@ from controllers.gangs.observations import (
     EvictorStopped,
     Failed,
     GroupGone,
+    MemberProof,
     MembersSeen,
     NotDecided,
     NotOffered,
@@ -52,7 +53,6 @@ from controllers.gangs.observations import (
     PreemptCalled,
     Resumed,
     RoomFreed,
-    Shown,
     Stored,
 )
 from controllers.gangs.proofs import Proof
@@ -66,7 +66,7 @@ MEMBERS = ("m0", "m1")
 VICTIMS = ("v0", "v1", "v2")
 SELDOM = st.sampled_from([False] * 9 + [True])
 ACTIVE = ("Planned", "Confirmed", "Evicting", "Ready")
-CONFIRMED = {uid: Shown(Proof.CONFIRMED, "offered", 0.0) for uid in MEMBERS}
+CONFIRMED = {uid: MemberProof(Proof.CONFIRMED, "offered", 0.0) for uid in MEMBERS}
 
 
 def spec(
@@ -235,7 +235,7 @@ class Lives(RuleBasedStateMachine):
     def look_at_proofs(self, proofs: list[Proof], attempted: float | None) -> None:
         when = None if attempted is None else self.now - attempted
         shown = {
-            uid: Shown(proof, "" if proof is Proof.UNKNOWN else f"{uid}: {proof}", when)
+            uid: MemberProof(proof, "" if proof is Proof.UNKNOWN else f"{uid}: {proof}", when)
             for uid, proof in zip(MEMBERS, proofs, strict=True)
         }
         self.observe(self.seen(shown=shown))

@@ -1,0 +1,183 @@
+"""Evictions and rehearsals that run beside everything else, one task for a plan; and units that are finished anyway.
+
+A unit that has begun is finished even when its plan has ended, unless one of its pods may not go any longer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Final
+
+import structlog
+
+from api.plans import Victim, VictimPod
+from controllers.gangs.events import Reporter
+from controllers.gangs.evictor import Evictor
+from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.life import ActivePlan
+from controllers.gangs.look import difference, protected
+from controllers.gangs.observations import Compared, DeletionRefused, EvictorStopped, Rehearsed
+from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.roster import Roster
+from controllers.gangs.stored import PlanKey
+from kube.client import ApiError
+
+__all__ = ["Evictions"]
+
+log = structlog.get_logger(__name__)
+
+RETRY_SECONDS: Final = 1.0
+
+
+class Evictions:
+    """Who evicts at this moment. Made for one term, and closed at its end."""
+
+    def __init__(
+        self,
+        evictor: Evictor,
+        store: PlanStore,
+        reporter: Reporter,
+        gangs: Gangs,
+        roster: Roster,
+        trusted: Callable[[], bool],
+        nudge: Callable[[], None],
+    ) -> None:
+        """`trusted`: whether the mirror may be trusted. `nudge`: have the planner look again."""
+        self.evictor, self.store, self.reporter = evictor, store, reporter
+        self.gangs, self.roster, self.trusted, self._nudge = gangs, roster, trusted, nudge
+        self._tasks: dict[PlanKey, asyncio.Task[None]] = {}
+        self._rehearsals: set[asyncio.Task[None]] = set()
+
+    @property
+    def at_work(self) -> frozenset[PlanKey]:
+        """Plans whose evictions go on, whether or not the plan does."""
+        return frozenset(self._tasks)
+
+    async def close(self) -> None:
+        """Stop, wherever that is; the next term goes on."""
+        tasks = [*self._tasks.values(), *self._rehearsals]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def rehearse(self, gang: Gang, plan: ActivePlan) -> None:
+        """Have the API server check the plan's evictions. Observed as Rehearsed."""
+        task = asyncio.create_task(self._rehearse(gang, plan), name=f"rehearse {plan.name}")
+        self._rehearsals.add(task)
+        task.add_done_callback(self._rehearsals.discard)
+
+    def start(self, gang: Gang, plan: ActivePlan) -> None:
+        """Evict the plan's victims. Observed as EvictorStopped."""
+        self._spawn(plan, self._evict(gang, plan))
+
+    def finish(self, plan: ActivePlan) -> None:
+        """The plan has ended: finish the units that have begun. While that lasts, its finalizer stays."""
+        key = (plan.namespace, plan.name)
+        if key not in self._tasks and self.unfinished(plan):
+            self._spawn(plan, self._finish(plan))
+
+    def is_current(self, gang: Gang, plan: ActivePlan) -> bool:
+        """Whether this is still the plan that is being carried out: the same decision may be committed again."""
+        current = gang.life.plan
+        return current is not None and (current.name, current.deadline) == (plan.name, plan.deadline)
+
+    # ---- tasks
+
+    def _spawn(self, plan: ActivePlan, work: Coroutine[Any, Any, None]) -> None:
+        key = (plan.namespace, plan.name)
+        task = self._tasks[key] = asyncio.create_task(work, name=f"evict {plan.name}")
+        task.add_done_callback(lambda done: self._done(key, done))
+
+    def _done(self, key: PlanKey, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(key) is task:
+            del self._tasks[key]
+        self._nudge()
+
+    async def _rehearse(self, gang: Gang, plan: ActivePlan) -> None:
+        try:
+            refused = await self.evictor.rehearse(plan)
+        except ApiError as error:
+            log.warning(
+                "a plan could not be rehearsed and will be tried again", plan=plan.name, error=str(error)
+            )
+            await asyncio.sleep(RETRY_SECONDS)
+            answer = Rehearsed(None)
+        else:
+            answer = Rehearsed(refused)
+        if self.is_current(gang, plan):
+            self.gangs.observe(gang, answer)
+        self._nudge()
+
+    async def _evict(self, gang: Gang, plan: ActivePlan) -> None:
+        done = await self._try(plan, plan.spec.victims, _Permission(self, plan, gang))
+        if self.is_current(gang, plan):
+            self._tasks.pop((plan.namespace, plan.name), None)
+            self.gangs.observe(gang, EvictorStopped(done))
+        else:
+            await self._finish(plan)
+
+    async def _finish(self, plan: ActivePlan) -> None:
+        while unfinished := self.unfinished(plan):
+            if await self._try(plan, unfinished, _Permission(self, plan, None)):
+                break
+        try:
+            await self.store.let_go((plan.namespace, plan.name))
+        except PlanNotStoredError as error:
+            log.warning("the housekeeping lets go of a plan later", plan=plan.name, error=str(error))
+
+    async def _try(self, plan: ActivePlan, victims: Iterable[Victim], permission: _Permission) -> bool:
+        try:
+            return await self.evictor.evict(plan, victims, permission)
+        except Exception:
+            log.exception("an eviction failed and will be tried again", plan=plan.name)
+            await asyncio.sleep(RETRY_SECONDS)
+            return False
+
+    def unfinished(self, plan: ActivePlan) -> list[Victim]:
+        """Units that have begun and of which pods are left."""
+        begun = self.store.begun((plan.namespace, plan.name))
+        return [
+            victim
+            for victim in plan.spec.victims
+            if victim.uid in begun and any(self.roster.is_evictable(pod.uid) for pod in victim.pods)
+        ]
+
+
+class _Permission:
+    """See `controllers.gangs.evictor.Permission`. Without a gang, the plan has ended."""
+
+    def __init__(self, evictions: Evictions, plan: ActivePlan, gang: Gang | None) -> None:
+        self._all, self._plan, self._gang = evictions, plan, gang
+
+    def may_evict(self, pod: VictimPod) -> bool:
+        """Before the first pod of all, the plan must still be what a new look would give."""
+        if self._gang is None:
+            return True
+        current = self._gang.life.plan
+        if current is None or not self._all.is_current(self._gang, self._plan):
+            return False
+        if not current.may_evict or not self._all.trusted():
+            return False
+        roster = self._all.roster
+        changed = protected(current, pod, roster) if current.begun else difference(current, roster)
+        self._all.gangs.observe(self._gang, Compared(changed))
+        return not changed
+
+    def may_finish(self, pod: VictimPod) -> bool:
+        """Priority decides, whatever has become of the plan."""
+        return not protected(self._plan, pod, self._all.roster)
+
+    async def begin(self, victim: Victim) -> None:
+        """Raises PlanNotStoredError."""
+        unfinished = {each.uid for each in self._all.unfinished(self._plan)}
+        await self._all.store.begin((self._plan.namespace, self._plan.name), {*unfinished, victim.uid})
+
+    async def refused(self, victim: Victim, pod: VictimPod, why: str) -> None:
+        """The plan ends, and the unit is left as it is: whoever owns it is told what is left of it."""
+        if self._gang is not None and self._all.is_current(self._gang, self._plan):
+            self._all.gangs.observe(self._gang, DeletionRefused(pod.uid, why))
+        if len(victim.pods) > 1:
+            self._all.store.give_up(victim.uid)
+            left = [each.name for each in victim.pods if self._all.roster.is_evictable(each.uid)]
+            await self._all.reporter.left_in_pieces(self._plan, victim, left, why)
