@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from api.plans import PreemptionPlanSpec
+from api.plans import MismatchReason, PreemptionPlanSpec
 from controllers.gangs.life import ActivePlan, Ending
 
 __all__ = [
@@ -93,6 +93,8 @@ class CannotSchedule:
     reason: str
     repeated: bool
     """It was said before, and nothing else has happened since. New members have not heard it."""
+    mismatch: MismatchReason | None = None
+    """What stands as the reason of the event and the conditions, in place of the phase."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ __all__ = ["Reporter"]
 log = structlog.get_logger(__name__)
 
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
-"""Upstream's PodGroup condition: True is terminal; False has the reason Unschedulable or SchedulerError."""
+"""Upstream's PodGroup condition: True is terminal; False has the reason Unschedulable or SchedulerError.
+We add PriorityMismatch and SchedulerMismatch (api.plans)."""
 
 
 class Reporter:
@@ -88,10 +89,10 @@ class Reporter:
         """Nobody goes for this gang: its PodGroup and its pods say why, each once."""
         if not effect.repeated:
             self._told.pop(key, None)
-            self._event(key, "Warning", effect.phase, "Planning", effect.reason)
+            self._event(key, "Warning", effect.mismatch or effect.phase, "Planning", effect.reason)
         told = self._told.get(key, frozenset())
-        await self._condition(key, "False", "Unschedulable", effect.reason)
-        condition = held_condition("True", effect.phase, effect.reason, self._clock.wall())
+        await self._condition(key, "False", effect.mismatch or "Unschedulable", effect.reason)
+        condition = held_condition("True", effect.mismatch or effect.phase, effect.reason, self._clock.wall())
         waiting = {member.uid: member.name for member in self._roster.members(key) if member.node is None}
         said = await asyncio.gather(
             *(self._say(key[0], name, uid, condition) for uid, name in waiting.items() if uid not in told)

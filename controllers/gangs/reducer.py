@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from api.plans import PreemptionPlanSpec
+from api.plans import MismatchReason, PreemptionPlanSpec
 from controllers.gangs.effects import (
     Advance,
     CannotSchedule,
@@ -150,16 +150,22 @@ def _recorded(
     rules: Rules,
 ) -> Step:
     """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
-    life, effects = _cannot(life, phase, reason, now, rules)
+    life, effects = _cannot(life, phase, reason, now, rules, mismatch=spec.mismatch)
     return life, (Record(spec, phase, reason), *effects)
 
 
 def _cannot(
-    life: Life, phase: Literal["Unschedulable", "Blocked"], reason: str, now: float, rules: Rules
+    life: Life,
+    phase: Literal["Unschedulable", "Blocked"],
+    reason: str,
+    now: float,
+    rules: Rules,
+    *,
+    mismatch: MismatchReason | None = None,
 ) -> Step:
     repeated = (life.phase, life.reason) == (phase, reason)
     life = _failed(replace(life, phase=phase, reason=reason), now, rules)
-    return life, (CannotSchedule(phase, reason, repeated),)
+    return life, (CannotSchedule(phase, reason, repeated, mismatch),)
 
 
 def _failed(life: Life, now: float, rules: Rules, *, again: bool = False) -> Life:

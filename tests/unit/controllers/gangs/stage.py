@@ -60,6 +60,8 @@ class Api:
         """By pod: why it is held."""
         self.group_said: dict[str, str] = {}
         """By PodGroup: the message of its condition."""
+        self.reasons: dict[str, str] = {}
+        """By PodGroup, and by pod that is held: the reason of the condition."""
         self.refuse: Callable[[str, str], ApiError | None] = lambda _method, _path: None
 
     async def request(
@@ -88,6 +90,7 @@ class Api:
             self._pod_status(name, value["status"])
         elif "/podgroups/" in path:
             self.group_said[name] = value["status"]["conditions"][-1]["message"]
+            self.reasons[name] = value["status"]["conditions"][-1]["reason"]
         elif path.endswith("/podgroups"):
             # Asked for one group by its name, whose version the stage's objects do not have.
             name = (query or {})["fieldSelector"].partition("=")[2]
@@ -126,6 +129,7 @@ class Api:
                     self.woken.append(name)
                 else:
                     self.said[name] = condition["message"]
+                    self.reasons[name] = condition["reason"]
         if "nominatedNodeName" in status:
             self.nominated[name] = status["nominatedNodeName"]
 
