@@ -16,6 +16,7 @@ from api.meta import Condition, ObjectMeta, Struct
 __all__ = [
     "Domain",
     "DomainResult",
+    "MismatchReason",
     "OtherDomains",
     "Outcome",
     "Phase",
@@ -33,6 +34,7 @@ Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted"]
 Phase = Literal[
     "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Blocked", "Unschedulable", "Aborted", "Expired"
 ]
+MismatchReason = Literal["PriorityMismatch", "SchedulerMismatch"]
 
 
 class PlanStruct(Struct, omit_defaults=False):
@@ -92,7 +94,7 @@ class Victim(PlanStruct):
     name: str
     uid: str
     priority: int
-    """Its group's priority, for a pod that has a group."""
+    """Its group's, for a pod that has a group; of a group that goes whole, the lowest of its own and its pods'."""
     violates_pod_disruption_budget: bool
     """Without this unit fewer budgets would be violated."""
     pods: list[VictimPod]
@@ -148,6 +150,8 @@ class PreemptionPlanSpec(PlanStruct):
     """Fits: nobody needs to go. Preempts: the victims make room. Otherwise nobody goes."""
     reason: str
     """One sentence on why it came out so."""
+    mismatch: MismatchReason | None = None
+    """Why nobody may go for it: its members differ from their group, or from one another. Null where they may."""
     domain: Domain | None = None
     """Null where nothing is placed."""
     priority_cutoff: int | None = None

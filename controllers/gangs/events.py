@@ -26,7 +26,8 @@ __all__ = ["Reporter"]
 log = structlog.get_logger(__name__)
 
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
-"""Upstream's PodGroup condition: True is terminal; False has the reason Unschedulable or SchedulerError."""
+"""Upstream's PodGroup condition: True is terminal; False has the reason Unschedulable or SchedulerError.
+We add PriorityMismatch and SchedulerMismatch (api.plans)."""
 
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 """Upstream's PodGroup condition about its preemption."""

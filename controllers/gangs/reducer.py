@@ -140,7 +140,7 @@ def _recorded(
     rules: Rules,
 ) -> Step:
     """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
-    life, effects = _cannot(life, phase, phase, message, now, rules)
+    life, effects = _cannot(life, phase, spec.mismatch or phase, message, now, rules)
     return life, (Record(spec, phase, message), *effects)
 
 

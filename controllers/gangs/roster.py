@@ -17,8 +17,9 @@ from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.requests import PODS
 from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod
 from controllers.gangs.reservations import Claim
+from nodes.search.mismatch import Asking, mismatch
 from nodes.state.classes import admits
-from nodes.state.snapshot import GATED, MIRROR, TERMINATING
+from nodes.state.snapshot import GATED, MIRROR, NEVER, TERMINATING
 from nodes.state.tables import PodView, Tables
 
 __all__ = ["MemberView", "Roster", "group_of"]
@@ -39,6 +40,7 @@ class MemberView:
     node: str | None
     requests: Mapping[str, int]
     created: int
+    asking: Asking
 
 
 class Roster:
@@ -117,12 +119,14 @@ class Roster:
         return max(0, minimum - bound)
 
     def evicts(self, key: GroupKey) -> bool:
-        """Whether anybody may go for the group."""
-        group = self.group(key)
-        try:
-            return group is not None and preemption_policy(group, self._tables.priority_classes) != "Never"
-        except UnknownPriorityClass:
+        """Whether anybody may go for the group, as its policy and its unbound members stand now."""
+        group, priority = self.group(key), self.group_priority(key)
+        if group is None or priority is None:
             return False
+        if preemption_policy(group, self._tables.priority_classes) == "Never":
+            return False
+        asking = [member.asking for member in self.members(key) if member.node is None]
+        return mismatch(group, priority, asking) is None
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone: do not keep its members."""
@@ -188,13 +192,19 @@ class Roster:
         return {view.uid for view in views if view.node is not None and not view.flags & TERMINATING}
 
     def unit_priority(self, uid: str) -> int | None:
-        """The priority at which the pod may be evicted: its group's, if it has one; None if that is not known."""
+        """The priority at which the pod may be evicted; None if that is not known.
+
+        Its group's, if it has one; in a group that goes whole, the lowest of that and its running pods' own.
+        """
         view = self._view(uid)
         if view is None:
             return None
-        if view.group is not None and self.group(view.group) is not None:
-            return self.group_priority(view.group)
-        return view.priority
+        if view.group is None or self.group(view.group) is None:
+            return view.priority
+        priority, lowest = self.group_priority(view.group), None
+        if self.all_mode_group(uid) is not None:
+            lowest = self._tables.running_priority(view.group)
+        return priority if priority is None or lowest is None else min(priority, lowest)
 
     def all_mode_group(self, uid: str) -> GroupKey | None:
         """The pod's group, if that goes whole or not at all."""
@@ -236,7 +246,8 @@ class Roster:
 
 
 def _member(view: PodView) -> MemberView:
-    return MemberView(view.uid, view.name, view.node, _requests(view), view.created)
+    asking = Asking(view.name, view.priority, bool(view.flags & NEVER), view.scheduler)
+    return MemberView(view.uid, view.name, view.node, _requests(view), view.created, asking)
 
 
 def _requests(view: PodView) -> Mapping[str, int]:

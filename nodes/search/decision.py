@@ -134,6 +134,9 @@ def _plan(cluster: Cluster, built: Built, found: Solution, budget: int) -> plans
     if found.winner < 0:
         spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
         spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), [])
+        if (differs := cluster.preemptor.mismatch) is not None:
+            spec.mismatch = differs.reason
+            spec.reason = f"nobody may go for it: {differs.text}; {spec.reason}"
     else:
         spec = _placed(cluster, built, found)
     spec.domains, spec.other_domains = comparison.listed, comparison.others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from api.groups import API_VERSION, PodGroup
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
+from nodes.search.mismatch import Asking, Mismatch, mismatch
 from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
 
 __all__ = ["HOSTNAME", "DecisionError", "Preemptor", "group_preemptor", "pod_preemptor", "priority_of_group"]
@@ -41,6 +43,10 @@ class Preemptor:
     priority: int
     evicts: bool
     """Whether anybody may go for it."""
+    mismatch: Mismatch | None
+    """Why nobody may, although its group's preemptionPolicy lets it."""
+    group: int
+    """Row of its group, -1 for a pod without one."""
     policy: Literal["gang", "basic"]
     minimum: int
     """Members that have to run together, bound ones included."""
@@ -80,6 +86,9 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
     constraints = spec.scheduling_constraints
     topology = constraints.topology if constraints is not None else None
     members = _members(snapshot, row)
+    unbound = tuple(pod for pod in members if snapshot.pod_node[pod] < 0)
+    evicts = gang is not None and preemption_policy(group, snapshot.priority_classes) != "Never"
+    differs = mismatch(group, priority, _asking(snapshot, unbound)) if evicts else None
     return Preemptor(
         kind="PodGroup",
         api_version=API_VERSION,
@@ -87,12 +96,14 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         name=name,
         uid=group.metadata.uid,
         priority=priority,
-        evicts=gang is not None and preemption_policy(group, snapshot.priority_classes) != "Never",
+        evicts=evicts and differs is None,
+        mismatch=differs,
+        group=row,
         policy="gang" if gang is not None else "basic",
         minimum=gang.min_count if gang is not None else 0,
         topology_key=topology[0].key if topology else None,
         bound=tuple(pod for pod in members if snapshot.pod_node[pod] >= 0),
-        unbound=tuple(pod for pod in members if snapshot.pod_node[pod] < 0),
+        unbound=unbound,
     )
 
 
@@ -114,15 +125,21 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         raise DecisionError(subject, "spec.schedulingGates", "the pod is not to be scheduled yet")
     group = snapshot.groups[snapshot.pod_group[row]] if snapshot.pod_group[row] >= 0 else None
     bound = bool(snapshot.pod_node[row] >= 0)
+    priority, evicts, differs = int(snapshot.pod_priority[row]), not flags & NEVER, None
+    if group is not None:
+        priority = priority_of_group(snapshot, group)
+        evicts = preemption_policy(group, snapshot.priority_classes) != "Never"
+        differs = mismatch(group, priority, _asking(snapshot, (row,))) if evicts and not bound else None
     return Preemptor(
         kind="Pod",
         api_version="v1",
         namespace=namespace,
         name=name,
         uid=snapshot.pod_uids[row],
-        priority=int(snapshot.pod_priority[row]) if group is None else priority_of_group(snapshot, group),
-        evicts=not flags & NEVER
-        and (group is None or preemption_policy(group, snapshot.priority_classes) != "Never"),
+        priority=priority,
+        evicts=evicts and differs is None,
+        mismatch=differs,
+        group=int(snapshot.pod_group[row]) if group is not None else -1,
         policy="gang",
         minimum=1,
         topology_key=HOSTNAME,
@@ -156,3 +173,15 @@ def _members(snapshot: Snapshot, group: int) -> list[int]:
     counted = snapshot.pod_live & (snapshot.pod_group == group)
     rows = np.flatnonzero(counted & (snapshot.pod_flags & (TERMINATING | GATED) == 0)).tolist()
     return sorted(rows, key=lambda row: (int(snapshot.pod_created[row]), snapshot.pod_names[row]))
+
+
+def _asking(snapshot: Snapshot, pods: Iterable[int]) -> list[Asking]:
+    return [
+        Asking(
+            snapshot.pod_names[pod],
+            int(snapshot.pod_priority[pod]),
+            bool(snapshot.pod_flags[pod] & NEVER),
+            snapshot.schedulers[snapshot.pod_scheduler[pod]],
+        )
+        for pod in pods
+    ]

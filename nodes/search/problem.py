@@ -194,7 +194,7 @@ def build(cluster: Cluster, *, strict: bool) -> Built:
     inside = np.zeros(len(snapshot.node_names), np.bool_)
     inside[nodes] = True
     below = preemptor.priority if preemptor.evicts else np.iinfo(np.int64).min
-    units = candidates(snapshot, int(below), inside, strict=strict)
+    units = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict)
     problem = Problem(
         domains=before[layout.first].astype(np.int32),
         free=np.ascontiguousarray(cluster.free[nodes]),

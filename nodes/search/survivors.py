@@ -159,7 +159,8 @@ def _units(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Iterator[Survivor]:
     for number, rows in whole.items():
         group = snapshot.groups[number]
         if group is not None:
-            priority = group_priority(group, snapshot.priority_classes)
+            lowest = min(int(snapshot.pod_priority[row]) for row in rows)
+            priority = min(lowest, group_priority(group, snapshot.priority_classes))
             yield Survivor("PodGroup", "/".join(snapshot.group_keys[number]), priority, rows)
 
 

@@ -61,13 +61,18 @@ class Units:
         return snapshot.pod_uids[pod] if group is None else group.metadata.uid
 
 
-def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, strict: bool) -> Units:
-    """Units of a priority lower than `below` with a pod on a node in `on` [N]. Units with a mirror pod are left out.
+def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: int, strict: bool) -> Units:
+    """Units of a priority lower than `below` with a pod on a node in `on` [N].
+
+    Pods of the group `but` (its row; -1 for none) are left out, and so are units with a mirror pod.
 
     A group whose class does not exist is bad input (DecisionError) if `strict`; otherwise nobody of it can go.
     """
     rows = np.flatnonzero(
-        snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
+        snapshot.pod_live
+        & (snapshot.pod_node >= 0)
+        & (snapshot.pod_flags & TERMINATING == 0)
+        & ((snapshot.pod_group != but) | (but < 0))
     )
     groups = _Groups.of(snapshot, rows, strict=strict)
     group = snapshot.pod_group[rows].astype(np.intp)
@@ -107,6 +112,7 @@ class _Groups:
     """Whether its priority is known."""
     whole: NDArray[np.bool_]
     priority: Int64s
+    """Of a group that goes whole, the lowest of its own and its pods'. See docs/decisions/0025."""
 
     @classmethod
     def of(cls, snapshot: Snapshot, rows: Rows, *, strict: bool) -> _Groups:
@@ -131,6 +137,9 @@ class _Groups:
                     raise
             else:
                 found.known[row] = True
+        members = snapshot.pod_group[rows]
+        together = found.whole[members]
+        np.minimum.at(found.priority, members[together], snapshot.pod_priority[rows[together]])
         return found
 
 

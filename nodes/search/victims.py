@@ -25,6 +25,11 @@ def violations_of(built: Built, victims: list[int]) -> int:
 
 def _victim(snapshot: Snapshot, built: Built, unit: int, violates: bool) -> plans.Victim:
     units = built.units
+
+    def order(pod: int) -> tuple[int, str]:
+        """The pod that makes the unit's priority as low as it is goes last: until then the unit keeps it."""
+        return -int(snapshot.pod_priority[pod]), snapshot.pod_names[pod]
+
     namespace, name = units.name(snapshot, unit)
     return plans.Victim(
         kind=units.kind(unit),
@@ -40,7 +45,7 @@ def _victim(snapshot: Snapshot, built: Built, unit: int, violates: bool) -> plan
                 uid=snapshot.pod_uids[pod],
                 node=snapshot.node_names[int(snapshot.pod_node[pod])],
             )
-            for pod in sorted(units.members(unit), key=lambda pod: snapshot.pod_names[pod])
+            for pod in sorted(units.members(unit), key=order)
         ],
     )
 

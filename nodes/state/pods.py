@@ -28,6 +28,8 @@ __all__ = ["ENDED", "Change", "ClassTable", "MemberStatus", "PodTable"]
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
 NOWHERE: Final = -1
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+"""What an API server fills in."""
 NO_LABELS: Final[dict[str, str]] = {}
 
 
@@ -42,9 +44,8 @@ class Change(IntEnum):
 
 
 class MemberStatus(NamedTuple):
-    """What is kept of a group's member besides the columns: who schedules it, and what came of it so far."""
+    """What is kept of a group's member besides the columns: what came of scheduling it so far."""
 
-    scheduler_name: str
     nominated_node_name: str
     scheduled: Condition | None
     """Its condition PodScheduled."""
@@ -58,6 +59,7 @@ class _Facts(NamedTuple):
     group: int
     labels: int
     priority: int
+    scheduler: int
     start: int
     created: int
     flags: int
@@ -99,15 +101,18 @@ class PodTable:
         self.group = Column(np.int32, NOWHERE)
         self.labels = Column(np.int32)
         self.priority = Column(np.int64)
+        self.scheduler = Column(np.int32)
         self.start = Column(np.int64)
         self.created = Column(np.int64)
         self.flags = Column(np.uint8)
         self._facts: tuple[Column[np.int32] | Column[np.int64] | Column[np.uint8], ...] = (
             self.node, self.pod_class, self.group, self.labels,
-            self.priority, self.start, self.created, self.flags,
+            self.priority, self.scheduler, self.start, self.created, self.flags,
         )  # fmt: skip
         self._columns = Columns(self.live, *self._facts)
         self._rows = Rows()
+        self.schedulers: Register[str] = Register()
+        """Values of spec.schedulerName."""
         self.namespaces: list[str] = []
         self.names: list[str] = []
         self.uids: list[str] = []
@@ -218,6 +223,7 @@ class PodTable:
             group=self._groups.hold((sys.intern(meta.namespace), group)) if group else NOWHERE,
             labels=self._label_sets.hold(sys.intern(meta.namespace), labels),
             priority=spec.priority or 0,
+            scheduler=self.schedulers.hold(spec.scheduler_name or DEFAULT_SCHEDULER)[0],
             start=start,
             created=created,
             flags=_flags(pod),
@@ -230,6 +236,7 @@ class PodTable:
             self._groups.drop(facts.group)
         self._classes.drop(facts.pod_class)
         self._label_sets.drop(facts.labels)
+        self.schedulers.drop(facts.scheduler)
 
     def _read(self, row: int) -> _Facts:
         return _Facts(*[column.array.item(row) for column in self._facts])
@@ -263,7 +270,7 @@ class PodTable:
             self.status.pop(row, None)
             return Change.NOTHING
         scheduled = next((c for c in pod.status.conditions or () if c.type == "PodScheduled"), None)
-        status = MemberStatus(pod.spec.scheduler_name, pod.status.nominated_node_name, scheduled)
+        status = MemberStatus(pod.status.nominated_node_name, scheduled)
         if self.status.get(row) == status:
             return Change.NOTHING
         self.status[row] = status

@@ -88,10 +88,14 @@ class Snapshot:
     """Row of the pod's (namespace, labels)."""
     pod_priority: Int64s
     """The pod's own priority, before a group's replaces it."""
+    pod_scheduler: Int32s
+    """Row of spec.schedulerName in `schedulers`."""
     pod_start: Int64s
     """status.startTime; creation where it has none."""
     pod_created: Int64s
     pod_flags: Flags
+
+    schedulers: list[str]
 
     classes: list[PodClass | None]
     class_requests: Int64s

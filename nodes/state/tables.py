@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from types import MappingProxyType
 
+import numpy as np
+
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from nodes.state.budgets import BudgetTable, LabelSets
@@ -13,7 +15,7 @@ from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
 from nodes.state.pods import Change, ClassTable, MemberStatus, PodTable
 from nodes.state.resources import Resources
-from nodes.state.snapshot import Snapshot
+from nodes.state.snapshot import TERMINATING, Snapshot
 
 __all__ = ["PodView", "Tables"]
 
@@ -36,6 +38,8 @@ class Tables:
         self.classes = ClassTable(self.resources)
         self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets)
         self.priority_classes: dict[str, PriorityClass] = {}
+        self._running_priority: dict[int, tuple[int, int | None]] = {}
+        """By row of the group: `touched` when it was asked for, and the answer."""
 
     # ---- events
 
@@ -101,6 +105,25 @@ class Tables:
         row = self.groups.keys.get(key)
         return self.groups.members[row] if row is not None else frozenset()
 
+    def running_priority(self, key: GroupKey) -> int | None:
+        """The lowest own priority of the group's pods that run; None if none does. Terminating pods do not count.
+
+        Kept until the group or a member changes: verbs and evictors ask for each pod of a large group.
+        """
+        row = self.groups.keys.get(key)
+        if row is None:
+            return None
+        touched, kept = self.groups.touched[row], self._running_priority.get(row)
+        if kept is None or kept[0] != touched:
+            kept = self._running_priority[row] = (touched, self._lowest_running(row))
+        return kept[1]
+
+    def _lowest_running(self, group: int) -> int | None:
+        pods = self.pods
+        rows = np.fromiter(self.groups.members[group], np.intp)
+        runs = (pods.node.array[rows] >= 0) & (pods.flags.array[rows] & TERMINATING == 0)
+        return int(pods.priority.array[rows[runs]].min()) if runs.any() else None
+
     def touched(self, key: GroupKey) -> int:
         """Grows whenever the group or one of its members changes (what the scheduler says of them aside); else 0."""
         row = self.groups.keys.get(key)
@@ -145,9 +168,11 @@ class Tables:
             pod_group=pods.group.array[:p].copy(),
             pod_labels=pods.labels.array[:p].copy(),
             pod_priority=pods.priority.array[:p].copy(),
+            pod_scheduler=pods.scheduler.array[:p].copy(),
             pod_start=pods.start.array[:p].copy(),
             pod_created=pods.created.array[:p].copy(),
             pod_flags=pods.flags.array[:p].copy(),
+            schedulers=[name or "" for name in pods.schedulers.keys],
             classes=self.classes.classes.keys.copy(),
             class_requests=self.classes.requests.array[:c, order],
             group_keys=[key or ("", "") for key in groups.keys.keys],
@@ -214,6 +239,11 @@ class PodView:
     def priority(self) -> int:
         """spec.priority, before a group's replaces it."""
         return self._tables.pods.priority.array.item(self.row)
+
+    @property
+    def scheduler(self) -> str:
+        """spec.schedulerName."""
+        return self._tables.pods.schedulers.keys[self._tables.pods.scheduler.array.item(self.row)] or ""
 
     @property
     def created(self) -> int:

@@ -48,6 +48,7 @@ def contents(snapshot: Snapshot) -> dict[str, Any]:
             snapshot.label_sets[labels_row],
             sorted(found.name for found in selecting if found is not None),
             snapshot.pod_priority[row],
+            snapshot.schedulers[snapshot.pod_scheduler[row]],
             snapshot.pod_start[row],
             snapshot.pod_created[row],
             snapshot.pod_flags[row],

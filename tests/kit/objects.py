@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -13,6 +13,9 @@ from hack.controlplane import objects
 from nodes.state.tables import Tables
 
 T = TypeVar("T")
+
+GANG: Final = "gang"
+GANG_PRIORITY: Final = 100
 
 __all__ = ["budget", "gang", "group", "make", "node", "pod", "priority_class", "tables"]
 
@@ -71,7 +74,12 @@ def pod(
     version: int | None = None,
     **spec: object,
 ) -> Pod:
-    """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec."""
+    """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec.
+
+    A member of `gang()` has its priority, if it is not given another one.
+    """
+    if group == GANG and priority is None:
+        priority = GANG_PRIORITY
     body = objects.pod(
         name,
         namespace,
@@ -147,9 +155,12 @@ def priority_class(
     )
 
 
-def gang(name: str = "gang", minimum: int = 2, mode: str = "single", **spec: Any) -> PodGroup:
-    """A PodGroup of priority 100 in `default`; a basic one if the minimum is 0. None leaves a field of the spec out."""
-    fields = {"priority": 100, **spec}
+def gang(name: str = GANG, minimum: int = 2, mode: str = "single", **spec: Any) -> PodGroup:
+    """A PodGroup of priority GANG_PRIORITY in `default`; a basic one if the minimum is 0.
+
+    None leaves a field of the spec out.
+    """
+    fields = {"priority": GANG_PRIORITY, **spec}
     body = objects.pod_group(
         name,
         min_count=minimum or None,

@@ -88,16 +88,28 @@ class Case:
         only = taken.pop() if len(taken) == 1 else None
         return {only: nodes[only]} if only is not None else {}
 
+    @property
+    def differs(self) -> bool:
+        """Whether an unbound member has another priority or policy than the group, or than another one's scheduler."""
+        unbound = [self.cluster.pods[key]["spec"] for key in self.members if not self.node_of(key)]
+        return len({spec.get("schedulerName", "default-scheduler") for spec in unbound}) > 1 or any(
+            spec.get("priority", 0) != self.cluster.group_priority(self.group)
+            or spec.get("preemptionPolicy") == "Never"
+            for spec in unbound
+        )
+
     @cached_property
     def candidates(self) -> list[Unit]:
         """Units that may go."""
-        if self.group["spec"].get("preemptionPolicy") == "Never":
+        if self.group["spec"].get("preemptionPolicy") == "Never" or self.differs:
             return []
         mine = self.cluster.group_priority(self.group)
         return [
             unit
             for unit in self.cluster.units.values()
-            if unit.priority < mine and not self.cluster.mirrored(unit)
+            if unit.priority < mine
+            and not self.cluster.mirrored(unit)
+            and not set(unit.pods) & set(self.members)
         ]
 
     # ---- exact outcomes

@@ -95,6 +95,7 @@ def _keep_apart(draw: st.DrawFn, pod: Object, relations: tuple[Object, ...]) -> 
         pod["spec"]["containers"] = [{**pod["spec"]["containers"][0], "ports": [relation]}]
 
 
+ODD: tuple[Object, ...] = ({"priority": 0}, {"preemptionPolicy": "Never"}, {"schedulerName": "other"})
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 
 
@@ -154,6 +155,8 @@ def _hero(draw: st.DrawFn, nodes: list[str]) -> list[Object]:
     }
     if not draw(st.integers(0, 2)):
         spec["schedulingConstraints"] = {"topology": [{"key": "rack"}]}
+    if not draw(st.integers(0, 2)):
+        spec["disruptionMode"] = {"all": {}}
     if not draw(st.integers(0, 19)):
         spec["preemptionPolicy"] = "Never"
     group = {
@@ -162,7 +165,8 @@ def _hero(draw: st.DrawFn, nodes: list[str]) -> list[Object]:
         "spec": spec,
     }
     shapes = [draw(_shape()) for _ in range(draw(st.integers(1, 3)))]
-    return [group, *(draw(_member(index, shapes, nodes)) for index in range(members))]
+    odd = not draw(st.integers(0, 3))
+    return [group, *(draw(_member(index, shapes, nodes, spec["priority"], odd)) for index in range(members))]
 
 
 @st.composite
@@ -181,7 +185,10 @@ def _shape(draw: st.DrawFn) -> Object:
 
 
 @st.composite
-def _member(draw: st.DrawFn, index: int, shapes: list[Object], nodes: list[str]) -> Object:
+def _member(
+    draw: st.DrawFn, index: int, shapes: list[Object], nodes: list[str], priority: int, odd: bool
+) -> Object:
+    """With `odd`, a few members do not agree with the group, or with one another."""
     meta: Object = {
         "name": f"h{index}",
         "namespace": "d",
@@ -189,7 +196,9 @@ def _member(draw: st.DrawFn, index: int, shapes: list[Object], nodes: list[str])
         "creationTimestamp": f"2026-01-01T00:00:0{draw(st.integers(0, 2))}Z",
         "labels": {"reprieve.dev/pod-group": "hero"},
     }
-    spec = {"priority": 0, **draw(st.sampled_from(shapes))}
+    spec = {"priority": priority, **draw(st.sampled_from(shapes))}
+    if odd:
+        spec |= draw(st.sampled_from(({}, {}, *ODD)))
     if not draw(st.integers(0, 9)):
         spec["nodeName"] = draw(st.sampled_from(nodes))
     if not draw(st.integers(0, 19)):

@@ -202,7 +202,9 @@ class Cluster:
         for (kind, namespace, name), keys in members.items():
             pod = self.pods[keys[0]]
             group = self.group_of(pod)
-            priority = self.group_priority(group) if group is not None else pod["spec"].get("priority") or 0
+            own = min(self.pods[each]["spec"].get("priority") or 0 for each in keys)
+            priority = own if group is None else self.group_priority(group)
+            priority = min(own, priority) if kind == "PodGroup" else priority
             start = min(self.pods[k]["status"].get("startTime") or "" for k in keys)
             units[(kind, namespace, name)] = Unit(kind, namespace, name, priority, tuple(sorted(keys)), start)
         return units

@@ -57,6 +57,8 @@ class Api(apiserver.Api):
         """By pod: why it is held."""
         self.group_said: dict[str, str] = {}
         """By PodGroup: the message of its condition."""
+        self.reasons: dict[str, str] = {}
+        """By PodGroup, and by pod that is held: the reason of the condition."""
 
     def wrote(self, written: apiserver.Written) -> None:
         """Keep it."""
@@ -69,6 +71,7 @@ class Api(apiserver.Api):
             self._pod_status(name, body["status"])
         elif "/podgroups/" in path:
             self.group_said[name] = body["status"]["conditions"][-1]["message"]
+            self.reasons[name] = body["status"]["conditions"][-1]["reason"]
 
     def _pod_status(self, name: str, status: dict[str, Any]) -> None:
         for condition in status.get("conditions", ()):
@@ -77,6 +80,7 @@ class Api(apiserver.Api):
                     self.woken.append(name)
                 else:
                     self.said[name] = condition["message"]
+                    self.reasons[name] = condition["reason"]
         if "nominatedNodeName" in status:
             self.nominated[name] = status["nominatedNodeName"]
 

@@ -1,0 +1,87 @@
+"""Members that do not say the same as their group: nobody is evicted for such a gang.
+
+The scheduler tries each pod with the pod's own priority, and we evict with the group's. See docs/decisions/0025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from api.groups import PodGroup
+from api.plans import MismatchReason
+
+__all__ = ["Asking", "Mismatch", "mismatch"]
+
+
+class Asking(NamedTuple):
+    """What an unbound member says of itself."""
+
+    name: str
+    priority: int
+    never: bool
+    """Its preemptionPolicy is Never."""
+    scheduler: str
+    """spec.schedulerName."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """What differs: for programs, and in words that say how to set it."""
+
+    reason: MismatchReason
+    text: str
+
+
+def mismatch(group: PodGroup, priority: int, members: Sequence[Asking]) -> Mismatch | None:
+    """What is wrong with a group that may evict; None if all its unbound members agree with it and one another.
+
+    `priority` is the group's. All unbound members count, those beyond minCount too: the scheduler tries them all.
+    """
+    faults = [
+        *_priorities(group, priority, members),
+        *_policies(group, members),
+        *_schedulers(members),
+    ]
+    return Mismatch(faults[0].reason, "; ".join(fault.text for fault in faults)) if faults else None
+
+
+def _priorities(group: PodGroup, priority: int, members: Sequence[Asking]) -> list[Mismatch]:
+    others = [member for member in members if member.priority != priority]
+    if not others:
+        return []
+    said = f"pod {others[0].name} has priority {others[0].priority}, and its PodGroup has {priority}"
+    return [Mismatch("PriorityMismatch", f"{said}{_count(others)}: {_one_class(group)}")]
+
+
+def _policies(group: PodGroup, members: Sequence[Asking]) -> list[Mismatch]:
+    others = [member for member in members if member.never]
+    if not others:
+        return []
+    said = f"pod {others[0].name} has preemptionPolicy Never, and its PodGroup has PreemptLowerPriority"
+    return [Mismatch("PriorityMismatch", f"{said}{_count(others)}: {_one_class(group)}")]
+
+
+def _schedulers(members: Sequence[Asking]) -> list[Mismatch]:
+    first = {member.scheduler: member.name for member in reversed(members)}
+    if len(first) < 2:
+        return []
+    said = ", ".join(f"pod {name} has {scheduler}" for scheduler, name in sorted(first.items())[:3])
+    return [
+        Mismatch(
+            "SchedulerMismatch", f"its pods name {len(first)} schedulers ({said}): set one schedulerName"
+        )
+    ]
+
+
+def _count(others: Sequence[Asking]) -> str:
+    return f" ({len(others)} pods differ)" if len(others) > 1 else ""
+
+
+def _one_class(group: PodGroup) -> str:
+    """How to set it. Neither a pod's priority nor a PodGroup's can be changed later."""
+    name = group.spec.priority_class_name
+    if name:
+        return f"create the pods with priorityClassName {name}, as the PodGroup has"
+    return "create the PodGroup with the priorityClassName of its pods"

@@ -1,0 +1,134 @@
+"""Whose priority counts while gangs live: members that differ from their group, and groups as victims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kube.client import ApiError
+from tests.kit.objects import gang, node, pod
+from tests.unit.controllers.gangs.stage import staged
+
+BIG = {"cpu": "4"}
+
+
+def member(number: int = 0, **fields: Any) -> Any:
+    return pod(f"m{number}", group="gang", requests=BIG, **fields)
+
+
+def victim(number: int = 0, **fields: Any) -> Any:
+    return pod(f"v{number}", **{"node": f"n{number}", "requests": BIG, "priority": 1, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"priority": 0}, "PriorityMismatch"),
+        ({"preemptionPolicy": "Never"}, "PriorityMismatch"),
+        ({"schedulerName": "other"}, "SchedulerMismatch"),
+    ],
+)
+async def test_a_gang_whose_members_differ_evicts_nobody_and_says_why(
+    fields: dict[str, Any], reason: str
+) -> None:
+    full = [each for n in range(2) for each in (node(f"n{n}"), victim(n))]
+    async with staged(*full, gang(), member(0), member(1, **fields)) as stage:
+        await stage.settle()
+        assert stage.api.deleted == []
+        assert stage.phases() == ["Unschedulable"]
+        assert stage.api.reasons == {"gang": reason, "m0": reason, "m1": reason}
+        assert stage.api.said["m0"] == stage.api.said["m1"] == stage.api.group_said["gang"]
+        assert "nobody may go for it" in stage.api.group_said["gang"]
+        (plan,) = stage.api.plans.values()
+        assert plan["spec"]["mismatch"] == reason
+
+
+async def test_it_says_both_numbers() -> None:
+    async with staged(node("n0"), victim(), gang(minimum=1), member(priority=0)) as stage:
+        await stage.settle()
+        assert "pod m0 has priority 0, and its PodGroup has 100" in stage.api.said["m0"]
+
+
+async def test_a_gang_whose_members_differ_takes_free_room() -> None:
+    async with staged(node("n0"), gang(minimum=1), member(priority=0)) as stage:
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+
+
+async def test_once_no_member_differs_the_gang_evicts() -> None:
+    async with staged(node("n0"), victim(), gang(minimum=1), member(priority=0)) as stage:
+        await stage.settle()
+        stage.delete(member())
+        stage.add(member(1))
+        stage.clock += 2
+        await stage.settle()
+        assert stage.api.deleted == ["v0"]
+
+
+async def test_a_member_that_differs_and_comes_before_the_first_eviction_prevents_it() -> None:
+    async with staged(node("n0"), victim(), gang(minimum=1), member(0)) as stage:
+
+        def meanwhile(method: str, path: str) -> ApiError | None:
+            if method == "PATCH" and "preemptionplans" in path:
+                stage.api.refuse = lambda _method, _path: None
+                stage.add(member(1, priority=0))
+            return None
+
+        stage.api.refuse = meanwhile
+        await stage.settle()
+        assert stage.api.deleted == []
+
+
+# ---- as a victim
+
+
+def whole(priority: int, *own: int) -> list[Any]:
+    """A group in `all` mode with a pod of each priority, on nodes of their own."""
+    pods = [victim(n, group="whole", priority=each) for n, each in enumerate(own)]
+    return [gang("whole", mode="all", priority=priority), *pods, *(node(f"n{n}") for n in range(len(own)))]
+
+
+def uid(number: int) -> str:
+    return f"uid-default-v{number}"
+
+
+async def test_a_group_that_goes_whole_is_worth_its_cheapest_running_pod() -> None:
+    async with staged(*whole(900, 7, 500)) as stage:
+        roster = stage.controller.roster
+        assert [roster.unit_priority(uid(n)) for n in (0, 1)] == [7, 7]
+        stage.add(victim(0, group="whole", priority=7, deleting=True))
+        assert roster.unit_priority(uid(1)) == 500
+        stage.add(pod("v2", group="whole", requests=BIG, priority=3))
+        assert roster.unit_priority(uid(1)) == 500
+        stage.add(victim(2, group="whole", priority=3))
+        assert roster.unit_priority(uid(1)) == 3
+        stage.add(gang("whole", mode="all", priority=2))
+        assert roster.unit_priority(uid(1)) == 2
+        stage.add(gang("whole", mode="single", priority=900))
+        assert roster.unit_priority(uid(1)) == 900
+        stage.delete(gang("whole"))
+        assert roster.unit_priority(uid(1)) == 500
+
+
+async def test_a_group_whose_class_is_gone_is_nobodys_victim() -> None:
+    lost = gang("whole", mode="all", priority=None, priorityClassName="gone")
+    async with staged(*whole(900, 7), lost) as stage:
+        assert stage.controller.roster.unit_priority(uid(0)) is None
+
+
+async def test_a_group_goes_whole_although_its_cheapest_pod_goes_too() -> None:
+    """Each pod is gone before the next one is asked about."""
+    world = whole(900, 7, 500, 500)
+    async with staged(*world, gang(minimum=1), member()) as stage:
+        pods = {each.metadata.name: each for each in world if each.metadata.name.startswith("v")}
+
+        def goes(method: str, path: str) -> ApiError | None:
+            if method == "DELETE" and "/pods/" in path:
+                stage.delete(pods[path.rpartition("/")[2]])
+            return None
+
+        stage.api.refuse = goes
+        await stage.settle()
+        assert stage.api.deleted == ["v1", "v2", "v0"]
+        assert stage.phases() == ["Ready"]
