@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.validation import FieldError
 from nodes.search.decision import BUDGET
-from serving.sections import Count, Seconds, Section
+from serving.sections import Count, FilePath, Seconds, Section
 
 __all__ = ["PlanningConfiguration", "check_planning"]
 
@@ -18,6 +18,9 @@ class PlanningConfiguration(Section):
     keptPlansPerPreemptor: ended plans that evicted nobody, the newest ones. The current decision always stays.
     planRetentionSeconds: ended plans that evicted pods stay so long.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
+    offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
+    schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,
+    and which pods it never sends us. Null: the scheduler's defaults count, and every pod comes.
     """
 
     search_budget: Count = BUDGET
@@ -27,6 +30,8 @@ class PlanningConfiguration(Section):
     kept_plans_per_preemptor: Count = 3
     plan_retention_seconds: Seconds = 86400
     max_watch_age_seconds: Seconds = 150
+    offer_seconds: Seconds = 60
+    scheduler_configuration: FilePath | None = None
 
 
 def check_planning(planning: PlanningConfiguration) -> None:
