@@ -236,6 +236,22 @@ class Roster:
         """Whether the node exists."""
         return self._tables.nodes.find(node) is not None
 
+    def node_changes(self, node: str) -> int:
+        """Grows when the node comes, goes, or changes its labels, taints, unschedulable or allocatable."""
+        return self._tables.node_changes(node)
+
+    def node_pod_changes(self, node: str) -> int:
+        """Grows when a pod is bound to the node, leaves, begins to terminate, or changes what it requests."""
+        return self._tables.node_pod_changes(node)
+
+    def nomination_changes(self, node: str) -> int:
+        """Grows when a pending pod is nominated to the node, or when its nomination ends."""
+        return self._tables.nomination_changes(node)
+
+    def nominated(self, node: str) -> set[str]:
+        """UIDs of the pods that are nominated to the node and neither bound nor terminating."""
+        return {self._tables.view(row).uid for row in self._tables.nominated(node)}
+
     def free(self, node: str, resource: str) -> int:
         """Allocatable less what pods hold that are not terminating; may be negative."""
         return self._tables.free(node, resource, after_leaving=True)

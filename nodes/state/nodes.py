@@ -1,4 +1,9 @@
-"""The table of nodes. A node that only pods mention has a row too, which is not live."""
+"""The table of nodes. A node that only pods mention has a row too, which is not live.
+
+Each node has counters of its changes. They only grow: whoever remembers a counter sees later whether anything changed.
+A name that nobody mentions any more loses its row and its counters. Its next row starts from `_sequence` at that moment
+or later, which is above every count that the name ever had, so no memory of names is needed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,20 @@ class NodeTable:
         self.used = resources.matrix()
         self.leaving = resources.matrix()
         self.shapes: list[NodeShape | None] = []
-        self._columns = Columns(self.live, self.allocatable, self.used, self.leaving)
+        self.changes = Column(np.int64)
+        """By row: grows when the node comes, goes, or changes its shape or allocatable."""
+        self.pod_changes = Column(np.int64)
+        """By row: grows when a pod is bound to the node, leaves, begins to terminate, or changes its requests."""
+        self.nomination_changes = Column(np.int64)
+        """By row: grows when a pending pod is nominated to the node, or its nomination ends."""
+        self._sequence = 0
+        """The highest count of all counters."""
+        self._dropped = 0
+        """The highest count when a row last lost its name."""
+        self._columns = Columns(
+            self.live, self.allocatable, self.used, self.leaving,
+            self.changes, self.pod_changes, self.nomination_changes,
+        )  # fmt: skip
         self._interned: Register[NodeShape] = Register()
 
     def __len__(self) -> int:
@@ -45,11 +63,14 @@ class NodeTable:
             self._columns.reach(self.names.size)
             if row == len(self.shapes):
                 self.shapes.append(None)
+            for counter in (self.changes, self.pod_changes, self.nomination_changes):
+                counter.array[row] = self._dropped
         return row
 
     def drop(self, row: int) -> None:
         """Refer to the node once less."""
         if self.names.drop(row):
+            self._dropped = self._sequence
             for matrix in (self.allocatable, self.used, self.leaving):
                 matrix.array[row] = 0
 
@@ -63,7 +84,10 @@ class NodeTable:
         if row is None:
             row = self.hold(name)
             self.live.array[row] = True
-        return self._set_shape(row, shape) | self._set_allocatable(row, amounts) | is_new
+        changed = self._set_shape(row, shape) | self._set_allocatable(row, amounts) | is_new
+        if changed:
+            self.count(self.changes, row)
+        return changed
 
     def delete(self, name: str) -> bool:
         """Remove the node; whether it was there."""
@@ -73,8 +97,19 @@ class NodeTable:
         self._set_shape(row, None)
         self.live.array[row] = False
         self.allocatable.array[row] = 0
+        self.count(self.changes, row)
         self.drop(row)
         return True
+
+    def count(self, counter: Column[np.int64], row: int) -> None:
+        """The counter of this node grows."""
+        self._sequence += 1
+        counter.array[row] = self._sequence
+
+    def read(self, counter: Column[np.int64], name: str) -> int:
+        """The counter of the node of this name, whether or not the node exists."""
+        row = self.names.get(name)
+        return counter.array.item(row) if row is not None else self._dropped
 
     def take(self, row: int, requests: NDArray[np.int64], *, leaving: bool) -> None:
         """A pod with these requests is on the node, or with negative ones no longer."""

@@ -118,6 +118,10 @@ class PodTable:
         self.uids: list[str] = []
         self.status: dict[int, MemberStatus] = {}
         """Of groups' members only."""
+        self.nominated: dict[int, set[int]] = {}
+        """Unbound pods that do not terminate, by the row of the node that they are nominated to."""
+        self._nominations: dict[int, int] = {}
+        """The same by pod: few pods have a nomination."""
         self._by_name: dict[tuple[str, str], int] = {}
         self._by_uid: dict[str, int] = {}
         self._by_uid_shared = False
@@ -172,6 +176,7 @@ class PodTable:
             before = self._read(row)
             changed = self._set(row, facts, before)
             self._release(before)
+        self._note_nomination(row, facts, pod.status.nominated_node_name)
         return max(replaced, changed, self._note_status(row, facts.group, pod))
 
     def delete(self, namespace: str, name: str) -> Change:
@@ -198,7 +203,10 @@ class PodTable:
     def _remove(self, row: int) -> Change:
         before = self._read(row)
         self._leave(row, before)
+        if before.node != NOWHERE:
+            self._nodes.count(self._nodes.pod_changes, before.node)
         self._release(before)
+        self._end_nomination(row)
         del self._by_name[self.namespaces[row], self.names[row]]
         self._own_rows().pop(self.uids[row], None)
         self.status.pop(row, None)
@@ -254,6 +262,7 @@ class PodTable:
         if facts.group != NOWHERE:
             self._groups.members[facts.group].add(row)
             self._groups.touch(facts.group)
+        self._count_change(facts, before)
         return max(_weight(facts), _weight(before) if before is not None else Change.NOTHING)
 
     def _leave(self, row: int, before: _Facts) -> None:
@@ -263,6 +272,48 @@ class PodTable:
         if before.group != NOWHERE:
             self._groups.members[before.group].discard(row)
             self._groups.touch(before.group)
+
+    def _count_change(self, facts: _Facts, before: _Facts | None) -> None:
+        """Tell the nodes that the pod was and is on, unless it holds the same room as before."""
+        nodes = self._nodes
+        moved = before is None or before.node != facts.node
+        if moved and before is not None and before.node != NOWHERE:
+            nodes.count(nodes.pod_changes, before.node)
+        if facts.node != NOWHERE and (moved or before is None or self._holds_otherwise(facts, before)):
+            nodes.count(nodes.pod_changes, facts.node)
+
+    def _holds_otherwise(self, facts: _Facts, before: _Facts) -> bool:
+        """Whether the pod has begun to terminate, or requests something else."""
+        if (facts.flags ^ before.flags) & TERMINATING:
+            return True
+        requests = self._classes.requests.array
+        return facts.pod_class != before.pod_class and not np.array_equal(
+            requests[facts.pod_class], requests[before.pod_class]
+        )
+
+    def _note_nomination(self, row: int, facts: _Facts, name: str) -> None:
+        """Follow the nomination of a pending pod; a pod that is bound or terminates has none."""
+        if facts.node != NOWHERE or facts.flags & TERMINATING:
+            name = ""
+        before = self._nominations.get(row)
+        if name == ("" if before is None else self._nodes.names.keys[before]):
+            return
+        self._end_nomination(row)
+        if name:
+            node = self._nominations[row] = self._nodes.hold(name)
+            self.nominated.setdefault(node, set()).add(row)
+            self._nodes.count(self._nodes.nomination_changes, node)
+
+    def _end_nomination(self, row: int) -> None:
+        node = self._nominations.pop(row, None)
+        if node is None:
+            return
+        pods = self.nominated[node]
+        pods.remove(row)
+        if not pods:
+            del self.nominated[node]
+        self._nodes.count(self._nodes.nomination_changes, node)
+        self._nodes.drop(node)
 
     def _note_status(self, row: int, group: int, pod: Pod) -> Change:
         """Keep a member's status; the other pods' would be the largest part of the mirror."""

@@ -141,6 +141,32 @@ class Tables:
         room = nodes.allocatable.array.item(row, column) - nodes.used.array.item(row, column)
         return room + nodes.leaving.array.item(row, column) if after_leaving else room
 
+    # ---- what has changed since somebody last asked
+
+    def node_changes(self, name: str) -> int:
+        """Grows when the node comes, goes, or changes its labels, taints, unschedulable or allocatable.
+
+        It never goes back, also when a node of the same name is created again. Heartbeats and pods do not move it.
+        While there is no such node, it may grow for no reason.
+        """
+        return self.nodes.read(self.nodes.changes, name)
+
+    def node_pod_changes(self, name: str) -> int:
+        """Grows when a pod is bound there, leaves, begins to terminate, or changes what it requests; never back."""
+        return self.nodes.read(self.nodes.pod_changes, name)
+
+    def nomination_changes(self, name: str) -> int:
+        """Grows when a pending pod is nominated to the node, or when its nomination ends; never back."""
+        return self.nodes.read(self.nodes.nomination_changes, name)
+
+    def nominated(self, name: str) -> Set[int]:
+        """Rows of the pods with this `status.nominatedNodeName` that are neither bound nor terminating.
+
+        The node need not exist. Gated pods are among them. Good until the next event.
+        """
+        row = self.nodes.names.get(name)
+        return self.pods.nominated.get(row, frozenset()) if row is not None else frozenset()
+
     # ---- snapshots
 
     def snapshot(self) -> Snapshot:

@@ -60,6 +60,7 @@ def pod(
     *,
     namespace: str = "default",
     node: str = "",
+    nominated: str = "",
     requests: dict[str, str] | None = None,
     group: str | None = None,
     labels: dict[str, str] | None = None,
@@ -96,7 +97,12 @@ def pod(
         "schedulingGates": [{"name": "gate"}] if gated else None,
         **spec,
     }
-    body["status"] = {"phase": phase, "startTime": started, "conditions": conditions}
+    body["status"] = {
+        "phase": phase,
+        "startTime": started,
+        "conditions": conditions,
+        "nominatedNodeName": nominated,
+    }
     times = {
         "creationTimestamp": "2026-01-01T00:00:00Z",
         "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting else None,

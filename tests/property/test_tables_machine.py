@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from api.meta import ObjectMeta
+from nodes.state.pods import ENDED
 from nodes.state.snapshot import TERMINATING
 from nodes.state.tables import Tables
 from runtime.views import View
@@ -23,6 +24,8 @@ from tests.kit.views import unconnected
 NAMESPACES = st.sampled_from(["blue", "red"])
 NAMES = st.sampled_from(["a", "b", "c"])
 NODES = st.sampled_from(["", "n1", "n2", "n3"])
+COUNTED = ("n1", "n2", "n3", "n4")
+"""Nodes whose counters are watched: `n3` is only mentioned by pods, and nothing mentions `n4`."""
 REQUESTS = st.sampled_from(
     [{"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, {"x.io/gpu": "2"}, {"y.io/z": "1"}]
 )
@@ -67,6 +70,7 @@ class TablesMachine(RuleBasedStateMachine):
         self.history: list[tuple[str, Any]] = []
         self.clock = 0
         self.uids = 0
+        self.counted = {name: (self.facts(name), self.counters(name)) for name in COUNTED}
 
     # ---- what may happen to an object
 
@@ -108,6 +112,7 @@ class TablesMachine(RuleBasedStateMachine):
         priority=st.sampled_from([None, 0, 5]),
         phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded"]),
         deleting=st.booleans(),
+        nominated=NODES,
         ours=OURS,
     )
     def put_pod(self, namespace: str, name: str, on: str, ours: bool, **fields: Any) -> None:
@@ -222,6 +227,42 @@ class TablesMachine(RuleBasedStateMachine):
             if view.group is not None:
                 assert row in tables.members(view.group)
 
+    @invariant()
+    def counters_grow_with_what_they_count(self) -> None:
+        """Never back, and never without a reason while the node exists."""
+        for name, (facts, before) in self.counted.items():
+            now, after = self.facts(name), self.counters(name)
+            self.counted[name] = (now, after)
+            for was, is_now, low, high in zip(facts, now, before, after, strict=True):
+                assert high > low if was != is_now else high >= low
+                assert high == low or was != is_now or not (facts[0] and now[0])
+            assert {self.tables.view(row).uid for row in self.tables.nominated(name)} == now[2]
+
+    def facts(self, name: str) -> tuple[object, set[Any], set[Any]]:
+        """What each of the three counters counts: the node, the pods there, the pods nominated there."""
+        found = self.objects.get(("node", "", name))
+        pods = [
+            item
+            for (kind, _, _), item in self.objects.items()
+            if kind == "pod" and item.status.phase not in ENDED
+        ]
+        there = {
+            (item.metadata.uid, item.metadata.deletion_timestamp, str(item.spec.containers))
+            for item in pods
+            if item.spec.node_name == name
+        }
+        nominated = {
+            item.metadata.uid
+            for item in pods
+            if item.status.nominated_node_name == name
+            if not item.spec.node_name and not item.metadata.deletion_timestamp
+        }
+        return found and (found.metadata.labels, found.status.allocatable), there, nominated
+
+    def counters(self, name: str) -> tuple[int, int, int]:
+        tables = self.tables
+        return tables.node_changes(name), tables.node_pod_changes(name), tables.nomination_changes(name)
+
     def teardown(self) -> None:
         for key in list(self.objects):
             self.tell_deletion(key, "")
@@ -234,6 +275,8 @@ class TablesMachine(RuleBasedStateMachine):
         )  # fmt: skip
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status
+        assert not tables.pods.nominated
+        assert not tables.pods._nominations
         assert not any(tables.groups.members)
 
 
