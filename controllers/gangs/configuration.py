@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api.validation import FieldError
+from controllers.gangs.rules import Confirmation
 from nodes.search.decision import BUDGET
 from serving.sections import Count, FilePath, Seconds, Section
 
@@ -18,6 +19,9 @@ class PlanningConfiguration(Section):
     keptPlansPerPreemptor: ended plans that evicted nobody, the newest ones. The current decision always stays.
     planRetentionSeconds: ended plans that evicted pods stay so long.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
+    confirmation: what a member counts as of which the scheduler says nothing. Prefer: after confirmationSeconds our model
+    counts. Require: nobody is evicted. Off: our model counts at once.
+    confirmationSeconds: how long a plan waits for the scheduler's word on a member.
     offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,
     and which pods it never sends us. Null: the scheduler's defaults count, and every pod comes.
@@ -30,6 +34,8 @@ class PlanningConfiguration(Section):
     kept_plans_per_preemptor: Count = 3
     plan_retention_seconds: Seconds = 86400
     max_watch_age_seconds: Seconds = 150
+    confirmation: Confirmation = "Prefer"
+    confirmation_seconds: Seconds = 5
     offer_seconds: Seconds = 60
     scheduler_configuration: FilePath | None = None
 

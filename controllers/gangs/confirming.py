@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from api.words import counted
 from controllers.gangs.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.observations import PlanSeen
 from controllers.gangs.proofs import Proof
@@ -41,23 +42,29 @@ def confirm(
     plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules
 ) -> Confirmed | Unknown | Ending | None:
     """What follows for a plan without contradictions: go on, ask, give up, or (None) wait."""
-    unknown = tuple(uid for uid, shown in seen.shown.items() if shown.proof is Proof.UNKNOWN)
-    confirmed = Confirmed(len(seen.shown) - len(unknown), len(unknown))
+    unknown = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
+    confirmed = Confirmed(len(seen.proofs) - len(unknown), len(unknown))
     if seen.presented and (not unknown or rules.confirmation == "Off"):
         return confirmed
     if not plan.asking:
-        return Unknown(unknown or tuple(seen.shown))
+        return Unknown(unknown or tuple(seen.proofs))
     if plan.asked is None or now < _patience_ends(plan.asked, unknown, seen, rules):
         return None
     if not seen.presented:
         return Ending("Aborted", "NotAttempted", "no scheduler has tried to schedule a pod of the group")
     if rules.confirmation == "Require":
-        return Ending("Aborted", "NotConfirmed", f"the scheduler says nothing about {len(unknown)} members")
+        return Ending("Aborted", "NotConfirmed", _why_unknown(plan, unknown, seen))
     return confirmed
 
 
+def _why_unknown(plan: ActivePlan, unknown: tuple[str, ...], seen: PlanSeen) -> str:
+    member, others = plan.members[unknown[0]], len(unknown) - 1
+    more = f", and nothing about {counted(others, 'other member')}" if others else ""
+    return f"nothing shows that pod {member.name} fits on {member.node}{more}: {seen.proofs[unknown[0]].seen}"
+
+
 def _patience_ends(asked: float, unknown: tuple[str, ...], seen: PlanSeen, rules: Rules) -> float:
-    attempts = [seen.shown[uid].attempted for uid in unknown]
+    attempts = [seen.proofs[uid].attempted for uid in unknown]
     last = max((attempt for attempt in attempts if attempt is not None), default=asked)
     return min(max(asked, last) + rules.confirmation_seconds, asked + ASKED_SECONDS)
 
@@ -65,7 +72,7 @@ def _patience_ends(asked: float, unknown: tuple[str, ...], seen: PlanSeen, rules
 def contradictions(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
     """Members that the scheduler does not take on their planned node, though it could have offered it."""
     return tuple(
-        Contradiction(uid, plan.members[uid].name, plan.members[uid].node, shown.seen)
-        for uid, shown in seen.shown.items()
-        if shown.proof is Proof.CONTRADICTED
+        Contradiction(uid, plan.members[uid].name, plan.members[uid].node, member.seen)
+        for uid, member in seen.proofs.items()
+        if member.proof is Proof.CONTRADICTED
     )

@@ -13,23 +13,29 @@ import structlog
 from api.clock import Clock
 from api.core import Pod
 from api.plans import PreemptionPlan, PreemptionPlanSpec
+from controllers.gangs.asking import Asking
 from controllers.gangs.claims import Claims, with_uids
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.decide import Decider
 from controllers.gangs.events import Reporter
+from controllers.gangs.evictions import Evictions
 from controllers.gangs.evictor import Evictor
+from controllers.gangs.evidence import Evidence
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.housekeeping import Housekeeping, Retention
-from controllers.gangs.life import ActivePlan
-from controllers.gangs.observations import Resumed
+from controllers.gangs.life import ActivePlan, GroupKey
+from controllers.gangs.observations import Asked, Resumed
+from controllers.gangs.parked import ParkedPods
 from controllers.gangs.planner import Hands, Planner, World
 from controllers.gangs.plans import PlanStore
-from controllers.gangs.reducer import Rules
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
+from controllers.gangs.rules import Rules
+from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
 from controllers.gangs.stored import StoredPlan
+from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Writer
 from kube.client import ApiClient
 from kube.reflector import Resource
@@ -63,12 +69,16 @@ class GangController:
         executor: Executor,
         clock: Clock,
     ) -> None:
-        """`executor` runs the searches."""
+        """`executor` runs the searches. Raises FieldError if the scheduler's configuration file cannot be read."""
         self._configuration, self._client, self._executor = configuration, client, executor
         self.mirror, self.clock = WatchedTables(views), clock
         self.roster = Roster(self.mirror.tables)
         self.reservations = Reservations(clock)
         self.claims = Claims(self.roster, self.reservations)
+        self.waiting = WaitingPods(clock)
+        self.parked = ParkedPods(self.waiting)
+        path = configuration.scheduler_configuration
+        self.scheduler = load(path) if path is not None else SchedulerConfiguration()
         self._acting: Leading | None = None
         self.leading: Leading | None = None
         """What acts now; None while this process does not lead, or does not know its plans yet."""
@@ -97,7 +107,7 @@ class GangController:
             await self.mirror.wait_synced()
             await self.plans.wait_synced()
             await self.take_over(leading)
-            await leading.planner.run()
+            await leading.run()
         finally:
             await self.step_down(leading)
 
@@ -110,6 +120,7 @@ class GangController:
         """Go on from what a former process or term left. The mirror must be synced."""
         leading.resume()
         self.leading = leading
+        leading.asking.begin()
         await leading.waker.wake(None, "Restarted", "nobody knows any longer what it waited for")
 
     async def step_down(self, leading: Leading) -> None:
@@ -129,6 +140,7 @@ class GangController:
 
     def _pod_changed(self, uid: str, pod: Pod | None) -> None:
         self.claims.pod_changed(uid, pod)
+        self.waiting.pod_changed(uid, pod)
         if self._acting is not None:
             self._acting.pod_changed(uid, pod)
 
@@ -156,15 +168,37 @@ class Leading:
         rules = Rules(
             Backoff(configuration.backoff_initial_seconds, configuration.backoff_max_seconds, jitter=0.0),
             configuration.plan_deadline_seconds,
+            configuration.confirmation,
+            configuration.confirmation_seconds,
         )
         self.gangs = Gangs(roster, rules, clock, self.nudge)
         self.waker = Waker(self.writer, roster, clock)
         self.reporter = Reporter(self.writer, roster, clock)
+        self.asking = Asking(
+            self.writer, self.waker, controller.waiting, controller.parked, clock, self._was_asked
+        )
+        self.evidence = Evidence(
+            roster,
+            controller.scheduler,
+            clock,
+            self.asking.presented,
+            offer_seconds=configuration.offer_seconds,
+        )
         store = PlanStore(self.writer, claims.stored, controller.plans.apply, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
+        self._evictions = Evictions(
+            Evictor(self.writer, roster, self.reporter),
+            store,
+            self.reporter,
+            self.gangs,
+            roster,
+            controller.is_trusted,
+            self.nudge,
+        )
         hands = Hands(
             store,
-            Evictor(self.writer, roster, self.reporter),
+            self._evictions,
+            self.asking,
             self.waker,
             self.reporter,
             Housekeeping(claims.stored, store, retention, clock),
@@ -178,7 +212,7 @@ class Leading:
             executor,
             configuration.search_budget,
         )
-        world = World(roster, controller.reservations, claims, controller.is_trusted)
+        world = World(roster, controller.reservations, claims, self.evidence, controller.is_trusted)
         self.planner = Planner(world, self.gangs, decider, refusals, hands, clock, self._nudged)
 
     def nudge(self) -> None:
@@ -194,15 +228,33 @@ class Leading:
                 self.gangs.observe(gang, Resumed(self._resumed(stored, stored.active)))
                 log.info("resuming", plan=stored.meta.name, phase=stored.phase)
 
+        for stored in self._claims.stored:
+            if stored.to_finish is not None:
+                self._evictions.finish(self._resumed(stored, stored.to_finish))
+
+    async def run(self) -> None:
+        """Act until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.planner.run(), name="planner")
+            tasks.create_task(self.asking.run(), name="asking")
+
+    def _was_asked(self, group: GroupKey) -> None:
+        gang = self.gangs.get(group)
+        if gang is not None:
+            self.gangs.observe(gang, Asked())
+        self.nudge()
+
     async def close(self) -> None:
         """Stop acting; write the events that wait."""
-        await self.planner.close()
+        await self._evictions.close()
         await self.writer.close()
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
-        """Keep the list of held pods in step with the mirror."""
+        """Keep what is known of pods that wait in step with the mirror."""
+        self.evidence.pod_changed(uid, pod)
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
             self.waker.forget(uid)
+            self.asking.forget(uid)
         else:
             self.waker.recall(pod)
 

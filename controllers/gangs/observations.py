@@ -100,7 +100,7 @@ class MemberProof:
 
     proof: Proof
     seen: str
-    """What showed it, as one sentence; empty while the proof is UNKNOWN."""
+    """What showed it, or why nothing does."""
     attempted: float | None
     """When its last attempt ended, in monotonic seconds; None if we saw none."""
 
@@ -122,7 +122,7 @@ class PlanSeen:
     all_bound: bool = False
     changed: str = ""
     """What differs from the cluster that the plan was made for. Looked at before the first eviction only."""
-    shown: Mapping[str, MemberProof] = field(default_factory=dict)
+    proofs: Mapping[str, MemberProof] = field(default_factory=dict)
     """By member UID, before the first eviction only: every planned member that is not bound."""
     presented: bool = False
     """A scheduler has asked for a member of the gang."""

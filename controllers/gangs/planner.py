@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 import structlog
 
 from api.clock import Clock
+from controllers.gangs.asking import AskedMember, Asking, Parking
 from controllers.gangs.claims import Claims
 from controllers.gangs.decide import Decider
 from controllers.gangs.effects import (
@@ -80,7 +81,7 @@ class Hands:
 
     store: PlanStore
     evictions: Evictions
-    asker: Asker
+    asking: Asking
     waker: Waker
     reporter: Reporter
     housekeeping: Housekeeping
@@ -156,6 +157,7 @@ class Planner:
             self._gangs.observe(gang, GroupGone())
             await self._guarded(gang, self._carry_out(gang))
             self._hands.reporter.forget(gang.key)
+            self._hands.asking.forget_group(gang.key)
         for key in basic:
             await self._hands.waker.wake(key, "Basic", "the pod group is not a gang")
 
@@ -198,6 +200,7 @@ class Planner:
         for phase in get_args(GangPhase):
             GANGS.labels(phase).set(phases[phase])
         await self._let_go()
+        self._world.evidence.expire()
         if self._refusals.expire(self._clock.monotonic()):
             self._room_freed()
         if self._world.trusted():
@@ -277,6 +280,17 @@ class Planner:
         self._gangs.observe(gang, Stored("Planned"))
         await failpoint("plan.committed")
 
+    def _ask(self, gang: Gang, plan: ActivePlan, members: Sequence[str]) -> None:
+        """Bring members back to the scheduler. The answer comes as Asked."""
+        world, asked = self._world, []
+        for uid in members:
+            view = world.roster.candidate(uid)
+            if view is not None:
+                parking = Parking.HELD if self._hands.waker.holds(uid) else Parking.UNKNOWN
+                scheduler = view.status.scheduler_name if view.status is not None else ""
+                asked.append(AskedMember(uid, view.namespace, view.name, scheduler, view.priority, parking))
+        self._hands.asking.ask(gang.key, world.roster.rank(gang.key), asked)
+
     async def _advance(self, gang: Gang, effect: Advance) -> None:
         plan, phase = effect.plan, effect.phase
         try:
@@ -296,6 +310,7 @@ class Planner:
         self._room_freed()
         gang.touched = -1  # its members are counted before the next plan
         self._refusals.note(plan.refused, self._clock.monotonic())
+        self._hands.asking.cancel(gang.key)
         self._hands.evictions.finish(plan)
         try:
             await self._hands.store.end(key, ending, keep=key in self._hands.evictions.at_work)

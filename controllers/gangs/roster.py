@@ -162,6 +162,45 @@ class Roster:
             if not placement.beyond_min_count
         }
 
+    # ---- what proofs are about
+
+    @property
+    def last_change(self) -> int:
+        """The highest number of the counters below, which count in one sequence."""
+        return self._tables.last_change
+
+    def node_changes(self, node: str) -> int:
+        """See `Tables.node_changes`."""
+        return self._tables.node_changes(node)
+
+    def node_pod_changes(self, node: str) -> int:
+        """See `Tables.node_pod_changes`."""
+        return self._tables.node_pod_changes(node)
+
+    def nomination_changes(self, node: str) -> int:
+        """See `Tables.nomination_changes`."""
+        return self._tables.nomination_changes(node)
+
+    def candidate(self, uid: str) -> PodView | None:
+        """A pod that waits for a node, as the scheduler's filters see it; None if it is bound, terminates, or is gone."""
+        view = self._view(uid)
+        return view if view is not None and view.node is None and not view.flags & TERMINATING else None
+
+    def own_priority(self, uid: str) -> int | None:
+        """The pod's own priority, before a group's replaces it; None if it is gone."""
+        view = self._view(uid)
+        return view.priority if view is not None else None
+
+    def leaving_on(self, nodes: Collection[str]) -> dict[str, dict[str, int]]:
+        """The terminating pods on these nodes: own priority by UID, by node."""
+        pods = self._tables.pods
+        found: dict[str, dict[str, int]] = {}
+        for row in np.flatnonzero((pods.flags.array & TERMINATING != 0) & (pods.node.array >= 0)).tolist():
+            view = self._tables.view(row)
+            if view.node is not None and view.node in nodes:
+                found.setdefault(view.node, {})[view.uid] = view.priority
+        return found
+
     # ---- pods
 
     def staying(self, uid: str) -> Claim | None:

@@ -101,6 +101,11 @@ class NodeTable:
         self.drop(row)
         return True
 
+    @property
+    def last_change(self) -> int:
+        """The highest count of all counters."""
+        return self._sequence
+
     def count(self, counter: Column[np.int64], row: int) -> None:
         """The counter of this node grows."""
         self._sequence += 1

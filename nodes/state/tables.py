@@ -143,6 +143,11 @@ class Tables:
 
     # ---- what has changed since somebody last asked
 
+    @property
+    def last_change(self) -> int:
+        """The highest count so far. All counters below count in one sequence."""
+        return self.nodes.last_change
+
     def node_changes(self, name: str) -> int:
         """Grows when the node comes, goes, or changes its labels, taints, unschedulable or allocatable.
 

@@ -133,7 +133,7 @@ class Lives(RuleBasedStateMachine):
     def seen(self, **fields: Any) -> PlanSeen:
         plan = self.plan
         shown = CONFIRMED if plan is not None and plan.phase in ("Planned", "Confirmed") else {}
-        given = {"trusted": True, "shown": shown, "presented": self.presented, **fields}
+        given = {"trusted": True, "proofs": shown, "presented": self.presented, **fields}
         return PlanSeen(version=self.version, **given)
 
     # ---- what the cluster does
@@ -238,7 +238,7 @@ class Lives(RuleBasedStateMachine):
             uid: MemberProof(proof, "" if proof is Proof.UNKNOWN else f"{uid}: {proof}", when)
             for uid, proof in zip(MEMBERS, proofs, strict=True)
         }
-        self.observe(self.seen(shown=shown))
+        self.observe(self.seen(proofs=shown))
 
     @precondition(lambda self: self.asking is not None)
     @rule()
@@ -324,14 +324,14 @@ class Lives(RuleBasedStateMachine):
         """Delayed preemption: what must hold when a plan is confirmed."""
         assert plan.spec.victims
         assert seen.presented, "somebody must have asked"
-        proofs = [shown.proof for shown in seen.shown.values()]
+        proofs = [shown.proof for shown in seen.proofs.values()]
         assert Proof.CONTRADICTED not in proofs
         self.confirmed.add(plan.name)
         if Proof.UNKNOWN not in proofs or self.rules.confirmation == "Off":
             return
         assert self.rules.confirmation == "Prefer"
         assert self.asked is not None
-        times = [shown.attempted for shown in seen.shown.values() if shown.proof is Proof.UNKNOWN]
+        times = [shown.attempted for shown in seen.proofs.values() if shown.proof is Proof.UNKNOWN]
         last = max([self.asked, *(when for when in times if when is not None)])
         assert self.now >= min(last + self.rules.confirmation_seconds, self.asked + ASKED_SECONDS)
 

@@ -1,0 +1,142 @@
+"""What schedulers have shown of the members of gangs, and what that proves of a plan.
+
+It lives as long as a term: a process that begins to lead has seen nothing, and asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from api.clock import Clock
+from api.core import Pod
+from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod
+from controllers.gangs.observations import MemberProof
+from controllers.gangs.offers import Offers
+from controllers.gangs.proofs import PlannedMember, prove
+from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.scheduler_configuration import SchedulerConfiguration
+from controllers.gangs.waiting import PULSE_NODE
+from nodes.state.snapshot import NEVER
+
+__all__ = ["Evidence"]
+
+
+class _Said(NamedTuple):
+    """What a scheduler last wrote into the status of a pod that waits."""
+
+    generation: int
+    message: str
+    """Of the condition PodScheduled."""
+    nominated: str
+
+
+class Evidence:
+    """Collects attempts on members that wait, from the verbs and from the watch."""
+
+    def __init__(
+        self,
+        roster: Roster,
+        scheduler: SchedulerConfiguration,
+        clock: Clock,
+        on_presented: Callable[[GroupKey, str], None],
+        *,
+        offer_seconds: float,
+    ) -> None:
+        """`on_presented` is told of each sign that a scheduler works on a member (group, UID)."""
+        self._roster, self._scheduler, self._on_presented = roster, scheduler, on_presented
+        self._offers = Offers(clock, roster, scheduler, offer_seconds=offer_seconds)
+        self._said: dict[str, _Said] = {}
+
+    # ---- what happens
+
+    def filter_called(self, pod: Pod, nodes: list[str]) -> None:
+        """The scheduler named nodes for a member."""
+        self._offers.filter_called(pod, nodes)
+        self._presented(pod)
+
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
+        """The scheduler named candidates for a member: victims (UIDs) by node."""
+        self._offers.preempt_called(pod, candidates)
+        self._presented(pod)
+
+    def pod_changed(self, uid: str, pod: Pod | None) -> None:
+        """There is a newer state of a pod; None when it is gone, or has ended."""
+        if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name or group_of(pod) is None:
+            self._said.pop(uid, None)
+            self._offers.forget(uid)
+            return
+        before, said = self._said.get(uid), _said(pod)
+        self._said[uid] = said
+        if before is None:
+            return  # what it says was perhaps written long ago
+        if before.generation != said.generation:
+            self._offers.forget(uid)
+        if said.message not in ("", before.message):
+            self._offers.message_seen(pod, said.message, arrived=True)
+            self._presented(pod)
+        elif not said.nominated and before.nominated not in ("", PULSE_NODE):
+            self._offers.sign_seen(uid)
+            self._presented(pod)
+
+    def expire(self) -> None:
+        """Forget what has lapsed. To be called about once a second."""
+        self._offers.expire()
+
+    def _presented(self, pod: Pod) -> None:
+        key = group_of(pod)
+        if key is not None:
+            self._on_presented(key, pod.metadata.uid)
+
+    # ---- what it proves
+
+    def is_presented(self, group: GroupKey) -> bool:
+        """Whether a scheduler works on a member of the group that is not bound."""
+        return any(
+            member.node is None and self._offers.presented(member.uid) is not None
+            for member in self._roster.members(group)
+        )
+
+    def proofs(self, plan: ActivePlan) -> dict[str, MemberProof]:
+        """What is proven of each planned member that is not bound, by UID."""
+        waiting = self._roster.waiting(plan)
+        gone = self._gone(plan, {member.node for member in waiting.values()})
+        victims = plan.victims
+        return {
+            uid: self._proof(member, gone.get(member.node, {}), victims) for uid, member in waiting.items()
+        }
+
+    def _proof(self, member: PlannedPod, gone: Mapping[str, int], victims: frozenset[str]) -> MemberProof:
+        attempted = self._offers.attempted(member.uid)
+        view = self._roster.candidate(member.uid)
+        planned = PlannedMember(
+            node=member.node,
+            priority=view.priority if view is not None else 0,
+            gone=gone,
+            victims=victims,
+            never=view is not None and bool(view.flags & NEVER),
+            asks_about_others=view is not None and bool(view.pod_class.unmodelled),
+            kept_away=view is not None and self._scheduler.keeps_away(view.pod_class.requests.keys()),
+            nomination_changes=self._roster.nomination_changes(member.node),
+        )
+        verdict = prove(self._offers.shown(member.uid, member.node), planned)
+        return MemberProof(verdict.proof, verdict.seen, attempted)
+
+    def _gone(self, plan: ActivePlan, nodes: set[str]) -> dict[str, dict[str, int]]:
+        """The pods that the plan counts as gone: own priority by UID, by node."""
+        gone = self._roster.leaving_on(nodes)
+        for victim in plan.spec.victims:
+            for pod in victim.pods:
+                priority = self._roster.own_priority(pod.uid) if pod.node in nodes else None
+                if priority is not None:
+                    gone.setdefault(pod.node, {})[pod.uid] = priority
+        return gone
+
+
+def _said(pod: Pod) -> _Said:
+    scheduled = next((c for c in pod.status.conditions or () if c.type == "PodScheduled"), None)
+    by_scheduler = (
+        scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable"
+    )
+    message = scheduled.message if scheduled is not None and by_scheduler else ""
+    return _Said(pod.metadata.generation, message, pod.status.nominated_node_name)
