@@ -41,6 +41,9 @@ KINDS: dict[object, Resource[Any]] = {
 }
 
 
+NOMINATION = "/status/nominatedNodeName"
+
+
 class Api:
     """What was written, and the plans that are stored."""
 
@@ -56,6 +59,8 @@ class Api:
         self.woken: list[str] = []
         """Names of the pods that got the condition Held=False, which brings them back."""
         self.nominated: dict[str, str] = {}
+        self.pulsed: list[str] = []
+        """Names of the pods whose nomination was withdrawn, which brings parked pods back."""
         self.said: dict[str, str] = {}
         """By pod: why it is held."""
         self.group_said: dict[str, str] = {}
@@ -84,6 +89,8 @@ class Api:
             return self._plans(method, path, name, value)
         if "/pods/" in path and method == "DELETE":
             self.deleted.append(name)
+        elif "/pods/" in path and isinstance(value, list):
+            self._withdraw(name, value)
         elif "/pods/" in path:
             self._pod_status(name, value["status"])
         elif "/podgroups/" in path:
@@ -118,6 +125,14 @@ class Api:
         self._version = max(self._version, int(meta.get("resourceVersion", 0))) + 1
         meta["resourceVersion"] = str(self._version)
         return orjson.dumps(plan)
+
+    def _withdraw(self, name: str, patch: list[dict[str, Any]]) -> None:
+        """A JSON patch that removes the nomination, if it is the one that the patch tests for."""
+        (node,) = [each["value"] for each in patch if (each["op"], each["path"]) == ("test", NOMINATION)]
+        if self.nominated.get(name) != node:
+            raise ApiError(422, "Invalid", f"testing value {NOMINATION} failed")
+        del self.nominated[name]
+        self.pulsed.append(name)
 
     def _pod_status(self, name: str, status: dict[str, Any]) -> None:
         for condition in status.get("conditions", ()):
