@@ -22,6 +22,7 @@ from kube.metrics import API_REQUESTS
 __all__ = [
     "APPLY_PATCH",
     "JSON",
+    "JSON_PATCH",
     "MERGE_PATCH",
     "STRATEGIC_MERGE_PATCH",
     "ApiClient",
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 JSON: Final = "application/json"
+JSON_PATCH: Final = "application/json-patch+json"
+"""RFC 6902: a list of operations, of which `test` lets the whole patch fail (422)."""
 MERGE_PATCH: Final = "application/merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 """Server-side apply. JSON is YAML."""

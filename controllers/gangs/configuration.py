@@ -19,8 +19,8 @@ class PlanningConfiguration(Section):
     keptPlansPerPreemptor: ended plans that evicted nobody, the newest ones. The current decision always stays.
     planRetentionSeconds: ended plans that evicted pods stay so long.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
-    confirmation: what a member counts as of which the scheduler says nothing. Prefer: after confirmationSeconds our model
-    counts. Require: nobody is evicted. Off: our model counts at once.
+    confirmation: what follows if the scheduler says nothing of a member. Prefer: our model counts after
+    confirmationSeconds. Require: nobody is evicted. Off: our model counts at once.
     confirmationSeconds: how long a plan waits for the scheduler's word on a member.
     offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from prometheus_client import Counter, Gauge, Histogram
 
 __all__ = [
+    "ASKED",
     "EVICTIONS",
     "GANGS",
     "PLANNING_SECONDS",
     "PLANS",
+    "PULSES",
     "WAKES",
 ]
 
@@ -23,3 +25,11 @@ EVICTIONS = Counter(
     "reprieve_evictions_total", "Pods deleted for a plan, by what the API server answered.", ["result"]
 )
 WAKES = Counter("reprieve_wakes_total", "Conditions written to pods that were held back.", ["reason"])
+ASKED = Counter(
+    "reprieve_gangs_asked_total", "Gangs whose members were brought back to the scheduler to be asked."
+)
+PULSES = Counter(
+    "reprieve_pulses_total",
+    "Nominations to a node that does not exist, written and withdrawn to bring parked pods back, by what came of them.",
+    ["result"],
+)

@@ -8,7 +8,7 @@ clears it, which wakes the pod, and so on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Final, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from controllers.gangs.roster import Roster, group_of
 from controllers.gangs.writer import Writer
 from kube.client import ApiError
 
-__all__ = ["HELD", "Waker", "held_condition"]
+__all__ = ["HELD", "Wake", "Waker", "held_condition"]
 
 log = structlog.get_logger(__name__)
 
@@ -121,6 +121,15 @@ class Waker:
         """The plan is Ready: every member that is not bound comes back. With a nomination, it finds its node first."""
         await self._write(self._members(plan, nominate=nominate))
 
+    async def ask(self, wakes: Iterable[Wake]) -> set[str]:
+        """Bring back held pods, so that the scheduler asks about them again. They count as held all the same.
+
+        Returns the UIDs of those that the caller may try again: the API server was away.
+        """
+        missed: set[str] = set()
+        await self._send(wakes, lambda wake: missed.add(wake.uid))
+        return missed
+
     async def retry(self) -> None:
         """Write again what the API server would not take."""
         missed, self._missed = self._missed, []
@@ -134,18 +143,26 @@ class Waker:
         ]
 
     async def _write(self, wakes: Iterable[Wake]) -> None:
-        """Write every pod its condition; a serial makes each one a change, for only a change wakes."""
-        self._serial += 1
+        """Write every pod its condition, now or when `retry` is called."""
         wakes = list(wakes)
         # A later word on a pod is the last one: no nomination of a plan that has ended is written after it.
         said = {wake.uid for wake in wakes}
         self._missed = [wake for wake in self._missed if wake.uid not in said]
-        slots = asyncio.Semaphore(AT_ONCE)
+        await self._send(wakes, self._missed_it)
+
+    def _missed_it(self, wake: Wake) -> None:
+        self._missed.append(wake)
+
+    async def _send(self, wakes: Iterable[Wake], missed: Callable[[Wake], object]) -> None:
+        """Write every pod its condition; a serial makes each one a change, for only a change wakes.
+
+        `missed` is told of those that may succeed later.
+        """
+        self._serial += 1
+        serial, slots = self._serial, asyncio.Semaphore(AT_ONCE)
 
         async def one(wake: Wake) -> None:
-            condition = held_condition(
-                "False", wake.reason, f"{wake.message} [{self._serial}]", self._clock.wall()
-            )
+            condition = held_condition("False", wake.reason, f"{wake.message} [{serial}]", self._clock.wall())
             async with slots:
                 try:
                     await self._writer.patch_pod_status(
@@ -156,15 +173,16 @@ class Waker:
                         nominated_node_name=wake.node,
                     )
                 except ApiError as error:
-                    self._failed(wake, error)
+                    if error.is_retriable:
+                        missed(wake)
+                    _tell(wake, error)
                 else:
                     WAKES.labels(wake.reason).inc()
 
         await asyncio.gather(*(one(wake) for wake in wakes))
 
-    def _failed(self, wake: Wake, error: ApiError) -> None:
-        """Tried again if it may succeed later. A pod that is bound by now takes no nomination, and needs no waking."""
-        if error.is_retriable:
-            self._missed.append(wake)
-        if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
-            log.warning("a pod could not be woken", namespace=wake.namespace, pod=wake.name, error=str(error))
+
+def _tell(wake: Wake, error: ApiError) -> None:
+    """A pod that is bound by now takes no nomination, and needs no waking."""
+    if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+        log.warning("a pod could not be woken", namespace=wake.namespace, pod=wake.name, error=str(error))

@@ -169,20 +169,8 @@ class Roster:
         """The highest number of the counters below, which count in one sequence."""
         return self._tables.last_change
 
-    def node_changes(self, node: str) -> int:
-        """See `Tables.node_changes`."""
-        return self._tables.node_changes(node)
-
-    def node_pod_changes(self, node: str) -> int:
-        """See `Tables.node_pod_changes`."""
-        return self._tables.node_pod_changes(node)
-
-    def nomination_changes(self, node: str) -> int:
-        """See `Tables.nomination_changes`."""
-        return self._tables.nomination_changes(node)
-
     def candidate(self, uid: str) -> PodView | None:
-        """A pod that waits for a node, as the scheduler's filters see it; None if it is bound, terminates, or is gone."""
+        """The pod, if it waits for a node; None if it is bound, terminates, or is gone."""
         view = self._view(uid)
         return view if view is not None and view.node is None and not view.flags & TERMINATING else None
 

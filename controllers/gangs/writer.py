@@ -14,7 +14,7 @@ from api.groups import API_VERSION, PodGroup
 from api.meta import Condition, List, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanStatus
 from api.times import rfc3339
-from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.conditions import ConditionWriter, Status, Target
 from kube.recorder import EventRecorder, Reference
 from kube.sender import Sender
@@ -91,6 +91,34 @@ class Writer:
             )
         except ApiError as error:
             if _is_other_object(error):
+                return False
+            raise
+        return True
+
+    async def nominate(
+        self, namespace: str, name: str, uid: str, *, resource_version: str, node: str
+    ) -> bool:
+        """Nominate the pod in just this version (409 otherwise); false if it is not there, or is bound."""
+        metadata = {"uid": uid, "resourceVersion": resource_version}
+        body = msgspec.json.encode({"metadata": metadata, "status": {"nominatedNodeName": node}})
+        return await self._patch_nomination(namespace, name, body, MERGE_PATCH)
+
+    async def withdraw_nomination(self, namespace: str, name: str, uid: str, *, node: str) -> bool:
+        """Withdraw the pod's nomination, if it is just this one; false if it is not, or the pod is not there."""
+        nomination = "/status/nominatedNodeName"
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": uid},
+            {"op": "test", "path": nomination, "value": node},
+            {"op": "remove", "path": nomination},
+        ]
+        return await self._patch_nomination(namespace, name, msgspec.json.encode(patch), JSON_PATCH)
+
+    async def _patch_nomination(self, namespace: str, name: str, body: bytes, content_type: str) -> bool:
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+        try:
+            await self._sender.send("pod nomination", "PATCH", path, body=body, content_type=content_type)
+        except ApiError as error:
+            if error.status in (404, 422):
                 return False
             raise
         return True

@@ -21,6 +21,7 @@ PATH: Final = re.compile(
     r"(/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?(/[^/]+)(?:/([^/]+))?(?:/status)?"
 )
 """(group and version, plural, name) of the path of an object, of a collection or of a status."""
+DRY_RUN: Final = "dryRun"
 PAGE: Final = 2
 """Objects in one answer to a list, however many were asked for."""
 
@@ -36,7 +37,7 @@ class Written(NamedTuple):
 class Api:
     """An `ApiClient` that keeps objects by collection and name; a name is there once, in whichever namespace.
 
-    A kind that no object was ever put of is not served (404). Merge patches replace lists; strategic merge patches and
+    A kind that no object was ever put of is not served (404). A dry run changes nothing. Merge patches replace lists; strategic merge patches and
     applies merge them by `name` or `type`. Every write gives a new resource version, and one that names another is a
     conflict (409). An object with finalizers stays until they are removed.
     """
@@ -87,8 +88,12 @@ class Api:
             answer = self.of(path)[name]
         if method == "GET":
             return orjson.dumps(answer)
-        changed, meta = value.get("metadata", {}), answer["metadata"]
-        if method == "PATCH":
+        if DRY_RUN in (query or {}) or DRY_RUN in value:
+            return orjson.dumps(answer)
+        changed, meta = value.get("metadata", {}) if isinstance(value, dict) else {}, answer["metadata"]
+        if isinstance(value, list):
+            _apply(answer, value)
+        elif method == "PATCH":
             if changed.get("resourceVersion") not in (None, meta["resourceVersion"]):
                 raise ApiError(409, "Conflict", path)
             _merge(answer, value, by_key=content_type != MERGE_PATCH)
@@ -132,6 +137,19 @@ def _split(path: str) -> tuple[str, str]:
     found = PATH.fullmatch(path)
     assert found, path
     return found[1] + found[2], found[3] or ""
+
+
+def _apply(stored: Object, patch: list[Object]) -> None:
+    """A JSON patch of the operations test and remove."""
+    for operation in patch:
+        *parents, last = operation["path"].split("/")[1:]
+        place = stored
+        for parent in parents:
+            place = place.get(parent, {})
+        if operation["op"] == "test" and place.get(last) != operation["value"]:
+            raise ApiError(422, "Invalid", f"testing value {operation['path']} failed")
+        if operation["op"] == "remove":
+            place.pop(last, None)
 
 
 def _merge(stored: Object, patch: Object, *, by_key: bool) -> None:

@@ -41,6 +41,9 @@ KINDS: dict[object, Resource[Any]] = {
 }
 
 
+NOMINATION = "/status/nominatedNodeName"
+
+
 class Api(apiserver.Api):
     """An API server that also keeps what was written by what it is about."""
 
@@ -53,6 +56,8 @@ class Api(apiserver.Api):
         self.woken: list[str] = []
         """Names of the pods that got the condition Held=False, which brings them back."""
         self.nominated: dict[str, str] = {}
+        self.pulsed: list[str] = []
+        """Names of the pods whose nomination was withdrawn, which brings parked pods back."""
         self.said: dict[str, str] = {}
         """By pod: why it is held."""
         self.group_said: dict[str, str] = {}
@@ -67,6 +72,9 @@ class Api(apiserver.Api):
         name = path.removesuffix("/status").rpartition("/")[2]
         if "/pods/" in path and method == "DELETE":
             self.deleted.append(name)
+        elif "/pods/" in path and isinstance(body, list):
+            del self.nominated[name]
+            self.pulsed.append(name)
         elif "/pods/" in path:
             self._pod_status(name, body["status"])
         elif "/podgroups/" in path:

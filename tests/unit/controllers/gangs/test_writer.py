@@ -220,3 +220,47 @@ async def test_events_never_raise_and_are_limited_per_object() -> None:
             writer.event(GROUP, "Normal", "Bound", "Binding", f"note {number}")
         await asyncio.sleep(0)
     assert len(script.sent) == 25
+
+
+async def test_a_pod_is_nominated_in_one_version_and_the_nomination_withdrawn_only_if_it_is_that_one() -> (
+    None
+):
+    script = Recording()
+    async with writing(script) as writer:
+        assert await writer.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")
+        assert await writer.withdraw_nomination("d", "p", "uid-p", node="n.invalid")
+    path = "/api/v1/namespaces/d/pods/p/status"
+    nominated, withdrawn = script.sent
+    assert nominated == Sent(
+        "PATCH",
+        path,
+        "application/merge-patch+json",
+        {
+            "metadata": {"uid": "uid-p", "resourceVersion": "7"},
+            "status": {"nominatedNodeName": "n.invalid"},
+        },
+    )
+    assert withdrawn == Sent(
+        "PATCH",
+        path,
+        "application/json-patch+json",
+        [
+            {"op": "test", "path": "/metadata/uid", "value": "uid-p"},
+            {"op": "test", "path": "/status/nominatedNodeName", "value": "n.invalid"},
+            {"op": "remove", "path": "/status/nominatedNodeName"},
+        ],
+    )
+
+
+@pytest.mark.parametrize("code", [404, 422])
+async def test_a_nomination_of_a_pod_that_is_gone_or_bound_or_has_another_is_an_answer(code: int) -> None:
+    script = Recording(refusal(code, "Invalid"), refusal(code, "Invalid"))
+    async with writing(script) as writer:
+        assert not await writer.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")
+        assert not await writer.withdraw_nomination("d", "p", "uid-p", node="n.invalid")
+
+
+async def test_a_nomination_of_a_pod_that_has_changed_is_an_error() -> None:
+    async with writing(Recording(refusal(409, "Conflict"))) as writer:
+        with pytest.raises(ApiError, match="409 Conflict"):
+            await writer.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")

@@ -1,0 +1,83 @@
+"""Pods that preempt answered with no node for a reason that passes: they are brought back once it has passed."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from api.core import Pod
+from controllers.gangs.pulses import Wish
+from controllers.gangs.waiting import DEFAULT_SCHEDULER, WaitingPod, WaitingPods
+
+__all__ = ["ParkedPods", "Why", "crowd"]
+
+MOST: Final = 10_000
+"""Pods that are remembered one by one; of more, only the highest priority is."""
+
+
+class Why(Enum):
+    """Why there was no node for a pod."""
+
+    RESERVED = "reserved"
+    """Room is reserved, or a victim leaves, for a pod group. It passes when a plan ends."""
+    NOT_READY = "not ready"
+    """This process could not answer. It passes when the mirror may be trusted."""
+
+
+class ParkedPods:
+    """Kept in every process, since calls also come to a process that does not lead."""
+
+    def __init__(self, waiting: WaitingPods, *, most: int = MOST) -> None:
+        self._waiting, self._most = waiting, most
+        self._pods: dict[str, Why] = {}
+        self._others: dict[Why, dict[str, int]] = {why: {} for why in Why}
+        """Of pods beyond `most`: by scheduler, their highest priority."""
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def note(self, pod: Pod, why: Why) -> None:
+        """Preempt has just answered the pod with no node. The last reason counts."""
+        uid = pod.metadata.uid
+        if uid in self._pods or len(self._pods) < self._most:
+            self._pods[uid] = why
+            return
+        scheduler, priority = pod.spec.scheduler_name or DEFAULT_SCHEDULER, pod.spec.priority or 0
+        others = self._others[why]
+        others[scheduler] = max(priority, others.get(scheduler, priority))
+
+    def forget(self, uid: str) -> None:
+        """The pod is bound or gone."""
+        self._pods.pop(uid, None)
+
+    def take(self, why: Why) -> list[Wish]:
+        """The reason has passed: what brings back all pods that it parked. They are forgotten."""
+        parked = [uid for uid, each in self._pods.items() if each is why]
+        for uid in parked:
+            del self._pods[uid]
+        others, self._others[why] = self._others[why], {}
+        pods = [pod for uid in parked if (pod := self._waiting.find(uid)) is not None]
+        wishes = [_alone(pod) for pod in pods if pod.for_ports]
+        for pod in pods:
+            if not pod.for_ports:
+                others[pod.scheduler] = max(pod.priority, others.get(pod.scheduler, pod.priority))
+        return wishes + [crowd(scheduler, priority) for scheduler, priority in others.items()]
+
+    def take_all(self) -> list[Wish]:
+        """What brings back every pod that a scheduler has found no node for, whoever answered it, and whatever.
+
+        For the beginning of a term: nobody knows who called while no process answered. Pods that wait for host ports
+        are brought back only if this process answered them.
+        """
+        crowds = [crowd(scheduler, priority) for scheduler, priority in self._waiting.turned_down().items()]
+        return [*(wish for why in Why for wish in self.take(why)), *crowds]
+
+
+def crowd(scheduler: str, priority: int) -> Wish:
+    """All pods of a scheduler whose own priority is not above this one."""
+    return Wish(f"crowd {scheduler}", (-priority, "", ("", scheduler)), scheduler, priority)
+
+
+def _alone(pod: WaitingPod) -> Wish:
+    rank = (-pod.priority, "", (pod.namespace, pod.name))
+    return Wish(f"port {pod.uid}", rank, pod.scheduler, pod.priority, uid=pod.uid, alone=True)
