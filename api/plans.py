@@ -185,7 +185,7 @@ class PreemptionPlanStatus(Struct):
     """Planned, Confirmed, Evicting, Ready and Bound in turn; the others are ends at which nobody else is evicted."""
     conditions: list[Condition] | None = None
     begun: list[str] | None = None
-    """UIDs of victims of several pods of which a pod may have gone: each is evicted whole, whatever becomes of the plan."""
+    """UIDs of victims of several pods that have begun to go. Each is finished, whatever becomes of the plan."""
 
 
 class PreemptionPlan(Struct, kw_only=True):

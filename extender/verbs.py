@@ -139,7 +139,9 @@ class Verbs:
         if not self._world.ready:
             return preemption_result({})
         if self._world.verdict(args.pod) is not None:
-            candidates = {node: frozenset(pod.uid for pod in each.pods or ()) for node, each in offered.items()}
+            candidates = {
+                node: frozenset(pod.uid for pod in each.pods or ()) for node, each in offered.items()
+            }
             self._world.preempt_called(args.pod, candidates)
             return preemption_result({})
         priority = self._world.priority(args.pod)

@@ -212,7 +212,9 @@ class Leading:
             executor,
             configuration.search_budget,
         )
-        world = World(roster, controller.reservations, claims, self.evidence, controller.is_trusted)
+        world = World(
+            roster, controller.reservations, claims, self.evidence, controller.waiting, controller.is_trusted
+        )
         self.planner = Planner(world, self.gangs, decider, refusals, hands, clock, self._nudged)
 
     def nudge(self) -> None:

@@ -10,8 +10,9 @@ from api.clock import Clock
 from controllers.gangs.effects import Effect
 from controllers.gangs.life import GangPhase, GroupKey, Life
 from controllers.gangs.observations import MembersSeen, Observation
-from controllers.gangs.reducer import Rules, reduce
+from controllers.gangs.reducer import reduce
 from controllers.gangs.roster import Roster
+from controllers.gangs.rules import Rules
 
 __all__ = ["Gang", "Gangs"]
 

@@ -51,6 +51,7 @@ from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
+from controllers.gangs.waiting import WaitingPods
 from runtime.failpoints import failpoint
 
 __all__ = ["Hands", "Planner", "World"]
@@ -71,6 +72,7 @@ class World:
     reservations: Reservations
     claims: Claims
     evidence: Evidence
+    waiting: WaitingPods
     trusted: Callable[[], bool]
     """Whether the mirror may be trusted: without it nothing is decided and nobody evicted."""
 
@@ -282,14 +284,13 @@ class Planner:
 
     def _ask(self, gang: Gang, plan: ActivePlan, members: Sequence[str]) -> None:
         """Bring members back to the scheduler. The answer comes as Asked."""
-        world, asked = self._world, []
+        asked = []
         for uid in members:
-            view = world.roster.candidate(uid)
-            if view is not None:
-                parking = Parking.HELD if self._hands.waker.holds(uid) else Parking.UNKNOWN
-                scheduler = view.status.scheduler_name if view.status is not None else ""
-                asked.append(AskedMember(uid, view.namespace, view.name, scheduler, view.priority, parking))
-        self._hands.asking.ask(gang.key, world.roster.rank(gang.key), asked)
+            pod = self._world.waiting.find(uid)
+            if pod is not None:
+                parking = Parking.HELD if self._hands.waker.is_held(uid) else Parking.UNKNOWN
+                asked.append(AskedMember(uid, pod.namespace, pod.name, pod.scheduler, pod.priority, parking))
+        self._hands.asking.ask(gang.key, self._world.roster.rank(gang.key), asked)
 
     async def _advance(self, gang: Gang, effect: Advance) -> None:
         plan, phase = effect.plan, effect.phase

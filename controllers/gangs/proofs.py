@@ -52,7 +52,7 @@ class PlannedMember:
     never: bool = False
     """The member's preemptionPolicy is Never: the scheduler does not look whom to evict for it."""
     asks_about_others: bool = False
-    """A filter of the member asks about pods of other nodes: affinity, anti-affinity or spread over more than a node."""
+    """A filter of the member asks about pods of other nodes (affinity or spread over more than one node)."""
     kept_away: bool = False
     """managedResources keeps the member away from our filter or preempt verb."""
     nomination_changes: int = 0

@@ -95,6 +95,10 @@ class Waker:
         if not self._held[group]:
             self._take(group)
 
+    def is_held(self, uid: str) -> bool:
+        """Whether filter turned the pod down, and nobody has brought it back since."""
+        return uid in self._under
+
     @property
     def kept(self) -> frozenset[GroupKey | None]:
         """Gangs whose pods filter has turned down since they were last woken; None: as in the class."""

@@ -121,7 +121,7 @@ def test_the_last_three_per_preemptor_are_kept_and_all_that_evicted(alone: Sandb
                 await plans.store._touch(key, "Evicting", "Evicting", "")
             await plans.store.end(key, Ending("Aborted", "Changed", ""))
             await asyncio.sleep(1.1)  # times in objects have whole seconds
-        await plans.housekeeping.sweep(frozenset())
+        await plans.housekeeping.sweep(frozenset(), frozenset())
 
     assert alone.plane is not None
     with_plans(alone.plane.kubeconfig, many)

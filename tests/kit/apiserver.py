@@ -37,7 +37,8 @@ class Written(NamedTuple):
 class Api:
     """An `ApiClient` that keeps objects by collection and name; a name is there once, in whichever namespace.
 
-    A kind that no object was ever put of is not served (404). A dry run changes nothing. Merge patches replace lists; strategic merge patches and
+    A kind that no object was ever put of is not served (404).
+    A dry run changes nothing. Merge patches replace lists; strategic merge patches and
     applies merge them by `name` or `type`. Every write gives a new resource version, and one that names another is a
     conflict (409). An object with finalizers stays until they are removed.
     """

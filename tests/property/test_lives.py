@@ -28,6 +28,7 @@ from controllers.gangs.effects import (
     GiveBack,
     Nominate,
     Record,
+    Rehearse,
     Remind,
     SayPreempting,
     SayScheduled,
@@ -51,6 +52,7 @@ from controllers.gangs.observations import (
     Offered,
     PlanSeen,
     PreemptCalled,
+    Rehearsed,
     Resumed,
     RoomFreed,
     Stored,
@@ -106,20 +108,23 @@ class Lives(RuleBasedStateMachine):
         self.asking: str | None = None
         """The plan whose members are to be brought back for the scheduler's word."""
         self.asked: float | None = None
+        self.rehearsing: str | None = None
+        """The plan whose evictions the API server checks."""
+        self.rehearsed: set[str] = set()
         self.resumed_evicting: set[str] = set()
         self.confirmed: set[str] = set()
         """Plans that were confirmed."""
         self.in_a_row = 0
         """Contradicted plans."""
-        self.rules = Rules(BACKOFF, plan_seconds=300.0)
+        self.setting = Rules(BACKOFF, plan_seconds=300.0)
 
     # ---- the world
 
     def observe(self, observation: Observation) -> None:
         before = self.life
-        self.life, effects = reduce(self.life, observation, self.now, self.rules)
+        self.life, effects = reduce(self.life, observation, self.now, self.setting)
         assert isinstance(effects, tuple)
-        assert reduce(before, observation, self.now, self.rules) == (self.life, effects), "a pure function"
+        assert reduce(before, observation, self.now, self.setting) == (self.life, effects), "a pure function"
         for effect in effects:
             if isinstance(effect, Advance) and effect.phase == "Confirmed":
                 assert isinstance(observation, PlanSeen)
@@ -144,7 +149,7 @@ class Lives(RuleBasedStateMachine):
         confirmation=st.sampled_from(["Prefer", "Prefer", "Require", "Off"]),
     )
     def begin(self, members: int, bound: int, confirmation: Confirmation) -> None:
-        self.rules = replace(self.rules, confirmation=confirmation)
+        self.setting = replace(self.setting, confirmation=confirmation)
         self.observe(MembersSeen(2, max(members, bound), bound))
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0]), changes=st.booleans())
@@ -249,6 +254,23 @@ class Lives(RuleBasedStateMachine):
             self.observe(Asked())
         self.asking = None
 
+    @precondition(lambda self: self.rehearsing is not None)
+    @rule(answer=st.sampled_from(["", "", "", "refused", "away"]))
+    def the_api_server_has_checked(self, answer: str) -> None:
+        self._rehearsed(answer)
+
+    def _rehearsed(self, answer: str) -> None:
+        name, self.rehearsing = self.rehearsing, None
+        assert name is not None
+        if self.plan is None or self.plan.name != name:
+            return
+        if answer == "away":
+            self.observe(Rehearsed(None))
+            return
+        victim = min(self.plan.victims)
+        self.rehearsed.add(name)
+        self.observe(Rehearsed({victim: f"pod {victim} cannot be evicted"} if answer == "refused" else {}))
+
     # ---- the scheduler
 
     @rule(uid=st.sampled_from(MEMBERS))
@@ -288,6 +310,10 @@ class Lives(RuleBasedStateMachine):
             case Ask(plan, members):
                 assert members
                 self.asking, self.asked = plan.name, None
+            case Rehearse(plan):
+                assert plan.name in self.phases, "a plan is stored before its evictions are rehearsed"
+                assert self.rehearsing != plan.name, "one rehearsal for a plan"
+                self.rehearsing = plan.name
             case GiveBack(plan):
                 self.reserved.discard(plan.name)
             case End(plan, ending):
@@ -324,16 +350,17 @@ class Lives(RuleBasedStateMachine):
         """Delayed preemption: what must hold when a plan is confirmed."""
         assert plan.spec.victims
         assert seen.presented, "somebody must have asked"
+        assert plan.name in self.rehearsed, "the API server must have said that it lets everybody go"
         proofs = [shown.proof for shown in seen.proofs.values()]
         assert Proof.CONTRADICTED not in proofs
         self.confirmed.add(plan.name)
-        if Proof.UNKNOWN not in proofs or self.rules.confirmation == "Off":
+        if Proof.UNKNOWN not in proofs or self.setting.confirmation == "Off":
             return
-        assert self.rules.confirmation == "Prefer"
+        assert self.setting.confirmation == "Prefer"
         assert self.asked is not None
         times = [shown.attempted for shown in seen.proofs.values() if shown.proof is Proof.UNKNOWN]
         last = max([self.asked, *(when for when in times if when is not None)])
-        assert self.now >= min(last + self.rules.confirmation_seconds, self.asked + ASKED_SECONDS)
+        assert self.now >= min(last + self.setting.confirmation_seconds, self.asked + ASKED_SECONDS)
 
     def _in_a_row(self, ending: Ending) -> None:
         if ending.reason not in ("Contradicted", "TurnedDown"):
@@ -372,6 +399,8 @@ class Lives(RuleBasedStateMachine):
     def what_is_due_goes_well(self) -> None:
         while self.todo:
             self._perform(self.todo.pop(0), "")
+        if self.rehearsing is not None:
+            self._rehearsed("")
         if self.plan is not None:
             left = [uid for uid in self.plan.victims if not self.deletions[self.plan.name, uid]]
             self.observe(self.seen(is_free=not left))
@@ -431,6 +460,7 @@ class Lives(RuleBasedStateMachine):
         plan, self.life = self.plan, Life()
         self.todo.clear()
         self.presented, self.asking, self.asked, self.in_a_row = False, None, None, 0
+        self.rehearsing = None
         self.evicting = None
         self.held.clear()
         going_on = plan is not None and self.phases.get(plan.name) in ACTIVE
@@ -506,6 +536,8 @@ class Lives(RuleBasedStateMachine):
         self.presented = True
         if self.asking is not None:
             self.the_scheduler_is_asked()
+        if self.rehearsing is not None:
+            self._rehearsed("")
         while self.todo:
             self._perform(self.todo.pop(0), "")
         while self.evicting is not None:

@@ -44,7 +44,10 @@ class StillWorld:
     def bound(self, uid: str) -> BoundPod | None:
         return self.pods.get(uid)
 
-    def preempt_called(self, pod: Pod) -> None:
+    def filter_called(self, pod: Pod, nodes: list[str]) -> None:
+        """See World."""
+
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
         self.told.append(f"preempt {pod.metadata.name}")
 
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:

@@ -180,7 +180,7 @@ async def test_a_scheduler_that_does_not_take_the_offer_ends_the_plan(says: str)
         await stage.settle()
         if says == "preempts":
             assert stage.filter(member(), "n0") == ["n0"]
-            world(stage).preempt_called(member())
+            world(stage).preempt_called(member(), {})
         else:
             for _ in range(2):
                 assert stage.filter(member(), "n1") == []
@@ -194,9 +194,9 @@ async def test_what_it_is_told_about_others_ends_no_plan() -> None:
     async with staged(node("n0"), gang(minimum=1), member()) as stage:
         await stage.settle()
         stage.filter(member(), "n0")
-        world(stage).preempt_called(member("late"))
-        world(stage).preempt_called(pod("ordinary"))
-        world(stage).preempt_called(member(group="nowhere"))
+        world(stage).preempt_called(member("late"), {})
+        world(stage).preempt_called(pod("ordinary"), {})
+        world(stage).preempt_called(member(group="nowhere"), {})
         await stage.settle()
         assert stage.phases() == ["Ready"]
 
@@ -208,7 +208,7 @@ async def test_without_a_leader_it_is_told_in_vain() -> None:
         world(stage).held(member())
         world(stage).kept_out(pod("p"))
         world(stage).offered(member(), among=False)
-        world(stage).preempt_called(member())
+        world(stage).preempt_called(member(), {})
         world(stage).nothing_to_evict(pod("p"), {"n0": "why"})
         assert await notes(stage) == []
 

@@ -39,7 +39,7 @@ def stored(
         committed=touched,
         touched=touched,
         evicted=evicted,
-        active=spec if phase in ACTIVE else None,
+        spec=spec if phase in ACTIVE else None,
     )
 
 
