@@ -1,0 +1,250 @@
+"""The rules of a gang's life, one by one: members, decisions, delays, and writing.
+
+Random lives, which meet all rules together, are in tests/property.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controllers.gangs.effects import (
+    Advance,
+    CannotSchedule,
+    Commit,
+    End,
+    Evict,
+    GiveBack,
+    Record,
+    SayScheduled,
+    Wake,
+)
+from controllers.gangs.life import Life
+from controllers.gangs.observations import (
+    Failed,
+    MemberProof,
+    MembersSeen,
+    NotDecided,
+    NotStored,
+    Observation,
+    Resumed,
+    RoomFreed,
+    Stored,
+)
+from controllers.gangs.proofs import Proof
+from tests.unit.controllers.gangs.lives import (
+    UNKNOWN,
+    Gang,
+    decided,
+    in_phase,
+    kinds,
+)
+
+# ---- members
+
+
+@pytest.mark.parametrize(
+    ("members", "bound", "phase", "complete"),
+    [
+        (1, 0, "Gathering", False),
+        (2, 0, "Gathering", True),
+        (3, 1, "Gathering", True),
+        (2, 2, "Bound", False),
+        (3, 2, "Bound", False),
+    ],
+)
+def test_members_are_counted(members: int, bound: int, phase: str, complete: bool) -> None:
+    gang = Gang()
+    gang(MembersSeen(2, members, bound))
+    assert (gang.life.phase, gang.life.complete) == (phase, complete)
+
+
+def test_a_gang_that_runs_says_so_once_and_wakes_whoever_was_held() -> None:
+    gang = Gang()
+    assert kinds(gang(MembersSeen(2, 2, 2))) == [SayScheduled, Wake]
+    assert gang(MembersSeen(2, 3, 3)) == []
+    assert gang(MembersSeen(2, 3, 1)) == []
+    assert (gang.life.phase, gang.life.complete) == ("Gathering", True)
+
+
+@pytest.mark.parametrize("bound", [2, 0], ids=["runs", "gathers"])
+def test_a_gang_that_wants_nothing_forgets_what_went_wrong(bound: int) -> None:
+    gang = Gang(Life(complete=True, decided=1, failures=3, contradicted=2, due=99.0))
+    gang(MembersSeen(2, 2, 0))
+    assert gang.life.failures == 3, "it still wants a plan"
+    gang(MembersSeen(2, bound, bound))
+    gang(MembersSeen(2, 2, 0))
+    life = gang.life
+    assert (life.failures, life.contradicted, life.due) == (0, 0, 0.0)
+    assert life.wants_plan(1)
+
+
+def test_members_of_a_plan_are_not_counted() -> None:
+    gang = in_phase("Ready")
+    assert gang(MembersSeen(2, 2, 2)) == []
+    assert gang.life.phase == "Ready"
+
+
+# ---- decisions
+
+
+@pytest.mark.parametrize(
+    ("fields", "phase"),
+    [
+        ({"outcome": "Unschedulable"}, "Unschedulable"),
+        ({"outcome": "SearchBudgetExhausted"}, "Unschedulable"),
+        ({"not_modelled": ["claims"]}, "Blocked"),
+    ],
+)
+def test_a_decision_by_which_nobody_goes_is_stored_and_said(fields: dict[str, Any], phase: str) -> None:
+    gang = Gang()
+    record, said = gang(decided(**fields))
+    assert isinstance(record, Record)
+    assert isinstance(said, CannotSchedule)
+    assert (record.phase, said.phase, gang.life.phase, said.repeated) == (phase, phase, phase, False)
+    assert gang.life.plan is None
+    _, again = gang(decided(2, **fields))
+    assert isinstance(again, CannotSchedule)
+    assert again.repeated
+    _, other = gang(decided(3, **fields, mismatch="Other"))
+    assert isinstance(other, CannotSchedule)
+    assert (other.reason, other.repeated) == ("Other", False)
+
+
+def test_the_same_reason_in_other_words_is_said_again() -> None:
+    gang = Gang()
+    for number, why in enumerate(("no class", "no class", "another")):
+        (said,) = gang(NotDecided(number, why))
+        assert isinstance(said, CannotSchedule)
+        assert (said.message, said.repeated) == (why, number == 1)
+
+
+@pytest.mark.parametrize("fields", [{}, {"outcome": "Fits", "victims": 0, "not_modelled": ["claims"]}])
+def test_a_decision_to_act_on_is_written_first(fields: dict[str, Any]) -> None:
+    gang = Gang()
+    gang.now = 7.0
+    assert kinds(gang(decided(**fields))) == [Commit]
+    assert (gang.life.phase, gang.plan.writing, gang.plan.deadline) == ("Planned", "Planned", 307.0)
+    assert not gang.plan.stored
+
+
+@pytest.mark.parametrize("observation", [decided(outcome="Unschedulable"), NotDecided(1, "no class")])
+def test_the_same_tables_are_not_asked_twice_unless_room_was_freed(observation: Observation) -> None:
+    gang = Gang(Life(complete=True))
+    gang(observation)
+    assert not gang.life.wants_plan(1)
+    assert gang.life.wants_plan(2)
+    gang(RoomFreed())
+    assert gang.life.wants_plan(1)
+
+
+@pytest.mark.parametrize("late", [decided(2), Resumed(in_phase("Ready").plan)], ids=["decided", "resumed"])
+def test_there_is_one_plan_at_a_time(late: Observation) -> None:
+    gang = in_phase("Evicting")
+    before = gang.plan
+    assert gang(late) == []
+    assert gang.plan == before
+
+
+def test_a_plan_of_a_former_process_is_gone_on_from() -> None:
+    gang = Gang()
+    gang(Resumed(in_phase("Evicting").plan))
+    assert gang.life.phase == "Evicting"
+    assert kinds(gang.looks()) == [Evict]
+
+
+# ---- delays
+
+
+def test_delays_double_while_plans_in_vain_follow_one_another() -> None:
+    gang = Gang()
+    for delay in (1.0, 2.0, 4.0, 8.0):
+        gang(decided(outcome="Unschedulable"))
+        assert gang.life.due == gang.now + delay
+        gang.now = gang.life.due
+    gang.now += 100.0
+    gang(decided(outcome="Unschedulable"))
+    assert gang.life.due == gang.now + 1.0
+
+
+@pytest.mark.parametrize(
+    ("refused", "delay"), [({}, 1.0), ({"v0": "no"}, 4.0)], ids=["expired", "eviction refused"]
+)
+def test_what_the_next_plan_would_meet_again_makes_the_delay_longer(
+    refused: dict[str, str], delay: float
+) -> None:
+    """However long the plan took."""
+    gang = in_phase("Evicting", refused=refused)
+    gang.life = replace(gang.life, failures=2)
+    assert gang.ending(after=300.0)
+    assert gang.life.due == gang.now + delay
+
+
+def test_five_contradicted_plans_in_a_row_are_followed_by_the_next_one_at_once() -> None:
+    gang = in_phase("Planned")
+    plan = gang.plan
+    for number in range(7):
+        proofs = {"m0": MemberProof(Proof.CONTRADICTED, "no", 0.0)}
+        gang.life = replace(gang.life, plan=replace(plan, deadline=1e9))
+        assert gang.ending(after=100.0, proofs=proofs) == "Contradicted"
+        assert gang.life.due - gang.now == max(0.0, number - 4.0)
+
+
+def test_what_nobody_has_confirmed_makes_the_delay_longer() -> None:
+    gang = in_phase("Planned", asking=True, asked=0.0)
+    gang.life = replace(gang.life, failures=2)
+    assert gang.ending(presented=False, proofs=UNKNOWN, after=200.0) == "NotAttempted"
+    assert gang.life.due == gang.now + 4.0
+
+
+def test_after_a_fault_the_gang_waits_a_while() -> None:
+    gang = Gang()
+    assert gang(Failed()) == []
+    assert gang.life.due == 1.0
+
+
+# ---- writing
+
+
+def test_a_plan_is_left_alone_while_it_is_written() -> None:
+    gang = Gang()
+    gang(decided())
+    assert gang.looks(room_taken="by others") == []
+    gang(Stored("Ready"))
+    gang(NotStored("Ready", "late answer", for_good=True))
+    assert not gang.plan.stored, "that was about another phase"
+    gang(Stored("Planned"))
+    assert (gang.plan.stored, gang.plan.writing) == (True, None)
+    assert gang.ending(room_taken="by others") == "RoomTaken"
+
+
+@pytest.mark.parametrize("failure", [NotStored("Planned", "503", for_good=False), Failed()], ids=repr)
+def test_a_plan_that_was_not_stored_gives_its_room_back(failure: Observation) -> None:
+    gang = Gang(Life(complete=True))
+    gang(decided())
+    gave_back, said = gang(failure)
+    assert isinstance(gave_back, GiveBack)
+    assert isinstance(said, CannotSchedule)
+    assert gang.life.plan is None
+    assert gang.life.wants_plan(1)
+    assert gang.life.due > gang.now
+
+
+@pytest.mark.parametrize("failure", [NotStored("Evicting", "503", for_good=False), Failed()], ids=repr)
+def test_progress_that_was_not_stored_is_written_again_after_a_while(failure: Observation) -> None:
+    gang = in_phase("Confirmed")
+    assert kinds(gang.looks()) == [Advance]
+    assert gang(failure) == []
+    assert gang.looks(after=0.9) == []
+    assert kinds(gang.looks(after=0.1)) == [Advance]
+
+
+def test_progress_that_cannot_be_stored_ends_the_plan() -> None:
+    gang = in_phase("Confirmed")
+    gang.looks()
+    (end,) = gang(NotStored("Evicting", "404", for_good=True))
+    assert isinstance(end, End)
+    assert end.ending.reason == "NotStored"
+    assert end.plan.writing is None
