@@ -259,7 +259,7 @@ async def test_a_pod_has_its_groups_priority(asked: Pod, priority: int) -> None:
         ),
         pytest.param(
             member("p", node="n0", group="whole"),
-            BoundPod("n0", 50, unit_is_group=True),
+            BoundPod("n0", 0, unit_is_group=True),
             id="group in all mode",
         ),
         pytest.param(member("p", node="n0", group="odd"), None, id="the group's class does not exist"),
