@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Rule", "exactly_one", "unchanged"]
+__all__ = ["ValidationRule", "exactly_one", "unchanged"]
 
 
-class Rule(NamedTuple):
+class ValidationRule(NamedTuple):
     """An entry of `x-kubernetes-validations`."""
 
     rule: str
@@ -29,14 +29,14 @@ class Rule(NamedTuple):
         return entry
 
 
-def unchanged(field: str) -> Rule:
+def unchanged(field: str) -> ValidationRule:
     """The field is neither set, changed nor removed."""
     same = f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"
-    return Rule(same, f"{field} is immutable")
+    return ValidationRule(same, f"{field} is immutable")
 
 
-def exactly_one(first: str, second: str) -> Rule:
+def exactly_one(first: str, second: str) -> ValidationRule:
     """One of two optional fields is set."""
-    return Rule(
+    return ValidationRule(
         f"has(self.{first}) != has(self.{second})", f"exactly one of {first} and {second} must be set"
     )
