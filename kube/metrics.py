@@ -1,4 +1,4 @@
-"""What operators can watch of reading and writing; labels are bounded: clusters, kinds, verbs, codes."""
+"""Metrics of reads and writes for operators. The labels are bounded: clusters, kinds, verbs, codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators can watch of the views of a cluster; labels are bounded: cluster and kind."""
+"""Metrics of the views of a cluster for operators. The labels are bounded: cluster and kind."""
 
 from __future__ import annotations
 
