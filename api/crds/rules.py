@@ -1,8 +1,8 @@
-"""What types cannot say, in CEL (`x-kubernetes-validations`): it holds with the webhook down as well.
+"""Rules that types cannot express, in CEL (`x-kubernetes-validations`). They apply even while the webhook is down.
 
-The rules of Kueue's kinds accept and refuse what Kueue's own do; those that Kueue does not have name their KEP. Ours
-let a fault be that is stored already (`oldSelf`), where the API server does not see by itself that nothing changed.
-Workload's are in `api.crds.workload_rules`.
+The rules of Kueue's kinds accept and refuse the same objects as Kueue's own rules. A rule that Kueue does not have
+names its KEP. Our rules accept a fault that is stored already (`oldSelf`), where the API server does not see by itself
+that nothing changed. The rules of Workload are in `api.crds.workload_rules`.
 
 See docs/decisions/0017.
 """
@@ -57,7 +57,7 @@ KEP_5710: Final = (
         optional_old_self=True,
     ),
 )
-"""On create alone: none of these fields can be changed."""
+"""These rules apply only on create, because nobody can change these fields later."""
 
 KEP_8522: Final = ValidationRule(
     "!has(self.withinClusterQueueConfig) || self.withinClusterQueue == 'LowerOrNewerEqualPriority'"
@@ -79,7 +79,7 @@ TOPOLOGY_KEY: Final = ValidationRule(
     "([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$')",
     "must be the key of a label, such as topology.kubernetes.io/zone",
 )
-"""No node has another one: the group could run nowhere."""
+"""No node can have a label with an invalid key, so such a group could not run on any node."""
 
 RULES: Final[Mapping[type[Struct], Sequence[ValidationRule]]] = {
     PodGroupSpec: [
@@ -141,7 +141,7 @@ RULES: Final[Mapping[type[Struct], Sequence[ValidationRule]]] = {
     ClusterSource: [exactly_one("kubeConfig", "clusterProfileRef")],
     **workload_rules.RULES,
 }
-"""Rules on all values of a struct."""
+"""The rules on every value of a struct."""
 
 FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[ValidationRule]]]] = {
     WithinClusterQueueConfig: {"minAdmitDuration": [MIN_ADMIT_DURATION]},
@@ -159,4 +159,4 @@ FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[ValidationRule]]]
     AdmissionCheckSpec: {"controllerName": [IMMUTABLE]},
     **workload_rules.FIELD_RULES,
 }
-"""Rules on one field of a struct, by its name in JSON."""
+"""The rules on one field of a struct, by the field's name in JSON."""

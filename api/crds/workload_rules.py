@@ -1,4 +1,4 @@
-"""Workload's rules in CEL; see `api.crds.rules`."""
+"""The rules of Workload in CEL. See `api.crds.rules`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _is(which: str, condition: str) -> str:
 
 
 def _while_reserved(holds: str, message: str, field_path: str = "") -> ValidationRule:
-    """Holds of updates of a Workload that had quota."""
+    """A rule for updates of a Workload that had reserved quota before the update."""
     return ValidationRule(f"!({_is('oldSelf', 'QuotaReserved')}) || {holds}", message, field_path)
 
 
@@ -76,7 +76,7 @@ GATE_NAME: Final = ValidationRule(
     "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$')",
     "must be a qualified name, such as example.com/gate or gate",
 )
-"""KEP-8303. The 63 characters that a gate's name may have are within what its parts may have."""
+"""KEP-8303. A gate's name has at most 63 characters, so its parts need no limits of their own."""
 
 RULES: Final[Mapping[type[Struct], Sequence[ValidationRule]]] = {
     Workload: [
