@@ -49,7 +49,7 @@ def parse_duration(text: str) -> int:
     while True:
         part = PART.match(text, position)
         if part is None:
-            raise DurationError(text, "is no duration, such as 90s or 1h30m")
+            raise DurationError(text, "is not a duration, such as 90s or 1h30m")
         more = _nanoseconds(part)
         nanoseconds = (nanoseconds + more) % 2**64  # Go's addition wraps, so that twice the limit is 0
         if max(more, nanoseconds) > LIMIT:

@@ -147,9 +147,9 @@ def _check_term(term: NodeSelectorTerm, path: str) -> None:
     for index, requirement in enumerate(term.match_fields or ()):
         where = f"{path}.matchFields[{index}]"
         if requirement.operator not in ("In", "NotIn"):
-            raise ValueError(f"{where}.operator: neither In nor NotIn: {requirement.operator!r}")
+            raise ValueError(f"{where}.operator: must be In or NotIn, not {requirement.operator!r}")
         if len(requirement.values or ()) != 1:
-            raise ValueError(f"{where}.values: must be one")
+            raise ValueError(f"{where}.values: must have one value")
 
 
 def _check_requirement(requirement: Requirement, operators: frozenset[str], path: str) -> None:
@@ -158,9 +158,9 @@ def _check_requirement(requirement: Requirement, operators: frozenset[str], path
     if operator not in operators:
         raise ValueError(f"{path}.operator: not one of {', '.join(sorted(operators))}: {operator!r}")
     if operator in ("In", "NotIn") and not values:
-        raise ValueError(f"{path}.values: {operator} needs at least one")
+        raise ValueError(f"{path}.values: {operator} needs at least one value")
     if operator in ("Exists", "DoesNotExist") and values:
-        raise ValueError(f"{path}.values: {operator} takes none")
+        raise ValueError(f"{path}.values: {operator} takes no values")
     if operator in ("Gt", "Lt") and (len(values) != 1 or _int64(values[0]) is None):
         raise ValueError(f"{path}.values: {operator} takes one integer")
     for value in values:

@@ -84,4 +84,4 @@ def _moment(seconds: float) -> datetime:
     try:
         return (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None)
     except OverflowError:
-        raise ValueError(f"{seconds} seconds after 1970 is a year that cannot be written") from None
+        raise ValueError(f"{seconds} seconds after 1970 is outside the years 1 to 9999") from None

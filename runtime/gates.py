@@ -38,7 +38,7 @@ def completed(
     for name, enabled in settings.items():
         if name not in known:
             names = ", ".join(sorted(known))
-            raise FieldError(join(path, name), f"is no feature gate of this version (known: {names})")
+            raise FieldError(join(path, name), f"is not a feature gate of this version (known: {names})")
         gate = known[name]
         if gate.locked and enabled != gate.default:
             locked = "true: this version does nothing else" if gate.default else "false: it is not finished"

@@ -322,7 +322,7 @@ class Views:
         Raises RuntimeError after `run` has begun, because the store would miss the list.
         """
         if self._is_running:
-            raise RuntimeError(f"{resource.kind}: watch before run")
+            raise RuntimeError(f"{resource.kind}: call watch before run")
         view = self._views.get(resource)
         if view is None:
             view = View(self._client, resource, self._clock, self._timing, self._changed)

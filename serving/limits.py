@@ -44,7 +44,7 @@ class Limits:
         except TimeoutError:
             return self._refuse(408, f"the body did not arrive within {self._seconds} s")
         except ConnectionResetError:
-            return self._refuse(400, "the connection broke before the body was there")
+            return self._refuse(400, "the connection broke before the body arrived")
         except web.HTTPRequestEntityTooLarge:
             return self._too_large()
         finally:

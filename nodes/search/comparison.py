@@ -66,7 +66,11 @@ def _why_none(cluster: Cluster, found: Solution, short: dict[int, tuple[int, str
         return SPENT
     nearest = max(short, key=lambda domain: (short[domain][0], -domain))
     _, reason = short[nearest]
-    return reason if len(values) == 1 else f"in none of {len(values)} domains; in {values[nearest]}, {reason}"
+    return (
+        reason
+        if len(values) == 1
+        else f"does not fit in any of {len(values)} domains; in {values[nearest]}, {reason}"
+    )
 
 
 def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plans.DomainResult:
@@ -90,7 +94,7 @@ def _reason(found: Solution, domain: int) -> str:
     if outcome == FITS:
         return "fits as well, and its name comes later"
     return (
-        "costs more: somebody has to go"
+        "costs more: it needs evictions"
         if best == FITS
         else beaten(found.scores[domain], found.scores[found.winner])
     )

@@ -154,7 +154,7 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.Preemption
         room.place(pod, node)
     later = _fill(cluster, found.winner, room)
     preempts = found.outcomes[found.winner] == PREEMPTS
-    spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits, and nobody goes")
+    spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
     spec.domain = plans.Domain(layout.topology_key, layout.values[found.winner])
     in_order = [(pod, required[pod]) for pod in cluster.preemptor.required]
     spec.placements = [

@@ -64,7 +64,7 @@ async def keep(
             await source.look()
         except expected as error:
             metrics.faults.inc()
-            log.error("certificates could not be looked after", error=str(error))  # noqa: TRY400 - no traceback
+            log.error("certificates could not be read, renewed or published", error=str(error))  # noqa: TRY400 - no traceback
         await asyncio.sleep(seconds)
 
 

@@ -165,7 +165,7 @@ def annotated(queue: ClusterQueue, duration: str) -> ClusterQueue:
         (LabelSelector(match_labels={"a b": "c"}), r"\.matchLabels: not a label key: 'a b'$"),
         (
             LabelSelector(match_expressions=[LabelSelectorRequirement("team", "In")]),
-            r"\.matchExpressions\[0\]\.values: In needs at least one$",
+            r"\.matchExpressions\[0\]\.values: In needs at least one value$",
         ),
     ],
 )
