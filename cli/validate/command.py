@@ -16,7 +16,7 @@ from cli.common.documents import STDIN, InputError, read_file
 from cli.common.lines import answer_file
 from cli.common.options import FILES, MORE_FILES
 from cli.common.output import BAD_INPUT, formatted, line, show
-from cli.validate.objects import Found, Objects, writes
+from cli.validate.objects import LocatedObject, Objects, writes
 from cli.validate.stream import judge_line
 from cli.validate.verdicts import Write, verdict
 from schema import NO_PATH
@@ -45,7 +45,7 @@ Exit status:
   2  bad input, named on standard error
 """
 
-Judged = tuple[Found, Write, Verdict]
+Judged = tuple[LocatedObject, Write, Verdict]
 
 
 @click.command(epilog=EPILOG)
@@ -147,7 +147,7 @@ def _sentence(cause: Cause) -> str:
     return cause.message if cause.field == NO_PATH else str(cause)
 
 
-def _plain(found: Found, write: Write, judgement: Verdict) -> dict[str, Any]:
+def _plain(found: LocatedObject, write: Write, judgement: Verdict) -> dict[str, Any]:
     return {
         "kind": found.key.kind,
         "namespace": found.key.namespace,

@@ -19,7 +19,7 @@ from webhooks.configuration import settings_of
 from webhooks.facts import UNKNOWN, Unknown
 from webhooks.settings import Settings
 
-__all__ = ["Found", "Objects", "writes"]
+__all__ = ["LocatedObject", "Objects", "writes"]
 
 PRIORITY_CLASS: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 CONFIGURATION: Final = (API_VERSION, "Configuration")
@@ -43,7 +43,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocatedObject:
     """An object, and where it was read."""
 
     key: Key
@@ -66,7 +66,7 @@ class Objects(Reader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Found] = []
+        self.found: list[LocatedObject] = []
         self.settings: Settings | None = None
         """Of the Configuration, if there is one."""
         self._classes: dict[str, PriorityClass] = {}
@@ -79,7 +79,7 @@ class Objects(Reader):
                 self._classes[thing.metadata.name] = thing
             case Configuration() if thing.webhooks is not None:
                 self.settings = settings_of(thing.webhooks)
-            case Found():
+            case LocatedObject():
                 self.found.append(thing)
             case _:
                 pass
@@ -115,7 +115,7 @@ class Objects(Reader):
             only(self._places, str(key), place, "this object is there twice, also in")
         # The entries of a PodList need not say themselves that they are Pods.
         value = {"apiVersion": header.api_version, "kind": header.kind} | document.read(dict)
-        self.keep(Found(key, value, place), place)
+        self.keep(LocatedObject(key, value, place), place)
         if key.kind == "PodGroup":
             self._note_group(key, document)
 
@@ -156,9 +156,9 @@ def _meant(kind: str) -> str:
     return next((NAMES[name] for name in get_close_matches(kind.lower(), NAMES, 1, ALIKE)), "")
 
 
-def writes(new: Objects, old: Objects) -> Iterator[tuple[Found, Write]]:
+def writes(new: Objects, old: Objects) -> Iterator[tuple[LocatedObject, Write]]:
     """A request for each of the new objects: an update where the old ones have it."""
-    stored: dict[Key, Found] = {found.key: found for found in old.found}
+    stored: dict[Key, LocatedObject] = {found.key: found for found in old.found}
     for found in new.found:
         before = stored.get(found.key)
         yield found, Write(found.key.kind, found.value, before.value if before else None)
