@@ -12,7 +12,7 @@ from api.crds import schema_of
 from schema.cel import Program, compile_rule
 from schema.formats import go_pattern
 
-__all__ = ["Json", "Node", "Rule", "node_of", "read_node"]
+__all__ = ["Json", "Node", "CompiledRule", "node_of", "read_node"]
 
 Json = Any
 """What JSON decodes to."""
@@ -30,7 +30,7 @@ FORMATS: Final = {"string": ("date-time",), "integer": ("int32", "int64"), "numb
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CompiledRule:
     """An entry of x-kubernetes-validations."""
 
     text: str
@@ -69,7 +69,7 @@ class Node:
     """None: there is none, since null cannot be one."""
     list_type: str = ""
     map_keys: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[CompiledRule, ...] = ()
 
     def child(self, name: str) -> Node | None:
         """The schema of a property or of a map's value."""
@@ -134,9 +134,9 @@ def _format(schema: Mapping[str, Json], types: tuple[str, ...]) -> str:
     return text
 
 
-def _rules(entries: Sequence[Mapping[str, Json]]) -> list[Rule]:
+def _rules(entries: Sequence[Mapping[str, Json]]) -> list[CompiledRule]:
     return [
-        Rule(
+        CompiledRule(
             text=entry["rule"],
             program=compile_rule(entry["rule"]),
             message=entry.get("message") or f"failed rule: {entry['rule']}",

@@ -10,7 +10,7 @@ from schema import paths
 from schema.cel import CelError
 from schema.cel.values import ABSENT, OptionalValue, Value, variable
 from schema.correlation import TYPE_META, Correlated, map_key, old_entries
-from schema.nodes import Json, Node, Rule
+from schema.nodes import CompiledRule, Json, Node
 from schema.verdict import INVALID, Cause
 
 __all__ = ["has_rules", "rule_causes"]
@@ -84,7 +84,7 @@ def _own_causes(node: Node, new: Json, old: Json, path: str, standing: _Standing
             yield Cause(_place(rule, path), INVALID, rule.message)
 
 
-def _scope(rule: Rule, node: Node, new: Json, old: Json) -> dict[str, Value]:
+def _scope(rule: CompiledRule, node: Node, new: Json, old: Json) -> dict[str, Value]:
     scope: dict[str, Value] = {"self": variable(new, node)}
     if rule.optional_old_self:
         scope["oldSelf"] = ABSENT if old is None else OptionalValue(variable(old, node))
@@ -93,5 +93,5 @@ def _scope(rule: Rule, node: Node, new: Json, old: Json) -> dict[str, Value]:
     return scope
 
 
-def _place(rule: Rule, path: str) -> str:
+def _place(rule: CompiledRule, path: str) -> str:
     return paths.child(path, rule.field_path) if rule.field_path else paths.shown(path)

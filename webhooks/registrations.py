@@ -22,7 +22,7 @@ __all__ = [
     "REGISTRATIONS",
     "SERVICE",
     "Registration",
-    "Rule",
+    "RuleWithOperations",
     "configurations",
 ]
 
@@ -61,7 +61,7 @@ are written all the time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuleWithOperations:
     """A webhook's rule: for the object itself (no subresource), or for its status."""
 
     operations: tuple[str, ...] = ("CREATE", "UPDATE")
@@ -79,8 +79,8 @@ class Registration:
     group: str
     version: str
     namespaced: bool
-    validating: tuple[Rule, ...] = (Rule(),)
-    mutating: tuple[Rule, ...] = ()
+    validating: tuple[RuleWithOperations, ...] = (RuleWithOperations(),)
+    mutating: tuple[RuleWithOperations, ...] = ()
     has_conditions: bool = False
     """Its status has them."""
     required: bool = True
@@ -112,20 +112,26 @@ REGISTRATIONS: Final = (
         *KUEUE,
         namespaced=True,
         validating=(
-            Rule(),
-            Rule(("UPDATE",), "status", (NOT_OURS, ("checked-fields-change", _changes(CHECKED_STATUS)))),
+            RuleWithOperations(),
+            RuleWithOperations(
+                ("UPDATE",), "status", (NOT_OURS, ("checked-fields-change", _changes(CHECKED_STATUS)))
+            ),
         ),
-        mutating=(Rule(("UPDATE",), "status", (("gates-change", _changes(("preemptionGates",))),)),),
+        mutating=(
+            RuleWithOperations(("UPDATE",), "status", (("gates-change", _changes(("preemptionGates",))),)),
+        ),
         has_conditions=True,
     ),
-    Registration("PodGroup", "podgroups", *OURS, namespaced=True, mutating=(Rule(),), has_conditions=True),
+    Registration(
+        "PodGroup", "podgroups", *OURS, namespaced=True, mutating=(RuleWithOperations(),), has_conditions=True
+    ),
     Registration(
         "Pod",
         "pods",
         "",
         "v1",
         namespaced=True,
-        validating=(Rule(("CREATE",)),),
+        validating=(RuleWithOperations(("CREATE",)),),
         required=False,
         selector={"matchExpressions": [{"key": POD_GROUP_LABEL, "operator": "Exists"}]},
     ),
@@ -140,7 +146,9 @@ def configurations() -> list[Json]:
     ]
 
 
-def _configuration(kind: str, purpose: str, rules: Callable[[Registration], tuple[Rule, ...]]) -> Json:
+def _configuration(
+    kind: str, purpose: str, rules: Callable[[Registration], tuple[RuleWithOperations, ...]]
+) -> Json:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
@@ -149,7 +157,7 @@ def _configuration(kind: str, purpose: str, rules: Callable[[Registration], tupl
     }
 
 
-def _webhook(purpose: str, registration: Registration, rule: Rule) -> Json:
+def _webhook(purpose: str, registration: Registration, rule: RuleWithOperations) -> Json:
     name = ".".join(filter(None, (rule.subresource, registration.plural, purpose, OURS[0])))
     webhook: Json = {
         "name": name,
