@@ -11,7 +11,7 @@ from api.workloads import Workload
 from native.codes import ANY, FINAL_SHARE, INITIAL_SHARE, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER
 from native.quota.quotas import Ask
 from quota.assignment import Assignment
-from quota.snapshot import Queue, Snapshot
+from quota.snapshot import Queue, QuotaSnapshot
 from quota.workloads import effective_priority, queue_timestamp
 
 __all__ = ["Options", "ask_for", "ask_of"]
@@ -40,7 +40,7 @@ class Options:
         return self.strategies if self.fair_sharing else None
 
 
-def ask_of(snapshot: Snapshot, queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
+def ask_of(snapshot: QuotaSnapshot, queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
     """For nothing yet; `now` in microseconds. Raises QuotaError."""
     preemption = queue.spec.preemption
     borrow = preemption.borrow_within_cohort
@@ -62,7 +62,12 @@ def ask_of(snapshot: Snapshot, queue: Queue, workload: Workload, now: int, optio
 
 
 def ask_for(
-    snapshot: Snapshot, queue: Queue, workload: Workload, now: int, options: Options, assignment: Assignment
+    snapshot: QuotaSnapshot,
+    queue: Queue,
+    workload: Workload,
+    now: int,
+    options: Options,
+    assignment: Assignment,
 ) -> Ask:
     """For all that the workload would use, of which some is contested; `now` in microseconds. Raises QuotaError.
 

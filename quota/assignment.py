@@ -21,7 +21,7 @@ __all__ = [
     "NoFitReason",
     "Outcome",
     "PodSetFlavors",
-    "Rule",
+    "QuotaRule",
     "SIMULATED",
     "Stop",
     "Tried",
@@ -33,7 +33,7 @@ Outcome = Literal["Fit", "Reclaim", "Preempt", "NoCandidates", "NoFit"]
 """From best to worst. Reclaim: others give back what they borrowed. Preempt: workloads of the own ClusterQueue go, too.
 NoCandidates: preemption would be needed, and nobody may go. Of these three the mode is Preempt."""
 
-Rule = Literal[
+QuotaRule = Literal[
     "WithinAvailable",
     "ExceedsMaxQuota",
     "ExceedsNominalQuota",
@@ -59,7 +59,7 @@ ClusterQueue has no quota for the resource in any."""
 Tried = Mapping[str, Mapping[str, int]]
 """By pod set and resource: index of the last flavor tried in its group, -1 if that was the last there is."""
 
-SIMULATED: Final[Mapping[int, tuple[Outcome, Rule]]] = {
+SIMULATED: Final[Mapping[int, tuple[Outcome, QuotaRule]]] = {
     NO_CANDIDATES: ("NoCandidates", "NoPreemptionCandidates"),
     PREEMPT: ("Preempt", "PreemptionSuffices"),
     RECLAIM: ("Reclaim", "PreemptionReclaims"),
@@ -83,7 +83,7 @@ class Check:
     """Height of the smallest subtree whose quota suffices; 0 is within the own quota."""
     outcome: Outcome | None
     """None where NotSimulated."""
-    rule: Rule
+    rule: QuotaRule
     reason: str
     """As Kueue puts it; "" where it fits."""
 

@@ -17,7 +17,7 @@ from quota.amounts import QuotaError
 from quota.decision import Decision, Options, Tried, decide
 from quota.overlap import Usage, fits, kept_free, numbered, without
 from quota.queues import Requeue, RequeueReason, backs_off, precedence, requeue
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.tournament import Contestant, Tournament
 from quota.workloads import effective_priority, key_of
 
@@ -55,7 +55,7 @@ class Entry:
 
 
 def cycle(
-    snapshot: Snapshot,
+    snapshot: QuotaSnapshot,
     heads: Sequence[Workload],
     now: int,
     options: Options | None = None,
@@ -96,7 +96,7 @@ class _Nominee:
 class _Turns:
     """What has been taken so far, and whom it costs their quota."""
 
-    def __init__(self, world: Snapshot, now: int, options: Options, explain: bool) -> None:
+    def __init__(self, world: QuotaSnapshot, now: int, options: Options, explain: bool) -> None:
         self.world = world
         self.now = now
         self.options = options
@@ -246,7 +246,7 @@ class _Turns:
 
 
 def _admissible(
-    world: Snapshot, workload: Workload, now: int, namespaces: Mapping[str, Mapping[str, str]]
+    world: QuotaSnapshot, workload: Workload, now: int, namespaces: Mapping[str, Mapping[str, str]]
 ) -> Queue | Entry:
     """Its ClusterQueue, or why it is not even decided."""
     if any(

@@ -12,7 +12,7 @@ from quota.asks import Options, ask_for
 from quota.assignment import Assignment, Mode, NoFitReason, Tried
 from quota.explain import REASONS, Explanation, explained
 from quota.flavors import assign
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.workloads import has_closed_preemption_gate, key_of
 
 __all__ = ["Decision", "Options", "Target", "Tried", "decide"]
@@ -56,7 +56,7 @@ class Decision:
 
 
 def decide(
-    snapshot: Snapshot,
+    snapshot: QuotaSnapshot,
     workload: Workload,
     now: int,
     options: Options | None = None,
@@ -96,7 +96,7 @@ def decide(
     )
 
 
-def _active(snapshot: Snapshot, workload: Workload) -> Queue:
+def _active(snapshot: QuotaSnapshot, workload: Workload) -> Queue:
     queue = snapshot.queue_of(workload)
     if queue.inactive:
         raise QuotaError(f"ClusterQueue {queue.name}", "", f"is not active: {queue.inactive}")

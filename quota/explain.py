@@ -13,7 +13,7 @@ from native import codes
 from native.codes import LOWER_OR_NEWER, LOWER_PRIORITY, NEVER
 from native.quota.quotas import Ask, Found
 from quota.assignment import Assignment, FlavorSearch
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Holder, Queue, QuotaSnapshot
 
 __all__ = [
     "REASONS",
@@ -118,7 +118,7 @@ class Explanation:
 
 
 def explained(
-    snapshot: Snapshot, queue: Queue, ask: Ask, assignment: Assignment, found: Found, fair_sharing: bool
+    snapshot: QuotaSnapshot, queue: Queue, ask: Ask, assignment: Assignment, found: Found, fair_sharing: bool
 ) -> Explanation:
     """Of what was found for `ask`, with its trace."""
     passed_over: tuple[PassedOver, ...] = ()
@@ -131,7 +131,7 @@ def explained(
 def preemption_message(
     preemptor: Workload, reason: PreemptionReason, preemptor_path: str, preemptee_path: str
 ) -> str:
-    """The message of the conditions Preempted and Evicted, as Kueue words it; paths as `Snapshot.path` has them."""
+    """The message of the conditions Preempted and Evicted, in the words of Kueue. `QuotaSnapshot.path` gives the paths."""
     job = (preemptor.metadata.labels or {}).get(JOB_UID_LABEL, "")
     return (
         f"Preempted to accommodate a workload (UID: {preemptor.metadata.uid or 'UNKNOWN'}, "
@@ -161,7 +161,7 @@ def _attempts(found: Found, fair_sharing: bool) -> tuple[SearchAttempt, ...]:
 class _Others:
     """Who was not considered. The rules are those of the search, here one holder at a time, and said in words."""
 
-    def __init__(self, snapshot: Snapshot, queue: Queue, ask: Ask, fair_sharing: bool) -> None:
+    def __init__(self, snapshot: QuotaSnapshot, queue: Queue, ask: Ask, fair_sharing: bool) -> None:
         self._snapshot = snapshot
         self._queue = queue
         self._ask = ask

@@ -28,12 +28,12 @@ from quota.assignment import (
     NoFitReason,
     Outcome,
     PodSetFlavors,
-    Rule,
+    QuotaRule,
     Stop,
     Tried,
 )
 from quota.matching import mismatch
-from quota.snapshot import Group, Queue, Snapshot
+from quota.snapshot import Group, Queue, QuotaSnapshot
 from quota.workloads import PodSetRequest, pod_set_requests
 
 __all__ = ["assign"]
@@ -61,7 +61,7 @@ SEVERITY: Final[Mapping[NoFitReason, int]] = {
 
 
 def assign(
-    snapshot: Snapshot,
+    snapshot: QuotaSnapshot,
     queue: Queue,
     workload: Workload,
     options: Options,
@@ -98,7 +98,7 @@ class _Refusal:
 class _Assigner:
     def __init__(
         self,
-        snapshot: Snapshot,
+        snapshot: QuotaSnapshot,
         queue: Queue,
         workload: Workload,
         options: Options,
@@ -275,7 +275,7 @@ class _Assigner:
         nominal = int(self._snapshot.layout.quotas.nominal[node, fr])
         height, reclaims = ledger.height(node, fr, wanted)
         outcome: Outcome | None = None
-        rule: Rule = "NotSimulated"
+        rule: QuotaRule = "NotSimulated"
         reason = ""
         if wanted > potential:
             outcome, rule, height = "NoFit", "ExceedsMaxQuota", 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from native.codes import UNSET
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Holder, Queue, QuotaSnapshot
 
 __all__ = ["Usage", "fits", "kept_free", "numbered", "without"]
 
@@ -15,7 +15,7 @@ Usage = Mapping[tuple[str, str], int]
 
 
 @contextmanager
-def without(snapshot: Snapshot, holders: Iterable[Holder]) -> Iterator[None]:
+def without(snapshot: QuotaSnapshot, holders: Iterable[Holder]) -> Iterator[None]:
     """The snapshot as if these, each of which is named once, held no quota; afterwards it is as it was."""
     ledger, gone = snapshot.ledger, list(holders)
     for each in gone:
@@ -30,7 +30,7 @@ def without(snapshot: Snapshot, holders: Iterable[Holder]) -> Iterator[None]:
             ledger.admit(node, each, *key, *used)
 
 
-def fits(snapshot: Snapshot, queue: Queue, usage: Usage) -> bool:
+def fits(snapshot: QuotaSnapshot, queue: Queue, usage: Usage) -> bool:
     """Whether the ClusterQueue can take all of it now."""
     frs, wanted = numbered(snapshot, usage)
     return all(
@@ -38,7 +38,9 @@ def fits(snapshot: Snapshot, queue: Queue, usage: Usage) -> bool:
     )
 
 
-def kept_free(snapshot: Snapshot, queue: Queue, usage: Usage, borrowing: bool) -> dict[tuple[str, str], int]:
+def kept_free(
+    snapshot: QuotaSnapshot, queue: Queue, usage: Usage, borrowing: bool
+) -> dict[tuple[str, str], int]:
     """What others are kept from taking of the quota that a workload waits for without anybody to preempt.
 
     All of it up to the borrowing limit if it must borrow, otherwise what is free of the nominal quota. (Kueue counts
@@ -56,7 +58,7 @@ def kept_free(snapshot: Snapshot, queue: Queue, usage: Usage, borrowing: bool) -
     return kept
 
 
-def numbered(snapshot: Snapshot, usage: Usage) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def numbered(snapshot: QuotaSnapshot, usage: Usage) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """FRs and amounts, as the ledger takes them."""
     frs = snapshot.layout.frs
     return tuple(frs[pair] for pair in usage), tuple(usage.values())

@@ -13,7 +13,7 @@ import msgspec
 from api.core import Container, PodSpec
 from api.workloads import FINISHED, QUOTA_RESERVED, REQUEUED, Workload
 from quota.amounts import QuotaError
-from quota.snapshot import Queue, Snapshot
+from quota.snapshot import Queue, QuotaSnapshot
 from quota.workloads import effective_priority, key_of, queue_timestamp, requeue_at
 
 __all__ = [
@@ -49,7 +49,7 @@ PARKS_EQUALS: Final = frozenset({"NoFit", "PreemptionNoCandidates"})
 
 
 def heads(
-    snapshot: Snapshot,
+    snapshot: QuotaSnapshot,
     pending: Iterable[Workload],
     now: int,
     *,
@@ -103,7 +103,7 @@ def requeue(strategy: str, reason: RequeueReason, *, pending_flavors: bool, back
 
 
 def equals(
-    snapshot: Snapshot, workload: Workload, reason: RequeueReason, pending: Iterable[Workload]
+    snapshot: QuotaSnapshot, workload: Workload, reason: RequeueReason, pending: Iterable[Workload]
 ) -> list[str]:
     """Keys of those that are parked together with one that was, because they would fare no better.
 
@@ -134,7 +134,7 @@ def _is_queued(workload: Workload) -> bool:
     return workload.spec.active and not held_or_done and not gated
 
 
-def _active_queue(snapshot: Snapshot, workload: Workload) -> Queue | None:
+def _active_queue(snapshot: QuotaSnapshot, workload: Workload) -> Queue | None:
     try:
         queue = snapshot.queue_of(workload)
     except QuotaError:

@@ -12,7 +12,7 @@ from quota.amounts import QuotaError
 from quota.tree import FlavorResource, Layout
 from quota.workloads import subject_of
 
-__all__ = ["Group", "Holder", "Queue", "Snapshot"]
+__all__ = ["Group", "Holder", "Queue", "QuotaSnapshot"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
+class QuotaSnapshot:
     """Not touched by what happens afterwards. Only one search at a time may run on its ledger."""
 
     ledger: Ledger

@@ -18,7 +18,7 @@ from api.selectors import check_selector
 from api.workloads import Workload
 from quota.amounts import QuotaError
 from quota.holdings import Holdings, holder_of
-from quota.snapshot import Group, Holder, Queue, Snapshot
+from quota.snapshot import Group, Holder, Queue, QuotaSnapshot
 from quota.tree import Layout, Member, lay_out, read_cluster_queue, read_cohort
 from quota.workloads import key_of, queue_timestamp, requeue_at
 
@@ -98,7 +98,7 @@ class QuotaState:
             case _:
                 raise ValueError(f"no kind that matters for quota: {kind}")
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> QuotaSnapshot:
         """Everything as it is now. Raises QuotaError where what is held cannot be counted."""
         if self._holdings is None:
             self._holdings = self._laid_out()
@@ -109,7 +109,7 @@ class QuotaState:
         if self._lent is None:
             self._lent = dict(self._flavors), dict(self._local_queues)
         flavors, local_queues = self._lent
-        return Snapshot(
+        return QuotaSnapshot(
             ledger=self._holdings.ledger.snapshot(),
             layout=layout,
             queues=self._queues,

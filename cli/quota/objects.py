@@ -15,7 +15,7 @@ from cli.common.documents import InputError, Kind, Reader, located
 from cli.common.output import some
 from quota.amounts import QuotaError
 from quota.decision import Decision, Options, decide
-from quota.snapshot import Snapshot
+from quota.snapshot import QuotaSnapshot
 from quota.state import QuotaState
 from quota.workloads import holds_quota, pod_set_requests, queue_timestamp, time_us
 
@@ -103,7 +103,7 @@ class QuotaObjects(Reader):
 
     def decide(
         self, workload: Workload, now: int, options: Options, *, explain: bool = False
-    ) -> tuple[Decision, Snapshot]:
+    ) -> tuple[Decision, QuotaSnapshot]:
         """The decision for the Workload, and what it was made from; `now` in microseconds."""
         try:
             snapshot = self._state.snapshot()

@@ -14,9 +14,9 @@ from api.workloads import Workload
 from cli.common.output import line, plain_table, some, title, with_rest
 from cli.quota.survivors import survivors
 from quota.amounts import shown
-from quota.assignment import Check, FlavorSearch, Mode, NoFitReason, Rule
+from quota.assignment import Check, FlavorSearch, Mode, NoFitReason, QuotaRule
 from quota.decision import Decision, Target
-from quota.snapshot import Queue, Snapshot
+from quota.snapshot import Queue, QuotaSnapshot
 from quota.workloads import effective_priority
 
 __all__ = ["render"]
@@ -30,7 +30,7 @@ NO_FIT: Final[dict[NoFitReason, str]] = {
     "NoMatchingFlavor": "There is no flavor that suits it.",
 }
 
-RULES: Final[dict[Rule, str]] = {
+RULES: Final[dict[QuotaRule, str]] = {
     "WithinAvailable": "free",
     "ExceedsMaxQuota": "more than there would be if nobody used any",
     "ExceedsNominalQuota": "{short} more needed, and for more than the nominal quota nobody goes",
@@ -46,7 +46,7 @@ UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 MAX_UNITS: Final = 3
 
 
-def render(decision: Decision, workload: Workload, snapshot: Snapshot, now: int) -> RenderableType:
+def render(decision: Decision, workload: Workload, snapshot: QuotaSnapshot, now: int) -> RenderableType:
     """The whole decision about the workload; `snapshot` is what it was made from, `now` in microseconds."""
     queue, priority = snapshot.queues[decision.queue], effective_priority(workload)
     parts: list[RenderableType] = [_head(decision, priority, snapshot.path(queue.node))]
@@ -91,7 +91,7 @@ def _sentences(decision: Decision) -> Iterator[str]:
 # ---- quota
 
 
-def _quota(decision: Decision, queue: Queue, snapshot: Snapshot) -> RenderableType:
+def _quota(decision: Decision, queue: Queue, snapshot: QuotaSnapshot) -> RenderableType:
     table = plain_table(
         "", "pod set", "resource", "flavor", ">asked", ">free", ">at most", ">borrowed", "why"
     )
@@ -102,7 +102,7 @@ def _quota(decision: Decision, queue: Queue, snapshot: Snapshot) -> RenderableTy
 
 
 def _rows(
-    search: FlavorSearch, decision: Decision, queue: Queue, snapshot: Snapshot
+    search: FlavorSearch, decision: Decision, queue: Queue, snapshot: QuotaSnapshot
 ) -> Iterator[tuple[str | Text, ...]]:
     pods = ", ".join(search.pod_sets)
     if search.stop == "NotCovered":
@@ -138,7 +138,7 @@ def _borrowed(check: Check, used: int | None) -> str:
     return f"{borrowed} ({level})" if check.borrowing else borrowed
 
 
-def _used(decision: Decision, queue: Queue, snapshot: Snapshot, pair: tuple[str, str]) -> int:
+def _used(decision: Decision, queue: Queue, snapshot: QuotaSnapshot, pair: tuple[str, str]) -> int:
     """What the ClusterQueue uses once the targets are gone."""
     fr = snapshot.fr(*pair)
     gone = (target.holder for target in decision.targets if target.holder.queue == queue.name)
