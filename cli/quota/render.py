@@ -12,11 +12,11 @@ from rich.text import Text
 from api.words import counted
 from api.workloads import Workload
 from cli.common.output import line, plain_table, some, title, with_rest
-from cli.quota.survivors import survivors
 from quota.amounts import shown
 from quota.assignment import Check, FlavorSearch, Mode, NoFitReason, QuotaRule
 from quota.decision import Decision, Target
 from quota.snapshot import Queue, QuotaSnapshot
+from quota.survivors import Survivors, survivors
 from quota.workloads import effective_priority
 
 __all__ = ["render"]
@@ -42,6 +42,7 @@ RULES: Final[dict[QuotaRule, str]] = {
 
 NOT_COVERED: Final = "the ClusterQueue has no quota for it"
 MAX_VICTIMS: Final = 30
+MAX_SURVIVORS: Final = 20
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 MAX_UNITS: Final = 3
 
@@ -54,7 +55,7 @@ def render(decision: Decision, workload: Workload, snapshot: QuotaSnapshot, now:
         parts += [title("Quota"), _quota(decision, queue, snapshot)]
     if decision.targets:
         parts += [title("Who goes"), _victims(decision, priority, queue, now)]
-    if stay := list(survivors(decision, priority, queue)):
+    if stay := list(_stay(survivors(decision, priority, queue))):
         parts += [title("Who stays"), *stay]
     return Group(*parts)
 
@@ -212,3 +213,23 @@ def _duration(microseconds: int) -> str:
 
 def _is_zero(count: tuple[int, str]) -> bool:
     return not count[0]
+
+
+# ---- who stays
+
+
+def _stay(stay: Survivors) -> Iterator[RenderableType]:
+    """A table of the candidates that stay, and a line for each group of the others."""
+    if stay.candidates:
+        yield _survivors(stay)
+    for each in stay.others:
+        yield line(f"{counted(each.count, 'workload')} of {each.queue}: {each.reason}", "dim")
+
+
+def _survivors(stay: Survivors) -> RenderableType:
+    headers = stay.attempts if len(stay.attempts) > 1 else ("why",)
+    table = plain_table("workload", "ClusterQueue", ">priority", *headers)
+    for each in stay.candidates[:MAX_SURVIVORS]:
+        holder = each.holder
+        table.add_row(Text(holder.key, "green"), holder.queue, str(holder.priority), *each.reasons)
+    return with_rest(table, len(stay.candidates) - MAX_SURVIVORS)
