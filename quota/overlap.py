@@ -1,4 +1,4 @@
-"""Usage within a cycle: victims taken away to see what would be, quota kept for whom it is meant."""
+"""Usage within a cycle: take victims away for a test, and keep quota free for the workload that waits for it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from quota.snapshot import Holder, Queue, QuotaSnapshot
 __all__ = ["Usage", "fits", "kept_free", "numbered", "without"]
 
 Usage = Mapping[tuple[str, str], int]
-"""Amounts by flavor and resource."""
+"""Amounts in canonical units, by flavor and resource."""
 
 
 @contextmanager
 def without(snapshot: QuotaSnapshot, holders: Iterable[Holder]) -> Iterator[None]:
-    """The snapshot as if these, each of which is named once, held no quota; afterwards it is as it was."""
+    """Within this context these holders hold no quota. Afterwards the snapshot is as before. Name each holder only
+    once."""
     ledger, gone = snapshot.ledger, list(holders)
     for each in gone:
         node = snapshot.queues[each.queue].node
@@ -31,7 +32,7 @@ def without(snapshot: QuotaSnapshot, holders: Iterable[Holder]) -> Iterator[None
 
 
 def fits(snapshot: QuotaSnapshot, queue: Queue, usage: Usage) -> bool:
-    """Whether the ClusterQueue can take all of it now."""
+    """Whether the whole usage fits the ClusterQueue now."""
     frs, wanted = numbered(snapshot, usage)
     return all(
         snapshot.ledger.available(queue.node, fr) >= amount for fr, amount in zip(frs, wanted, strict=True)
@@ -41,10 +42,11 @@ def fits(snapshot: QuotaSnapshot, queue: Queue, usage: Usage) -> bool:
 def kept_free(
     snapshot: QuotaSnapshot, queue: Queue, usage: Usage, borrowing: bool
 ) -> dict[tuple[str, str], int]:
-    """What others are kept from taking of the quota that a workload waits for without anybody to preempt.
+    """The quota that is kept free for a workload that waits because no workload may be preempted for it.
 
-    All of it up to the borrowing limit if it must borrow, otherwise what is free of the nominal quota. (Kueue counts
-    less than nothing where a ClusterQueue is beyond its borrowing limit.)
+    If the workload must borrow, the whole usage is kept free, up to the borrowing limit. If not, only the free part
+    of the nominal quota is. The result is never negative. (Kueue's is, for a ClusterQueue beyond its borrowing
+    limit.)
     """
     quotas, kept = snapshot.layout.quotas, {}
     for pair, amount in usage.items():
@@ -59,6 +61,6 @@ def kept_free(
 
 
 def numbered(snapshot: QuotaSnapshot, usage: Usage) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """FRs and amounts, as the ledger takes them."""
+    """The numbers of the flavor-resources, and the amounts, as the ledger takes them."""
     frs = snapshot.layout.frs
     return tuple(frs[pair] for pair in usage), tuple(usage.values())
