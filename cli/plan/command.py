@@ -65,7 +65,7 @@ def plan(
 ) -> None:
     """Say who would be preempted for a PodGroup (or a pod), who would stay, and why.
 
-    The same engine as on a cluster, on what kubectl get -o json prints; nothing is touched.
+    This is the engine that runs on a cluster. It reads what kubectl get -o json prints, and changes nothing.
     """
     paths = files + more
     if stream is not None:

@@ -1,4 +1,4 @@
-"""A plan as text that a person reads: who goes, who stays and why, and which domains lost."""
+"""A plan as text for a person: who goes, who stays and why, and which domains lost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_DOMAINS: Final = 15
 
 
 def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
-    """The whole plan; `snapshot` is what it was made from."""
+    """The whole plan. `snapshot` is the one that the plan was made from."""
     parts: list[RenderableType] = [_head(spec)]
     if spec.victims:
         parts += [title("Who would go" if why_blocked(spec) else "Who goes"), _victims(spec, snapshot)]

@@ -1,4 +1,4 @@
-"""A decision about quota as text that a person reads: what was asked and free, who goes, who stays and why."""
+"""A decision about quota as text for a person: what was asked and free, who goes, who stays and why."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ MAX_UNITS: Final = 3
 
 
 def render(decision: Decision, workload: Workload, snapshot: QuotaSnapshot, now: int) -> RenderableType:
-    """The whole decision about the workload; `snapshot` is what it was made from, `now` in microseconds."""
+    """The whole decision about the workload.
+
+    `snapshot` is the one that the decision was made from. `now` is in microseconds.
+    """
     queue, priority = snapshot.queues[decision.queue], effective_priority(workload)
     parts: list[RenderableType] = [_head(decision, priority, snapshot.path(queue.node))]
     if decision.assignment.searches:
@@ -114,7 +117,7 @@ def _rows(
         if attempt.mismatch:
             yield mark, pods, ", ".join(search.resources), attempt.flavor, "", "", "", "", attempt.mismatch
         for check in attempt.checks:
-            # What others leave behind is known for the flavor for which they go.
+            # What others leave behind is known only for the flavor that was chosen.
             certain = check.outcome == "Fit" or (chosen and bool(decision.targets))
             used = _used(decision, queue, snapshot, (attempt.flavor, check.resource))
             amounts = *_amounts(check), _borrowed(check, used if certain else None)
@@ -122,13 +125,14 @@ def _rows(
 
 
 def _amounts(check: Check) -> Iterator[str]:
-    """Asked, free, at most; what earlier pod sets take is not free."""
+    """The amounts asked, free, and free at most. What earlier pod sets take is not free."""
     for amount in (check.asked, check.available - check.earlier, check.potential - check.earlier):
         yield shown(check.resource, max(0, amount))
 
 
 def _borrowed(check: Check, used: int | None) -> str:
-    """`used`: what the ClusterQueue will use besides, if that is certain."""
+    """The amount that would be borrowed. `used` is what the ClusterQueue will use besides; None if that is not
+    certain."""
     if check.outcome in (None, "NoFit"):
         return ""
     level = f"level {check.borrowing}"
@@ -174,7 +178,7 @@ def _victims(decision: Decision, priority: int, queue: Queue, now: int) -> Rende
 
 
 def _in_order(decision: Decision) -> list[Target]:
-    """As they were taken."""
+    """The targets in the order in which the search took them."""
     attempts = decision.explanation.attempts if decision.explanation is not None else ()
     steps = [candidate.holder.key for attempt in attempts[-1:] for candidate in attempt.candidates]
     turns = {key: turn for turn, key in enumerate(steps)}
@@ -200,7 +204,7 @@ def _because(target: Target, priority: int, queue: Queue) -> str:
 
 
 def _duration(microseconds: int) -> str:
-    """The largest units, as in `1d4h` or `4h0m1s`; a clock that is behind makes it no less than `0s`."""
+    """The largest units, such as `1d4h` or `4h0m1s`. If the clock is behind, the answer is `0s`."""
     rest, counts = max(0, microseconds) // 1_000_000, []
     for unit, seconds in UNITS:
         count, rest = divmod(rest, seconds)

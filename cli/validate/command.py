@@ -1,4 +1,4 @@
-"""`reprieve validate`: what the API server and the webhook would say to objects, from files."""
+"""`reprieve validate`: says from files what the API server and the webhook would answer."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def validate(
 ) -> None:
     """Say whether objects would be accepted, and what is wrong with which field.
 
-    Schema, CEL rules and webhook rules, after defaults: the verdict that kubectl apply would get, without a cluster.
+    The verdict is the one that kubectl apply would get: defaults, then the schema, CEL rules and webhook rules.
     """
     paths = files + more
     if stream is not None and (old or output):
@@ -101,7 +101,7 @@ def _read(paths: Sequence[str]) -> Objects:
 
 
 def _files(path: str) -> list[str]:
-    """The file, or those of a folder as kubectl takes them: without the folders in it."""
+    """The file, or the files in a folder. As in kubectl, folders inside it are left out."""
     if path == STDIN or not Path(path).is_dir():
         return [path]
     try:
