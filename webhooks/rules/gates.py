@@ -121,7 +121,7 @@ def _opens(state: Object, stored: Object) -> bool:
 
 
 def _is_kept_from(request: Request, gate: str) -> bool:
-    """Whether only other users may open the gate. Offline the user may not be known; an API server always names the user."""
+    """Whether only other users may open the gate. Offline, the user may not be known."""
     openers = request.settings.gate_openers.get(gate)
     return openers is not None and bool(request.user) and request.user not in openers
 
