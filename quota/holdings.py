@@ -101,7 +101,7 @@ class Holdings:
             )
         except OverflowError as error:
             flavor, resource = list(self.layout.frs)[error.args[0]]
-            problem = f"with what others hold, {resource} in flavor {flavor} is too much to be counted"
+            problem = f"{resource} in flavor {flavor} is too much: the sum with what others hold does not fit 64 bits"
             raise QuotaError(
                 subject_of(holder.workload), "status.admission.podSetAssignments", problem
             ) from None

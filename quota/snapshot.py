@@ -88,7 +88,7 @@ class QuotaSnapshot:
         ClusterQueue."""
         name, subject = workload.spec.queue_name, subject_of(workload)
         if not name:
-            raise QuotaError(subject, "spec.queueName", "is not set: it waits for no quota")
+            raise QuotaError(subject, "spec.queueName", "is not set: it does not wait for quota")
         key = f"{workload.metadata.namespace}/{name}"
         local = self.local_queues.get(key)
         if local is None:

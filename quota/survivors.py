@@ -18,13 +18,13 @@ STEPS: Final[dict[Step, str]] = {
     "QueueWithinNominal": "its ClusterQueue borrows nothing, or would no longer",
     "CohortWithinQuota": "its Cohort borrows nothing, or would no longer",
     "WouldBorrow": "{why}: goes only for what is not borrowed",
-    "ShareRefused": "its ClusterQueue's share is not the greater one",
+    "ShareRefused": "its ClusterQueue does not have the greater share",
 }
 
 NOT_CANDIDATES: Final[dict[NotCandidate, str]] = {
     "Policy": "the policy is Never",
     "QueueInactive": "the ClusterQueue is not active",
-    "OtherFlavors": "no use of what is short",
+    "OtherFlavors": "it uses nothing that is short",
     "QueueWithinNominal": "the ClusterQueue borrows nothing",
     "CohortWithinQuota": "the Cohort borrows nothing",
     "Priority": "the priority is not low enough",

@@ -168,7 +168,7 @@ def _quotas(groups: Iterable[ResourceGroup], subject: str) -> dict[FlavorResourc
             _once(flavors, flavor.name, subject, f"{path}.flavors[{j}].name")
             names = [resource.name for resource in flavor.resources]
             if names != group.covered_resources:
-                problem = f"must be those of coveredResources in their order, not {', '.join(names)}"
+                problem = f"must be the coveredResources in the same order, not {', '.join(names)}"
                 raise QuotaError(subject, f"{path}.flavors[{j}].resources", problem)
             for k, quota in enumerate(flavor.resources):
                 place = f"{path}.flavors[{j}].resources[{k}]"
@@ -186,7 +186,7 @@ def _limit(resource: str, quantity: str | int | float | None, subject: str, path
 
 def _once(seen: set[str], name: str, subject: str, path: str) -> None:
     if name in seen:
-        raise QuotaError(subject, path, f"{name!r} is there twice")
+        raise QuotaError(subject, path, f"{name!r} occurs twice")
     seen.add(name)
 
 

@@ -155,7 +155,7 @@ def pod_set_requests(workload: Workload) -> list[PodSetRequest]:
     needed = _needed(workload)
     for i, pods in enumerate(workload.spec.pod_sets):
         if any(pods.name == other.name for other in workload.spec.pod_sets[:i]):
-            raise QuotaError(subject_of(workload), f"spec.podSets[{i}].name", f"{pods.name!r} is there twice")
+            raise QuotaError(subject_of(workload), f"spec.podSets[{i}].name", f"{pods.name!r} occurs twice")
     requests = [
         PodSetRequest(pods.name, needed[pods.name], _requests(workload, i, pods, needed[pods.name]))
         for i, pods in enumerate(workload.spec.pod_sets)
@@ -168,7 +168,7 @@ def time_us(text: str, field: str, subject: str = "") -> int:
     """An RFC 3339 time in microseconds since 1970, rounded down. Raises QuotaError."""
     nanoseconds = instant(text)
     if nanoseconds is None:
-        raise QuotaError(subject, field, f"{text[:40]!r} is no time, such as 2026-01-31T12:00:00Z")
+        raise QuotaError(subject, field, f"{text[:40]!r} is not a time such as 2026-01-31T12:00:00Z")
     return nanoseconds // 1000 + ZERO_TIME
 
 

@@ -100,7 +100,7 @@ def settings_of(configuration: WebhooksConfiguration) -> Settings:
 def check_webhooks(configuration: WebhooksConfiguration) -> None:
     """Raises FieldError for settings that contradict each other."""
     if configuration.client_names and configuration.client_ca_file is None:
-        raise FieldError("webhooks.clientNames", "mean nothing without webhooks.clientCAFile")
+        raise FieldError("webhooks.clientNames", "have no effect without webhooks.clientCAFile")
     managed = configuration.certificates.managed
     path = "webhooks.certificates.managed"
     if managed.certificate_seconds > managed.authority_seconds:

@@ -116,7 +116,7 @@ class Reviewer:
     ) -> dict[str, Any]:
         asked = (request.kind.group, request.kind.version, request.kind.kind)
         if asked != (registration.group, registration.version, registration.kind):
-            raise BadReviewError(f"{'/'.join(asked)} is not what is answered for at this path")
+            raise BadReviewError(f"{'/'.join(asked)} is not answered at this path")
         answered = REVIEWS.labels
         if request.operation not in ("CREATE", "UPDATE") or request.object is None:
             answered(purpose, registration.kind, "allowed").inc()

@@ -159,7 +159,7 @@ class Reader(ABC):
         """Say on standard error which objects were ignored."""
         if self.ignored:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
-            click.echo(f"Ignored, as of no matter for {self.matter}: {kinds}", err=True)
+            click.echo(f"Ignored, because they do not matter for {self.matter}: {kinds}", err=True)
 
     def _add(self, document: Document, place: str, default: Header, depth: int) -> None:
         with located(place):
@@ -190,7 +190,7 @@ class Reader(ABC):
         with located(place):
             if not meta.name:
                 raise FieldError("metadata.name", "is missing")
-            only(self._places, subject, place, "this object is there twice, also in")
+            only(self._places, subject, place, "this object is defined twice, also in")
             thing = document.read(kind.struct)
             thing.metadata.namespace = namespace
             thing.metadata.uid = thing.metadata.uid or f"{header.kind}/{key}"
@@ -254,7 +254,7 @@ def _header(document: Document, default: Header) -> Header:
 
 def _items(document: Document, depth: int) -> list[Document]:
     if not depth:
-        raise FieldError("items", f"lists in lists, more than {MAX_LIST_DEPTH} deep")
+        raise FieldError("items", f"lists are nested more than {MAX_LIST_DEPTH} deep")
     return document.items()
 
 

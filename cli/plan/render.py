@@ -130,7 +130,7 @@ def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
     shown = with_rest(table, len(on) - MAX_NODES)
     if not left:
         return shown
-    wait = f"{counted(len(left), 'member')} beyond minCount, for whom nobody goes, without room: {some(left)}"
+    wait = f"{counted(len(left), 'member')} beyond minCount without room, and nobody goes for them: {some(left)}"
     return Group(shown, line(wait, "dim"))
 
 
@@ -165,5 +165,5 @@ def _score(score: Score | None) -> Iterable[str]:
 
 
 def _not_modelled(spec: PreemptionPlanSpec) -> RenderableType:
-    warning = "The scheduler also looks at these, and the plan does not: it may not come out like this."
+    warning = "The scheduler also looks at these, but the plan does not. The scheduler may decide otherwise."
     return Group(line(warning, "yellow"), *[line(f"- {name}") for name in spec.not_modelled])

@@ -117,6 +117,6 @@ def _time_based(gates: str) -> bool:
         if name != TIME_BASED:
             raise click.UsageError(f"--feature-gates: there is no gate {name!r}, only {TIME_BASED}")
         if value.lower() not in ("true", "false"):
-            raise click.UsageError(f"--feature-gates: {name} is true or false, not {value!r}")
+            raise click.UsageError(f"--feature-gates: {name} must be true or false, not {value!r}")
         enabled = value.lower() == "true"
     return enabled

@@ -23,7 +23,7 @@ __all__ = ["QuotaObjects", "read_time"]
 
 DONE: Final = {
     QUOTA_RESERVED: "is True: it has quota already",
-    FINISHED: "is True: it waits for no quota",
+    FINISHED: "is True: it does not wait for quota",
 }
 """Workloads with one of these conditions need no decision."""
 
@@ -47,7 +47,7 @@ def _check_workload(workload: Workload) -> None:
 
 def _check_waiting(workload: Workload) -> None:
     if not workload.spec.active:
-        raise FieldError("spec.active", "is false: it waits for no quota")
+        raise FieldError("spec.active", "is false: it does not wait for quota")
     for condition in workload.status.conditions or ():
         if condition.status == "True" and condition.type in DONE:
             raise FieldError(f"status.conditions[{condition.type}]", DONE[condition.type])
@@ -86,7 +86,7 @@ class QuotaObjects(Reader):
         """Name on standard error the holders whose quota counts nowhere."""
         strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]
         if strays:
-            click.echo(f"Counted nowhere, as the ClusterQueue is not there: {some(strays)}", err=True)
+            click.echo(f"Not counted, because the ClusterQueue does not exist: {some(strays)}", err=True)
 
     def pending(self, key: str, *, created: str | None = None) -> Workload:
         """The Workload `NAMESPACE/NAME`, if it waits for quota.

@@ -25,7 +25,7 @@ COLOURS: Final[dict[Mode, str]] = {"Fit": "bold green", "Preempt": "bold yellow"
 
 NO_FIT: Final[dict[NoFitReason, str]] = {
     "": "There is no room for it.",
-    "WaitingForQuota": "There is no room for it, and it asks for more than what others may be preempted for.",
+    "WaitingForQuota": "There is no room for it. Others may not be preempted for as much as it asks for.",
     "ExceedsMaxQuota": "It asks for more than there would be if nobody used any.",
     "NoMatchingFlavor": "There is no flavor that suits it.",
 }
@@ -33,7 +33,7 @@ NO_FIT: Final[dict[NoFitReason, str]] = {
 RULES: Final[dict[QuotaRule, str]] = {
     "WithinAvailable": "free",
     "ExceedsMaxQuota": "more than there would be if nobody used any",
-    "ExceedsNominalQuota": "{short} more needed, and for more than the nominal quota nobody goes",
+    "ExceedsNominalQuota": "{short} more needed, and nobody goes for more than the nominal quota",
     "NotSimulated": "{short} more needed",
     "PreemptionReclaims": "{short} more needed: others give back what they borrow",
     "PreemptionSuffices": "{short} more needed: somebody in {queue} goes",
@@ -79,7 +79,7 @@ def _sentences(decision: Decision) -> Iterator[str]:
         yield f"Kueue: {decision.message}"
         return
     flavors = {flavor: None for pods in decision.flavors.values() for flavor in pods.values()}
-    place = f"in flavor {', '.join(flavors)}" if flavors else "as it asks for nothing"
+    place = f"in flavor {', '.join(flavors)}" if flavors else "because it asks for nothing"
     place += f", borrowing (level {decision.borrowing})" if decision.borrowing else ""
     if decision.mode == "Fit":
         yield f"It gets its quota {place}."
@@ -89,7 +89,7 @@ def _sentences(decision: Decision) -> Iterator[str]:
         yield f"It would get its quota {place}, but too few of those who hold it may be preempted."
         yield "Nobody goes: it waits."
     if decision.gated and decision.targets:
-        yield "A preemption gate is closed: until all its gates are open they stay, and it claims nothing."
+        yield "A preemption gate is closed. The workload claims nothing, and the others stay, until all its gates are open."
 
 
 # ---- quota

@@ -35,8 +35,8 @@ Examples:
   git show main:queues.yaml | reprieve validate -f queues.yaml --old - -o json
 
 \b
-PriorityClasses, PodGroups and a Configuration among the files, those of --old too, are what rules ask for; what
-rules ask for and no file has gets a warning.
+Rules need PriorityClasses, PodGroups and a Configuration. They are read from all files, also from those of --old.
+If a rule needs an object that no file has, there is a warning.
 
 \b
 Exit status:
@@ -51,8 +51,8 @@ Judged = tuple[LocatedObject, Write, Verdict]
 @click.command(epilog=EPILOG)
 @FILES
 @MORE_FILES
-@click.option("--old", metavar="FILE", multiple=True, help="What is stored: objects that it has are updated.")
-@click.option("--as", "user", metavar="USER", default="", help="Whose request it is.")
+@click.option("--old", metavar="FILE", multiple=True, help="The stored objects. An object that is stored is updated.")
+@click.option("--as", "user", metavar="USER", default="", help="The user who sends the requests.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), help="text is the default.")
 @click.option(
     "--jsonl",

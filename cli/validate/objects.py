@@ -62,7 +62,7 @@ class Objects(Reader):
         PRIORITY_CLASS: Kind(PriorityClass, False),
         CONFIGURATION: Kind(Configuration, False),
     }
-    matter: ClassVar[str] = "what is checked"
+    matter: ClassVar[str] = "validation"
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Objects(Reader):
         if group not in GROUPS:
             return ""
         if kind in KNOWN:
-            return f"of {kind} only {KNOWN[kind].api_version} is known, not {api_version}"
+            return f"{api_version} is not known for {kind}, only {KNOWN[kind].api_version}"
         # Kueue has kinds that are not known here. Our own group has no other kinds.
         if (meant := _meant(kind)) or group == API_VERSION.partition("/")[0]:
             hint = f"; is {meant} meant?" if meant else ""
@@ -112,7 +112,7 @@ class Objects(Reader):
         meta = header.metadata or Name()
         key = Key(header.kind, (meta.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "", meta.name)
         if meta.name:
-            only(self._places, str(key), place, "this object is there twice, also in")
+            only(self._places, str(key), place, "this object is defined twice, also in")
         # In a PodList the items need not say that they are Pods.
         value = {"apiVersion": header.api_version, "kind": header.kind} | document.read(dict)
         self.keep(LocatedObject(key, value, place), place)

@@ -171,7 +171,7 @@ class _Reporter:
         path = f"{_collection(kind, metadata.get('namespace'))}/{metadata['name']}"
         target = Target(path, kind.api_version, kind.name, msgspec.convert(metadata, ObjectMeta), known)
         status: Literal["True", "False"] = "False" if message else "True"
-        reason, message = ("Invalid", message) if message else ("Valid", "nothing is wrong any more")
+        reason, message = ("Invalid", message) if message else ("Valid", "the object is valid again")
         generation = target.metadata.generation
         try:
             await self._conditions.write(target, VALID, status, reason, message, generation=generation)
