@@ -130,7 +130,9 @@ def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
     shown = with_rest(table, len(on) - MAX_NODES)
     if not left:
         return shown
-    wait = f"{counted(len(left), 'member')} beyond minCount without room, and nobody goes for them: {some(left)}"
+    wait = (
+        f"{counted(len(left), 'member')} beyond minCount without room, and nobody goes for them: {some(left)}"
+    )
     return Group(shown, line(wait, "dim"))
 
 

@@ -86,10 +86,10 @@ def _sentences(decision: Decision) -> Iterator[str]:
     elif decision.targets:
         yield f"{counted(len(decision.targets), 'workload')} must go so that it gets its quota {place}."
     else:
-        yield f"It would get its quota {place}, but too few of those who hold it may be preempted."
+        yield f"It would get its quota {place}, but too few of the workloads that hold it may be preempted."
         yield "Nobody goes: it waits."
     if decision.gated and decision.targets:
-        yield "A preemption gate is closed. The workload claims nothing, and the others stay, until all its gates are open."
+        yield "A preemption gate is closed. Until all its gates are open, it claims nothing, and the others stay."
 
 
 # ---- quota

@@ -51,7 +51,7 @@ Judged = tuple[LocatedObject, Write, Verdict]
 @click.command(epilog=EPILOG)
 @FILES
 @MORE_FILES
-@click.option("--old", metavar="FILE", multiple=True, help="The stored objects. An object that is stored is updated.")
+@click.option("--old", metavar="FILE", multiple=True, help="The stored objects. They are updated.")
 @click.option("--as", "user", metavar="USER", default="", help="The user who sends the requests.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), help="text is the default.")
 @click.option(

@@ -90,7 +90,7 @@ class Objects(Reader):
         if group not in GROUPS:
             return ""
         if kind in KNOWN:
-            return f"{api_version} is not known for {kind}, only {KNOWN[kind].api_version}"
+            return f"only {KNOWN[kind].api_version} is known for {kind}, not {api_version}"
         # Kueue has kinds that are not known here. Our own group has no other kinds.
         if (meant := _meant(kind)) or group == API_VERSION.partition("/")[0]:
             hint = f"; is {meant} meant?" if meant else ""

@@ -43,7 +43,9 @@ def _check(request: Line) -> None:
         raise FieldError("kind", f"not one of {', '.join(sorted(JUDGED))}: {request.kind!r}")
     if (request.operation == "UPDATE") != (request.old_object is not None):
         missing = request.operation == "UPDATE"
-        raise FieldError("oldObject", "is missing" if missing else "must not be set if the operation is CREATE")
+        raise FieldError(
+            "oldObject", "is missing" if missing else "must not be set if the operation is CREATE"
+        )
     if request.subresource:
         if request.operation == "CREATE":
             raise FieldError("subresource", "cannot be created")
