@@ -51,7 +51,9 @@ Judged = tuple[LocatedObject, Write, Verdict]
 @click.command(epilog=EPILOG)
 @FILES
 @MORE_FILES
-@click.option("--old", metavar="FILE", multiple=True, help="The stored objects. They are updated.")
+@click.option(
+    "--old", metavar="FILE", multiple=True, help="Stored objects. A request for one of them is an update."
+)
 @click.option("--as", "user", metavar="USER", default="", help="The user who sends the requests.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), help="text is the default.")
 @click.option(
