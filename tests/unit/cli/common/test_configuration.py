@@ -92,7 +92,7 @@ def test_plain_http_on_loopback(address: str) -> None:
             "featureGates.WorkloadAwarePreemption: is locked to true",
         ),
         (HEAD + "extender: null", "extender: is null, and so is webhooks: there is nothing to serve"),
-        (LOOPBACK + "webhooks: {clientNames: [a]}", "webhooks.clientNames: mean nothing without"),
+        (LOOPBACK + "webhooks: {clientNames: [a]}", "webhooks.clientNames: have no effect without"),
         (
             LOOPBACK + "webhooks: {certificates: {pollSeconds: 61}}",
             "webhooks.certificates.pollSeconds: expected",
