@@ -1,78 +1,159 @@
-"""An API server that is a few dictionaries: Secrets and webhook configurations, with resource versions."""
+"""An API server that is a few dictionaries, for unit tests of what writes: tests/e2e has a real one."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable
-from typing import Any
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from kube.client import ApiError
+from api.times import rfc3339
+from kube.client import JSON, MERGE_PATCH, ApiError
+from tests.kit.clock import ManualClock
 
-SECRETS = "/api/v1/namespaces/ns/secrets"
-SECRET = f"{SECRETS}/ca"
-VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hooks"
-MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/hooks"
+__all__ = ["Api", "Written"]
+
+Object = dict[str, Any]
+
+PATH: Final = re.compile(
+    r"(/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?(/[^/]+)(?:/([^/]+))?(?:/status)?"
+)
+"""(group and version, plural, name) of the path of an object, of a collection or of a status."""
+PAGE: Final = 2
+"""Objects in one answer to a list, however many were asked for."""
+
+
+class Written(NamedTuple):
+    """A request that changed something."""
+
+    method: str
+    path: str
+    body: Any
 
 
 class Api:
-    """Objects by path."""
+    """An `ApiClient` that keeps objects by collection and name; a name is there once, in whichever namespace.
+
+    A kind that no object was ever put of is not served (404). Merge patches replace lists; strategic merge patches and
+    applies merge them by `name` or `type`. Every write gives a new resource version, and one that names another is a
+    conflict (409). An object with finalizers stays until they are removed.
+    """
 
     cluster = ""
 
     def __init__(self) -> None:
-        self.objects: dict[str, dict[str, Any]] = {}
-        self.written: list[tuple[str, str]] = []
-        """(method, path)."""
+        self.clock = ManualClock()
+        self.written: list[Written] = []
         self.refuse: Callable[[str, str], ApiError | None] = lambda _method, _path: None
+        """Asked with method and path before every request: the error to answer with."""
+        self._served: dict[str, dict[str, Object]] = {}
         self._version = 0
 
-    def put(self, path: str, value: dict[str, Any]) -> None:
-        """Have this object there."""
-        self._version += 1
-        value.setdefault("metadata", {})["resourceVersion"] = str(self._version)
-        self.objects[path] = value
+    def of(self, path: str) -> dict[str, Object]:
+        """The objects of a collection by name. The kind is served from now on."""
+        return self._served.setdefault(_split(path)[0], {})
 
-    async def request(self, method: str, path: str, *, body: bytes | None = None, **_: object) -> bytes:
+    def put(self, path: str, *values: Object) -> None:
+        """Have these objects in the collection."""
+        for value in values:
+            self.of(path)[value["metadata"]["name"]] = value
+            self._touch(value["metadata"])
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        **_: object,
+    ) -> bytes:
         """As ApiClient."""
+        await asyncio.sleep(0)
         if error := self.refuse(method, path):
             raise error
+        collection, name = _split(path)
         value = orjson.loads(body) if body else {}
         if method == "POST":
-            path = f"{path}/{value['metadata']['name']}"
-            if path in self.objects:
-                raise ApiError(409, "AlreadyExists", path)
-            self.put(path, value)
-        elif path not in self.objects:
+            answer = self._create(path, value)
+        elif collection not in self._served or (name and name not in self.of(path)):
             raise ApiError(404, "NotFound", path)
-        elif method == "PATCH":
-            self._patch(path, value)
-        if method != "GET":
-            self.written.append((method, path))
-        return orjson.dumps(self.objects[path])
+        elif not name:
+            return orjson.dumps(self._list(path, query or {}))
+        else:
+            answer = self.of(path)[name]
+        if method == "GET":
+            return orjson.dumps(answer)
+        changed, meta = value.get("metadata", {}), answer["metadata"]
+        if method == "PATCH":
+            if changed.get("resourceVersion") not in (None, meta["resourceVersion"]):
+                raise ApiError(409, "Conflict", path)
+            _merge(answer, value, by_key=content_type != MERGE_PATCH)
+        elif method == "DELETE":
+            meta["deletionTimestamp"] = rfc3339(self.clock.wall())
+        self._touch(meta)
+        over = meta.get("deletionTimestamp") and (method == "DELETE" or "finalizers" in changed)
+        if over and not meta.get("finalizers"):
+            del self.of(path)[name]
+        self.wrote(Written(method, path, value))
+        return orjson.dumps(answer)
 
-    def _patch(self, path: str, patch: dict[str, Any]) -> None:
-        stored = self.objects[path]
-        if patch["metadata"]["resourceVersion"] != stored["metadata"]["resourceVersion"]:
-            raise ApiError(409, "Conflict", path)
-        if "data" in patch:
-            stored["data"] = (stored.get("data") or {}) | patch["data"]
-        for webhook in patch.get("webhooks", []):
-            mine = next(each for each in stored["webhooks"] if each["name"] == webhook["name"])
-            mine["clientConfig"] |= webhook["clientConfig"]
-        self.put(path, stored)
+    def wrote(self, written: Written) -> None:
+        """Note what was written."""
+        self.written.append(written)
 
-    def bundles(self) -> list[bytes]:
-        """Of all webhooks."""
-        return [
-            base64.b64decode(webhook["clientConfig"].get("caBundle", ""))
-            for path in (VALIDATING, MUTATING)
-            if path in self.objects
-            for webhook in self.objects[path]["webhooks"]
-        ]
+    def _create(self, path: str, value: Object) -> Object:
+        name = value["metadata"]["name"]
+        if name in self.of(path):
+            raise ApiError(409, "AlreadyExists", path)
+        stamp = rfc3339(self.clock.wall())
+        value["metadata"] |= {"creationTimestamp": stamp, "uid": f"uid-{name}-{self._version}"}
+        self.of(path)[name] = value
+        return value
+
+    def _list(self, path: str, query: Mapping[str, str]) -> Object:
+        field, _, wanted = query.get("fieldSelector", "").partition("=")
+        assert field in ("", "metadata.name")
+        items = [each for name, each in self.of(path).items() if wanted in ("", name)]
+        start = int(query.get("continue", "0"))
+        more = str(start + PAGE) if len(items) > start + PAGE else ""
+        return {"metadata": {"continue": more}, "items": items[start : start + PAGE]}
+
+    def _touch(self, meta: Object) -> None:
+        self._version = max(self._version, int(meta.get("resourceVersion") or 0)) + 1
+        meta["resourceVersion"] = str(self._version)
 
 
-def hooks(*names: str) -> dict[str, Any]:
-    """A webhook configuration, as it is applied."""
-    return {"metadata": {"name": "hooks"}, "webhooks": [{"name": name, "clientConfig": {}} for name in names]}
+def _split(path: str) -> tuple[str, str]:
+    """(collection over all namespaces, name or nothing)."""
+    found = PATH.fullmatch(path)
+    assert found, path
+    return found[1] + found[2], found[3] or ""
+
+
+def _merge(stored: Object, patch: Object, *, by_key: bool) -> None:
+    for name, value in patch.items():
+        if value is None:
+            stored.pop(name, None)
+        elif isinstance(value, dict):
+            stored[name] = stored.get(name) or {}
+            _merge(stored[name], value, by_key=by_key)
+        elif by_key and isinstance(value, list):
+            stored[name] = _merged(stored.get(name) or [], value)
+        else:
+            stored[name] = value
+
+
+def _merged(stored: list[Object], patch: list[Object]) -> list[Object]:
+    by_key = {_key(each): each for each in stored}
+    for each in patch:
+        _merge(by_key.setdefault(_key(each), {}), each, by_key=True)
+    return list(by_key.values())
+
+
+def _key(value: Object) -> str:
+    key: str = value.get("name") or value["type"]
+    return key

@@ -6,7 +6,7 @@ A test plays the scheduler (`filter`, `bind`) and the cluster (`add`, `delete`),
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -17,21 +17,21 @@ import orjson
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from api.plans import PreemptionPlan
-from api.times import rfc3339
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController, Leading
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
 from kube.reflector import Resource
 from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
 from runtime.term import Term
 from runtime.views import Views
-from tests.kit.clock import ManualClock
+from tests.kit import apiserver
 
 __all__ = ["Api", "Stage", "staged"]
 
+PLANS = "/apis/reprieve.dev/v1alpha1/preemptionplans"
 KINDS: dict[object, Resource[Any]] = {
     Node: NODES,
     Pod: PODS,
@@ -41,16 +41,13 @@ KINDS: dict[object, Resource[Any]] = {
 }
 
 
-class Api:
-    """What was written, and the plans that are stored."""
-
-    cluster = ""
+class Api(apiserver.Api):
+    """An API server that also keeps what was written by what it is about."""
 
     def __init__(self) -> None:
-        self.clock = ManualClock()
-        self.plans: dict[str, dict[str, Any]] = {}
+        super().__init__()
+        self.plans = self.of(PLANS)
         """By name."""
-        self._version = 0
         self.deleted: list[str] = []
         """Names of the pods whose deletion was asked for."""
         self.woken: list[str] = []
@@ -60,64 +57,18 @@ class Api:
         """By pod: why it is held."""
         self.group_said: dict[str, str] = {}
         """By PodGroup: the message of its condition."""
-        self.refuse: Callable[[str, str], ApiError | None] = lambda _method, _path: None
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: bytes | None = None,
-        query: Mapping[str, str] | None = None,
-        **_: object,
-    ) -> bytes:
-        """As ApiClient."""
-        await asyncio.sleep(0)
-        if error := self.refuse(method, path):
-            raise error
-        value = orjson.loads(body) if body else {}
+    def wrote(self, written: apiserver.Written) -> None:
+        """Keep it."""
+        super().wrote(written)
+        method, path, body = written
         name = path.removesuffix("/status").rpartition("/")[2]
-        if "preemptionplans" in path:
-            if method == "GET":
-                wanted = (query or {})["fieldSelector"].partition("=")[2]
-                return orjson.dumps({"items": [plan for each, plan in self.plans.items() if each == wanted]})
-            return self._plans(method, path, name, value)
         if "/pods/" in path and method == "DELETE":
             self.deleted.append(name)
         elif "/pods/" in path:
-            self._pod_status(name, value["status"])
+            self._pod_status(name, body["status"])
         elif "/podgroups/" in path:
-            self.group_said[name] = value["status"]["conditions"][-1]["message"]
-        elif path.endswith("/podgroups"):
-            # Asked for one group by its name, whose version the stage's objects do not have.
-            name = (query or {})["fieldSelector"].partition("=")[2]
-            meta = {"name": name, "uid": f"uid-{name}", "resourceVersion": "1"}
-            return orjson.dumps({"metadata": {}, "items": [{"metadata": meta}]})
-        return b"{}"
-
-    def _plans(self, method: str, path: str, name: str, value: dict[str, Any]) -> bytes:
-        if method == "POST":
-            name = value["metadata"]["name"]
-            if name in self.plans:
-                raise ApiError(409, "AlreadyExists", name)
-            stamp = rfc3339(self.clock.wall())
-            self.plans[name] = value
-            value["metadata"] |= {"creationTimestamp": stamp, "uid": f"uid-{name}-{self._version}"}
-        elif name not in self.plans:
-            raise ApiError(404, "NotFound", name)
-        plan = self.plans[name]
-        meta = plan["metadata"]
-        if method == "PATCH" and path.endswith("/status"):
-            plan["status"] = value["status"]
-        elif method == "PATCH":
-            meta["finalizers"] = value["metadata"]["finalizers"]
-        elif method == "DELETE":
-            meta["deletionTimestamp"] = rfc3339(self.clock.wall())
-        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
-            del self.plans[name]
-        self._version = max(self._version, int(meta.get("resourceVersion", 0))) + 1
-        meta["resourceVersion"] = str(self._version)
-        return orjson.dumps(plan)
+            self.group_said[name] = body["status"]["conditions"][-1]["message"]
 
     def _pod_status(self, name: str, status: dict[str, Any]) -> None:
         for condition in status.get("conditions", ()):
@@ -176,12 +127,16 @@ class Stage:
     def add(self, *objects: Any) -> None:
         """Objects come, or change."""
         for each in objects:
-            self._views[KINDS[type(each)].kind].upsert(each, listed=True)
+            resource = KINDS[type(each)]
+            self.api.put(resource.path, msgspec.to_builtins(each))
+            self._views[resource.kind].upsert(each, listed=True)
 
     def delete(self, *objects: Any) -> None:
         """Objects go."""
         for each in objects:
-            self._views[KINDS[type(each)].kind].delete(each.metadata)
+            resource = KINDS[type(each)]
+            self.api.of(resource.path).pop(each.metadata.name, None)
+            self._views[resource.kind].delete(each.metadata)
 
     def filter(self, pod: Pod, *nodes: str) -> list[str]:
         """The nodes that are left to the pod, as the scheduler asks for them."""

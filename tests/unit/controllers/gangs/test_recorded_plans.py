@@ -62,7 +62,7 @@ class Upgraded:
         self.recorded = {
             each["metadata"]["name"]: each for each in case["objects"] if each["kind"] == "PreemptionPlan"
         }
-        stage.api.plans = orjson.loads(orjson.dumps(self.recorded))
+        stage.api.plans.update(orjson.loads(orjson.dumps(self.recorded)))
         self.objects = [
             msgspec.convert(each, KINDS[each["kind"]]) for each in case["objects"] if each["kind"] in KINDS
         ]

@@ -6,7 +6,6 @@ import asyncio
 import math
 from typing import Any, cast
 
-import orjson
 import pytest
 
 from api.clock import SYSTEM_CLOCK
@@ -15,6 +14,7 @@ from controllers.recheck.recheck import VALID, Rechecker
 from hack.controlplane.objects import pod_group
 from kube.client import ApiClient, ApiError
 from runtime.term import Term
+from tests.kit import apiserver
 from tests.kit.clock import ManualClock
 from tests.kit.objects import priority_class
 from webhooks import stored as stored_objects
@@ -23,50 +23,26 @@ from webhooks.settings import Settings
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 GROUPS = "/apis/reprieve.dev/v1alpha1/podgroups"
+COHORTS = "/apis/kueue.x-k8s.io/v1beta2/cohorts"
 CLASSES = KnownFacts([priority_class("high", 1000)])
 
 
-class Api:
-    """Objects by collection, in pages of two."""
-
-    cluster = ""
+class Api(apiserver.Api):
+    """An API server that serves events, and the kinds that a test puts there."""
 
     def __init__(self) -> None:
-        self.objects: dict[str, list[dict[str, Any]]] = {}
-        self.events: dict[str, dict[str, Any]] = {}
-        self.applied: list[tuple[str, dict[str, Any]]] = []
-        self.refuse: ApiError | None = None
+        super().__init__()
+        self.events = self.of(EVENTS)
 
-    async def request(
-        self, method: str, path: str, *, query: dict[str, str] | None = None, body: bytes = b"", **_: object
-    ) -> bytes:
-        """As ApiClient."""
-        if method == "GET":
-            if path not in self.objects:
-                raise ApiError(404, "NotFound", path)
-            start = int((query or {}).get("continue", "0"))
-            more = str(start + 2) if len(self.objects[path]) > start + 2 else ""
-            return orjson.dumps(
-                {"metadata": {"continue": more}, "items": self.objects[path][start : start + 2]}
-            )
-        if self.refuse is not None:
-            raise self.refuse
-        value = orjson.loads(body)
-        if path == EVENTS:
-            if value["metadata"]["name"] in self.events:
-                raise ApiError(409, "AlreadyExists", path)
-            self.events[value["metadata"]["name"]] = value
-            return body
-        self.applied.append((path, value))
-        for each in (each for found in self.objects.values() for each in found):
-            if each["metadata"]["uid"] == value["metadata"]["uid"]:
-                each["status"] = value["status"]
-        return b"{}"
+    @property
+    def applied(self) -> list[tuple[str, dict[str, Any]]]:
+        """(path, body) of the applies."""
+        return [(path, body) for method, path, body in self.written if method == "PATCH"]
 
 
 def group(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
     made = pod_group(name, namespace, min_count=2, **spec)
-    made["metadata"] |= {"uid": f"uid-{name}", "generation": 3, "resourceVersion": "5"}
+    made["metadata"] |= {"uid": f"uid-{name}", "generation": 3}
     return made
 
 
@@ -97,8 +73,9 @@ def rechecker(api: Api, clock: ManualClock) -> Rechecker:
 
 
 async def test_what_is_wrong_is_said_in_a_condition(api: Api, rechecker: Rechecker) -> None:
-    right = group("right", priorityClassName="high", priority=1000)
-    api.objects[GROUPS] = [right, wrong("a"), right, wrong("b"), wrong("system", "kube-system")]
+    first, other = (group(name, priorityClassName="high", priority=1000) for name in ("first", "other"))
+    api.put(GROUPS, first, wrong("a"), other, wrong("b"), wrong("system", "kube-system"))
+    version = api.of(GROUPS)["a"]["metadata"]["resourceVersion"]
     await rechecker.sweep(TERM)
     assert [path for path, _ in api.applied] == [
         "/apis/reprieve.dev/v1alpha1/namespaces/default/podgroups/a/status",
@@ -106,7 +83,7 @@ async def test_what_is_wrong_is_said_in_a_condition(api: Api, rechecker: Recheck
     ]
     _, value = api.applied[0]
     assert (value["apiVersion"], value["kind"]) == ("reprieve.dev/v1alpha1", "PodGroup")
-    assert value["metadata"] == {"name": "a", "uid": "uid-a", "resourceVersion": "5"}
+    assert value["metadata"] == {"name": "a", "uid": "uid-a", "resourceVersion": version}
     (condition,) = value["status"]["conditions"]
     assert condition["message"].startswith("spec.priority: ")
     assert condition | {"message": ""} == {
@@ -122,7 +99,7 @@ async def test_what_is_wrong_is_said_in_a_condition(api: Api, rechecker: Recheck
 
 async def test_it_is_said_once_and_taken_back(api: Api, rechecker: Rechecker, clock: ManualClock) -> None:
     stored = wrong("a")
-    api.objects[GROUPS] = [stored]
+    api.put(GROUPS, stored)
     await rechecker.sweep(TERM)
     clock.advance(86400)
     await rechecker.sweep(TERM)
@@ -146,7 +123,7 @@ async def test_of_kinds_without_conditions_an_event_says_what_is_wrong(
 ) -> None:
     """One for each fault, whoever finds it and how often."""
     bad = {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}}
-    api.objects["/apis/kueue.x-k8s.io/v1beta2/cohorts"] = [bad]
+    api.put(COHORTS, bad)
     await rechecker.sweep(TERM)
     await stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), known, 600).sweep(TERM)
     assert api.applied == []
@@ -172,14 +149,14 @@ async def test_of_kinds_without_conditions_an_event_says_what_is_wrong(
 async def test_one_refusal_does_not_keep_the_others_from_being_checked(
     api: Api, rechecker: Rechecker, status: int
 ) -> None:
-    api.objects[GROUPS] = [wrong("a"), wrong("b"), wrong("c")]
-    api.refuse = ApiError(status, "Reason", "message")
+    api.put(GROUPS, wrong("a"), wrong("b"), wrong("c"))
+    api.refuse = lambda method, _path: ApiError(status, "Reason", "message") if method != "GET" else None
     await rechecker.sweep(TERM)
     assert INVALID_OBJECTS.labels("PodGroup")._value.get() == 3
 
 
 async def test_nothing_is_checked_before_the_facts_are_known(api: Api) -> None:
-    api.objects[GROUPS] = [wrong("a")]
+    api.put(GROUPS, wrong("a"))
     asked = asyncio.Semaphore(0)
     fault: str | None = "not yet"
 
@@ -204,10 +181,8 @@ async def test_nothing_is_checked_before_the_facts_are_known(api: Api) -> None:
 async def test_after_its_term_nothing_is_written(api: Api, rechecker: Rechecker) -> None:
     clock = ManualClock()
     term = Term(1, clock.monotonic() + 10, clock)
-    api.objects[GROUPS] = [wrong("a")]
-    api.objects["/apis/kueue.x-k8s.io/v1beta2/cohorts"] = [
-        {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}}
-    ]
+    api.put(GROUPS, wrong("a"))
+    api.put(COHORTS, {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}})
     clock.advance(10)
     await rechecker.sweep(term)
-    assert (api.applied, api.events) == ([], {})
+    assert api.written == []

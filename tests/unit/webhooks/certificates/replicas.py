@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import cast
+import base64
+from typing import Any, cast
 
 from cryptography import x509
 
 from kube.client import ApiClient
 from serving.certificates.live_context import LiveContext
-from tests.kit.apiserver import Api
+from tests.kit import apiserver
 from tests.kit.clock import ManualClock
 from tests.kit.handshakes import HOST, shown
 from webhooks.certificates.authority_secret import AuthoritySecret
@@ -16,7 +17,23 @@ from webhooks.certificates.bundles import Bundles
 from webhooks.certificates.managed import ManagedCertificates
 from webhooks.configuration import ManagedConfiguration
 
-__all__ = ["DAY", "START", "Replica", "certificates_of", "signed", "trusted"]
+__all__ = [
+    "DAY",
+    "MUTATING",
+    "SECRETS",
+    "START",
+    "VALIDATING",
+    "Api",
+    "Replica",
+    "certificates_of",
+    "hooks",
+    "signed",
+    "trusted",
+]
+
+SECRETS = "/api/v1/namespaces/ns/secrets"
+VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 
 START = 2_000_000_000.0
 DAY = 86400.0
@@ -30,6 +47,28 @@ CONFIGURATION = ManagedConfiguration(
     validating_webhook_configurations=["hooks"],
     mutating_webhook_configurations=["hooks"],
 )
+
+
+class Api(apiserver.Api):
+    """An API server that serves Secrets and webhook configurations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.secrets = self.of(SECRETS)
+
+    def bundles(self) -> list[bytes]:
+        """Of all webhooks."""
+        return [
+            base64.b64decode(webhook["clientConfig"].get("caBundle", ""))
+            for path in (VALIDATING, MUTATING)
+            for configuration in self.of(path).values()
+            for webhook in configuration["webhooks"]
+        ]
+
+
+def hooks(*names: str) -> dict[str, Any]:
+    """A webhook configuration, as it is applied."""
+    return {"metadata": {"name": "hooks"}, "webhooks": [{"name": name, "clientConfig": {}} for name in names]}
 
 
 class Replica:

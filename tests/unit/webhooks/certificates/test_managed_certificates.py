@@ -7,7 +7,7 @@ import base64
 import random
 import ssl
 import time
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from cryptography import x509
@@ -15,10 +15,21 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from kube.client import ApiClient, ApiError
 from serving.certificates.keeping import keep
-from tests.kit.apiserver import MUTATING, SECRET, SECRETS, VALIDATING, Api, hooks
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.kit.handshakes import handshake, pair_of
-from tests.unit.webhooks.certificates.replicas import DAY, START, Replica, certificates_of, signed, trusted
+from tests.unit.webhooks.certificates.replicas import (
+    DAY,
+    MUTATING,
+    SECRETS,
+    START,
+    VALIDATING,
+    Api,
+    Replica,
+    certificates_of,
+    hooks,
+    signed,
+    trusted,
+)
 from webhooks.certificates.authorities import Authorities, make_authority
 from webhooks.certificates.authority_secret import AuthoritySecret
 from webhooks.certificates.managed import EXPECTED
@@ -31,6 +42,11 @@ def api() -> Api:
     api.put(VALIDATING, hooks("a", "b"))
     api.put(MUTATING, hooks("c"))
     return api
+
+
+def secret(data: object) -> dict[str, Any]:
+    """The Secret of the authorities, as somebody else wrote it."""
+    return {"metadata": {"name": "ca"}, "data": data}
 
 
 @pytest.fixture
@@ -127,10 +143,10 @@ async def test_an_authority_that_was_never_published_does_not_sign_at_once(
 async def test_a_deleted_secret_is_written_again_as_it_was(api: Api, clock: ManualClock) -> None:
     replica = Replica(api, clock)
     await replica.look()
-    secret = api.objects.pop(SECRET)
+    secret = api.secrets.pop("ca")
     leaf = replica.shown()
     await replica.look()
-    assert api.objects[SECRET]["data"] == secret["data"]
+    assert api.secrets["ca"]["data"] == secret["data"]
     assert replica.shown() == leaf
 
 
@@ -139,12 +155,12 @@ async def test_a_new_replica_waits_for_one_that_knows_the_deleted_secret(
 ) -> None:
     old, new = Replica(api, clock), Replica(api, clock)
     await old.look()
-    secret = api.objects.pop(SECRET)
+    secret = api.secrets.pop("ca")
     await new.look()
-    assert SECRET not in api.objects
+    assert "ca" not in api.secrets
     await old.look()
     await new.look()
-    assert api.objects[SECRET]["data"] == secret["data"]
+    assert api.secrets["ca"]["data"] == secret["data"]
     assert trusted(api, new)
 
 
@@ -152,11 +168,11 @@ async def test_if_nobody_knows_the_deleted_secret_a_new_authority_is_made(
     api: Api, clock: ManualClock
 ) -> None:
     await Replica(api, clock).look()
-    del api.objects[SECRET]
+    del api.secrets["ca"]
     replica = Replica(api, clock)
     for _ in range(3):
         await replica.look()
-        assert SECRET not in api.objects
+        assert "ca" not in api.secrets
     await replica.look()
     assert trusted(api, replica)
 
@@ -170,11 +186,11 @@ async def test_garbage_in_the_secret_is_replaced_and_what_is_shown_stays(
 ) -> None:
     replica = Replica(api, clock)
     await replica.look()
-    good = dict(api.objects[SECRET]["data"])
+    good = dict(api.secrets["ca"]["data"])
     leaf = replica.shown()
-    api.put(SECRET, {"data": data})
+    api.put(SECRETS, secret(data))
     await replica.look()
-    assert api.objects[SECRET]["data"] == good
+    assert api.secrets["ca"]["data"] == good
     assert replica.shown() == leaf
 
 
@@ -235,7 +251,7 @@ async def test_while_the_secret_cannot_be_read_a_wiped_bundle_is_put_back(
 ) -> None:
     replica = Replica(api, clock)
     await replica.look()
-    api.refuse = lambda _method, path: ApiError(403, "Forbidden", path) if path == SECRET else None
+    api.refuse = lambda _method, path: ApiError(403, "Forbidden", path) if path == f"{SECRETS}/ca" else None
     api.put(MUTATING, hooks("c"))
     with pytest.raises(ApiError, match="Forbidden"):
         await replica.look()
@@ -268,7 +284,7 @@ async def test_what_api_servers_would_not_trust_signs_nothing(
     clock.set_wall(time.time())
     pem = pair_of(ec.generate_private_key(curve), "odd")
     data = {name: base64.b64encode(pem).decode() for name in ("ca.crt", "ca.key")}
-    api.put(SECRET, {"data": data})
+    api.put(SECRETS, secret(data))
     replica = await started(Replica(api, clock))
     assert trusted(api, replica)
     assert replica.shown().issuer != x509.load_pem_x509_certificate(pem).subject
@@ -287,14 +303,14 @@ async def test_replicas_agree_whatever_happens_and_in_which_order(seed: int) -> 
             results = await asyncio.gather(*(each.look() for each in replicas), return_exceptions=True)
             assert all(result is None or isinstance(result, ApiError) for result in results), results
         assert all(trusted(api, each) for each in replicas)
-        assert len(api.objects[SECRET]["data"]) == 2
+        assert len(api.secrets["ca"]["data"]) == 2
         happens = chance.choice(["nothing", "secret", "garbage", "half", "bundle", "replica", "restart"])
         if happens == "secret":
-            del api.objects[SECRET]
+            del api.secrets["ca"]
         elif happens == "garbage":
-            api.put(SECRET, {"data": {"ca.crt": "?", "ca.key": ""}})
+            api.put(SECRETS, secret({"ca.crt": "?", "ca.key": ""}))
         elif happens == "half":
-            api.put(SECRET, {"data": {**api.objects[SECRET]["data"], "ca.key": ""}})
+            api.put(SECRETS, secret({**api.secrets["ca"]["data"], "ca.key": ""}))
         elif happens == "bundle":
             api.put(chance.choice([VALIDATING, MUTATING]), hooks("a", "d"))
         elif happens == "replica":
@@ -311,11 +327,11 @@ class Interleaved(Api):
         super().__init__()
         self._chance = chance
 
-    async def request(self, method: str, path: str, *, body: bytes | None = None, **options: object) -> bytes:
+    async def request(self, method: str, path: str, **options: Any) -> bytes:
         """As ApiClient."""
         for _ in range(self._chance.randrange(4)):
             await asyncio.sleep(0)
-        answer = await super().request(method, path, body=body, **options)
+        answer = await super().request(method, path, **options)
         for _ in range(self._chance.randrange(4)):
             await asyncio.sleep(0)
         return answer
