@@ -1,0 +1,288 @@
+"""What the verbs learn about pods: the verdict for every phase of a gang, priorities, and pods that are bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from api.core import Pod
+from controllers.gangs.marks import is_ours
+from extender.verbs import BoundPod, Hold, Offer
+from extender.world import LiveWorld
+from kube.client import ApiError
+from tests.kit.objects import gang, node, pod, priority_class
+from tests.unit.controllers.gangs.stage import Stage, staged
+
+BIG = {"cpu": "4"}
+EVENTS = "/apis/events.k8s.io/v1/events"
+
+
+def member(name: str = "m0", group: str = "gang", **fields: Any) -> Pod:
+    return pod(name, group=group, requests=BIG, **fields)
+
+
+def victim() -> Pod:
+    return pod("v", node="n0", requests=BIG, priority=1)
+
+
+def world(stage: Stage) -> LiveWorld:
+    return LiveWorld(stage.controller)
+
+
+def held(stage: Stage, asked: Pod) -> str:
+    """Why the pod is held. It is the same text as long as nothing changes."""
+    verdict = world(stage).verdict(asked)
+    assert isinstance(verdict, Hold)
+    assert is_ours(f"0/1 nodes are available: 1 {verdict.text}."), "as the scheduler says it"
+    assert world(stage).verdict(asked) == verdict
+    return verdict.text
+
+
+async def notes(stage: Stage) -> list[tuple[str, str]]:
+    """(pod, note) of the events about pods."""
+    await stage.leading.writer.close()
+    events = stage.api.of(EVENTS).values()
+    return [
+        (each["regarding"]["name"], each["note"]) for each in events if each["regarding"]["kind"] == "Pod"
+    ]
+
+
+# ---- the verdict without a gang's plan
+
+
+async def test_an_ordinary_pod_is_nobodys_business() -> None:
+    async with staged() as stage:
+        assert world(stage).verdict(pod("p")) is None
+        await stage.settle()
+        assert world(stage).verdict(pod("p")) is None
+
+
+@pytest.mark.parametrize("minimum", [0, 1], ids=["basic", "gang"])
+async def test_pods_of_groups_wait_for_the_leader_to_know_its_plans(minimum: int) -> None:
+    async with staged(gang(minimum=minimum), member()) as stage:
+        assert not world(stage).ready
+        assert "not ready" in held(stage, member())
+        await stage.settle()
+        assert world(stage).ready
+        assert "not ready" not in repr(world(stage).verdict(member()))
+
+
+async def test_pods_of_groups_wait_while_the_mirror_is_not_trusted() -> None:
+    async with staged(node("n0"), gang(minimum=1), member()) as stage:
+        await stage.settle()
+        assert world(stage).verdict(member()) == Offer("n0")
+        stage.silence(1000)
+        assert not world(stage).ready
+        assert "not ready" in held(stage, member())
+
+
+async def test_a_pod_waits_for_the_group_that_its_label_names_and_an_event_says_so() -> None:
+    async with staged(member(group="nowhere")) as stage:
+        await stage.settle()
+        assert "no PodGroup default/nowhere" in held(stage, member(group="nowhere"))
+        ((name, note),) = await notes(stage)
+        assert name == "m0"
+        assert "PodGroup default/nowhere" in note
+
+
+async def test_a_pod_of_a_basic_group_is_an_ordinary_one() -> None:
+    async with staged(gang(minimum=0), member()) as stage:
+        await stage.settle()
+        assert world(stage).verdict(member()) is None
+
+
+# ---- the verdict for every phase
+
+
+async def test_gathering_members_wait_for_the_others() -> None:
+    async with staged(gang(minimum=2), member()) as stage:
+        await stage.settle()
+        assert "waits for its members" in held(stage, member())
+
+
+async def test_a_gang_that_nobody_has_looked_at_yet_waits() -> None:
+    async with staged() as stage:
+        await stage.settle()
+        stage.add(gang(minimum=2), member())
+        assert "waits for its members" in held(stage, member())
+
+
+async def test_planned_members_wait() -> None:
+    """While the plan is being written, its room is reserved and nobody has gone."""
+    async with staged(node("n0"), gang(minimum=1), member(), victim()) as stage:
+        texts = []
+
+        def look(method: str, path: str) -> ApiError | None:
+            if method == "POST" and path.endswith("/preemptionplans"):
+                texts.append(held(stage, member()))
+            return None
+
+        stage.api.refuse = look
+        await stage.settle()
+        assert texts == ["reprieve: room is being freed for pod group default/gang"]
+
+
+async def test_members_wait_while_victims_go() -> None:
+    async with staged(node("n0"), gang(minimum=1), member(), victim()) as stage:
+        await stage.settle()
+        stage.preempt(member(), n0=[victim().metadata.uid])
+        await stage.settle()
+        assert stage.api.deleted == ["v"]
+        assert "room is being freed" in held(stage, member())
+
+
+async def test_ready_members_get_their_planned_node_and_later_ones_wait_for_them() -> None:
+    nodes = [node("n0"), node("n1")]
+    async with staged(*nodes, gang(minimum=2), member("m0"), member("m1")) as stage:
+        await stage.settle()
+        offers = [world(stage).verdict(member(name)) for name in ("m0", "m1")]
+        assert sorted(repr(each) for each in offers) == [repr(Offer("n0")), repr(Offer("n1"))]
+        stage.add(member("late"))
+        assert "planned members" in held(stage, member("late"))
+
+
+async def test_members_of_a_gang_that_runs_are_ordinary_pods() -> None:
+    async with staged(node("n0"), gang(minimum=1), member(node="n0"), member("late")) as stage:
+        await stage.settle()
+        assert world(stage).verdict(member("late")) is None
+
+
+async def test_members_of_a_gang_that_has_lost_one_wait_again() -> None:
+    bound = [member(f"m{number}", node=f"n{number}") for number in range(2)]
+    async with staged(node("n0"), node("n1"), gang(minimum=2), *bound) as stage:
+        await stage.settle()
+        assert world(stage).verdict(member("late")) is None
+        stage.delete(bound[0])
+        held(stage, member("late"))
+
+
+async def test_members_that_fit_nowhere_wait() -> None:
+    async with staged(node("n0", cpu="1"), gang(minimum=1), member()) as stage:
+        await stage.settle()
+        assert "fits nowhere" in held(stage, member())
+
+
+async def test_members_that_are_not_modelled_wait() -> None:
+    asks = member(resourceClaims=[{"name": "gpu"}])
+    async with staged(node("n0"), gang(minimum=1), asks, victim()) as stage:
+        await stage.settle()
+        assert "cannot plan for" in held(stage, asks)
+
+
+# ---- what the world is told
+
+
+@pytest.mark.parametrize("says", ["not offered", "preempts"])
+async def test_a_scheduler_that_does_not_take_the_offer_ends_the_plan(says: str) -> None:
+    """It does not find the planned node fit for more than two seconds; or it was offered it and looks for victims."""
+    async with staged(node("n0"), gang(minimum=1), member()) as stage:
+        await stage.settle()
+        if says == "preempts":
+            assert stage.filter(member(), "n0") == ["n0"]
+            world(stage).preempt_called(member())
+        else:
+            for _ in range(2):
+                assert stage.filter(member(), "n1") == []
+                stage.clock += 2.5
+        await stage.settle()
+        (plan,) = stage.api.plans.values()
+        assert plan["status"]["conditions"][-1]["reason"] == "TurnedDown"
+
+
+async def test_what_it_is_told_about_others_ends_no_plan() -> None:
+    async with staged(node("n0"), gang(minimum=1), member()) as stage:
+        await stage.settle()
+        stage.filter(member(), "n0")
+        world(stage).preempt_called(member("late"))
+        world(stage).preempt_called(pod("ordinary"))
+        world(stage).preempt_called(member(group="nowhere"))
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+
+
+async def test_without_a_leader_it_is_told_in_vain() -> None:
+    async with staged(gang(minimum=1), member()) as stage:
+        await stage.settle()
+        await stage.close()
+        world(stage).held(member())
+        world(stage).kept_out(pod("p"))
+        world(stage).offered(member(), among=False)
+        world(stage).preempt_called(member())
+        world(stage).nothing_to_evict(pod("p"), {"n0": "why"})
+        assert await notes(stage) == []
+
+
+async def test_an_event_says_why_the_scheduler_may_evict_nobody() -> None:
+    async with staged() as stage:
+        await stage.settle()
+        world(stage).nothing_to_evict(
+            pod("p"), {"n0": "room there is reserved", "n1": "room there is reserved"}
+        )
+        ((name, note),) = await notes(stage)
+        assert (name, note.count("room there is reserved")) == ("p", 1)
+
+
+# ---- priorities and bound pods
+
+
+@pytest.mark.parametrize(
+    ("asked", "priority"),
+    [
+        pytest.param(pod("p"), 0, id="no priority"),
+        pytest.param(pod("p", priority=7), 7, id="its own"),
+        pytest.param(member(priority=7), 100, id="its gang's"),
+        pytest.param(member(priority=7, group="basic"), 50, id="its basic group's"),
+        pytest.param(member(priority=7, group="classed"), 1000, id="its group's class"),
+        pytest.param(member(priority=7, group="odd"), 7, id="the group's class does not exist"),
+        pytest.param(member(priority=7, group="nowhere"), 7, id="the group does not exist"),
+    ],
+)
+async def test_a_pod_has_its_groups_priority(asked: Pod, priority: int) -> None:
+    groups = [
+        gang(),
+        gang("basic", minimum=0, priority=50),
+        gang("classed", priority=None, priorityClassName="high"),
+        gang("odd", priority=None, priorityClassName="gone"),
+    ]
+    async with staged(priority_class("high", 1000), *groups) as stage:
+        assert world(stage).priority(asked) == priority
+
+
+@pytest.mark.parametrize(
+    ("there", "found"),
+    [
+        pytest.param(pod("p", priority=7), None, id="not bound"),
+        pytest.param(pod("p", node="n0", priority=7), BoundPod("n0", 7, unit_is_group=False), id="alone"),
+        pytest.param(
+            member("p", node="n0"), BoundPod("n0", 100, unit_is_group=False), id="group in single mode"
+        ),
+        pytest.param(
+            member("p", node="n0", group="whole"),
+            BoundPod("n0", 50, unit_is_group=True),
+            id="group in all mode",
+        ),
+        pytest.param(member("p", node="n0", group="odd"), None, id="the group's class does not exist"),
+        pytest.param(
+            pod("p", node="n0", priority=7, deleting=True),
+            BoundPod("n0", 0, unit_is_group=False, leaving=True),
+            id="terminating",
+        ),
+        pytest.param(pod("p", priority=7, deleting=True), None, id="terminating and not bound"),
+        pytest.param(pod("q", node="n0"), None, id="another pod"),
+    ],
+)
+async def test_what_is_said_of_bound_pods(there: Pod, found: BoundPod | None) -> None:
+    groups = [
+        gang(),
+        gang("whole", mode="all", priority=50),
+        gang("odd", priority=None, priorityClassName="gone"),
+    ]
+    async with staged(node("n0"), *groups, there) as stage:
+        assert world(stage).bound("uid-default-p") == found
+
+
+async def test_room_is_what_pods_leave_that_stay() -> None:
+    stays, goes = pod("a", node="n0"), pod("b", node="n0", deleting=True)
+    async with staged(node("n0"), stays, goes) as stage:
+        assert world(stage).free("n0", "cpu") == 3000
