@@ -1,4 +1,4 @@
-"""A plan as text that a person reads: who goes, who stays and why, and which domains lost."""
+"""A plan as text for a person: who goes, who stays and why, and which domains lost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_DOMAINS: Final = 15
 
 
 def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
-    """The whole plan; `snapshot` is what it was made from."""
+    """The whole plan. `snapshot` is the one that the plan was made from."""
     parts: list[RenderableType] = [_head(spec)]
     if spec.victims:
         parts += [title("Who would go" if why_blocked(spec) else "Who goes"), _victims(spec, snapshot)]
@@ -130,7 +130,9 @@ def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
     shown = with_rest(table, len(on) - MAX_NODES)
     if not left:
         return shown
-    wait = f"{counted(len(left), 'member')} beyond minCount, for whom nobody goes, without room: {some(left)}"
+    wait = (
+        f"{counted(len(left), 'member')} beyond minCount without room, and nobody goes for them: {some(left)}"
+    )
     return Group(shown, line(wait, "dim"))
 
 
@@ -165,5 +167,5 @@ def _score(score: Score | None) -> Iterable[str]:
 
 
 def _not_modelled(spec: PreemptionPlanSpec) -> RenderableType:
-    warning = "The scheduler also looks at these, and the plan does not: it may not come out like this."
+    warning = "The scheduler also looks at these, but the plan does not. The scheduler may decide otherwise."
     return Group(line(warning, "yellow"), *[line(f"- {name}") for name in spec.not_modelled])

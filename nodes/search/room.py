@@ -1,4 +1,4 @@
-"""What is left on the nodes once some units are gone: changed in place as members are placed one by one."""
+"""The free room on the nodes after some units are gone. It changes in place as members are placed one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 
 
 class Room:
-    """Free resources [N, R], and per token how many pods bring it and how many members forbid it [N, T]."""
+    """Free resources [N, R], and for each token how many pods bring it and how many members forbid it [N, T]."""
 
     def __init__(self, cluster: Cluster, gone: Iterable[int] = ()) -> None:
         pods = np.array(list(gone), np.intp)
@@ -29,14 +29,14 @@ class Room:
         self.barred = np.zeros_like(self.held)
 
     def copy(self) -> Room:
-        """The same room, to be changed on its own."""
+        """A copy that can change on its own."""
         other = Room.__new__(Room)
         other._cluster, other.free = self._cluster, self.free.copy()
         other.held, other.barred = self.held.copy(), self.barred.copy()
         return other
 
     def place(self, pod: int, node: int, members: int = 1) -> None:
-        """Members like this one are on the node."""
+        """Put `members` members like this pod on the node."""
         tokens = self._cluster.tokens
         self.free[node] -= members * self._cluster.request(pod)
         if len(tokens):
@@ -51,7 +51,7 @@ class Room:
         return fits & ~self._kept_off(pod, nodes).any(axis=1) if len(self._cluster.tokens) else fits
 
     def refusals(self, pod: int, node: int) -> list[str]:
-        """What the scheduler would say of a node that does not take the member: the filter that fails first."""
+        """The scheduler's words for a node that does not take the member. Only the first filter that fails speaks."""
         static = self._cluster.refusal(pod, node)
         if static is not None:
             return [static]

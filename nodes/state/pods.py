@@ -1,4 +1,4 @@
-"""The table of pods: those that use room or ask for it. Pods that Succeeded or Failed are in no table."""
+"""The table of pods that use room or ask for it. A pod that Succeeded or Failed is not in it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Change(IntEnum):
 
     NOTHING = 0
     STATUS = 1
-    """What the scheduler says of a group's member."""
+    """The scheduler's status of a group's member."""
     DECISION = 2
     """Something that decisions depend on."""
 
@@ -48,7 +48,7 @@ class MemberStatus(NamedTuple):
 
     nominated_node_name: str
     scheduled: Condition | None
-    """Its condition PodScheduled."""
+    """The pod's condition PodScheduled."""
 
 
 class _Facts(NamedTuple):
@@ -66,7 +66,7 @@ class _Facts(NamedTuple):
 
 
 class ClassTable:
-    """Pod classes by row, and what each asks for."""
+    """Pod classes by row, and what each class requests [C, R]."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -75,7 +75,7 @@ class ClassTable:
         self._columns = Columns(self.requests)
 
     def hold(self, pod_class: PodClass) -> int:
-        """Refer to the class once more."""
+        """Count one more reference to the class. Returns its row."""
         row, new = self.classes.hold(pod_class)
         if new:
             self._columns.reach(self.classes.size)
@@ -83,7 +83,7 @@ class ClassTable:
         return row
 
     def drop(self, row: int) -> None:
-        """Refer to the class once less."""
+        """Count one reference less to the class."""
         if self.classes.drop(row):
             self.requests.array[row] = 0
 
@@ -125,7 +125,7 @@ class PodTable:
         self._by_name: dict[tuple[str, str], int] = {}
         self._by_uid: dict[str, int] = {}
         self._by_uid_shared = False
-        """A snapshot refers to the dictionary: it is copied before its next change."""
+        """True while a snapshot refers to the dictionary. Then the table copies it before the next change."""
 
     def __len__(self) -> int:
         """Pods that exist and have not ended."""
@@ -133,7 +133,7 @@ class PodTable:
 
     @property
     def size(self) -> int:
-        """Rows, free ones included."""
+        """The number of rows, including free rows."""
         return self._rows.size
 
     def find(self, uid: str) -> int | None:
@@ -141,26 +141,21 @@ class PodTable:
         return self._by_uid.get(uid)
 
     def share_rows(self) -> Mapping[str, int]:
-        """Row by UID as of now, for a snapshot to keep.
+        """The current rows by UID, for a snapshot to keep.
 
-        Nothing is copied here. The first pod that comes or goes afterwards pays for the copy: about a millisecond
-        with 150,000 pods.
+        This copies nothing. The next pod that comes or goes causes the copy: about a millisecond with 150,000 pods.
         """
         self._by_uid_shared = True
         return MappingProxyType(self._by_uid)
 
     def _own_rows(self) -> dict[str, int]:
-        """Row by UID, to be changed: no snapshot refers to it."""
+        """Rows by UID that the table may change, because no snapshot refers to them."""
         if self._by_uid_shared:
             self._by_uid, self._by_uid_shared = self._by_uid.copy(), False
         return self._by_uid
 
-    def find_name(self, namespace: str, name: str) -> int | None:
-        """The row of the pod of this name."""
-        return self._by_name.get((namespace, name))
-
     def upsert(self, pod: Pod) -> Change:
-        """Add or change a pod. Raises ValueError for a quantity or time that cannot be read; nothing changes then."""
+        """Add or change a pod. Raises ValueError, and changes nothing, for an invalid quantity or time."""
         meta = pod.metadata
         if pod.status.phase in ENDED:
             return self.delete(meta.namespace, meta.name)
@@ -217,9 +212,9 @@ class PodTable:
         return _weight(before)
 
     def _hold(self, pod: Pod) -> _Facts:
-        """The pod's facts; classes, nodes, groups and label sets are referred to once more."""
+        """The pod's facts. Counts one more reference to its class, node, group and label set."""
         meta, spec = pod.metadata, pod.spec
-        # What may raise comes first.
+        # Calls that may raise come first, so that an error changes nothing.
         its_class = pod_class(pod)
         created = _seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
         start = _seconds(pod.status.start_time, "status.startTime", created)
@@ -316,7 +311,7 @@ class PodTable:
         self._nodes.drop(node)
 
     def _note_status(self, row: int, group: int, pod: Pod) -> Change:
-        """Keep a member's status; the other pods' would be the largest part of the mirror."""
+        """Keep the status of a group's member. The status of all pods would be the largest part of the mirror."""
         if group == NOWHERE:
             self.status.pop(row, None)
             return Change.NOTHING
@@ -329,7 +324,7 @@ class PodTable:
 
 
 def _weight(facts: _Facts) -> Change:
-    """A pod that is neither bound nor a group's changes no decision but its own."""
+    """NOTHING for a pod that is neither bound nor a member of a group: it changes only the decision for itself."""
     ordinary = facts.node == NOWHERE and facts.group == NOWHERE
     return Change.NOTHING if ordinary else Change.DECISION
 

@@ -1,8 +1,8 @@
-"""What the search sees: a copy of the mirror's columns at one moment.
+"""The snapshot that the search reads: a copy of the mirror's columns at one moment.
 
-A snapshot is immutable by agreement: whoever needs other numbers (reservations, pods assumed gone) copies the
-column first. Rows of a table keep their index for as long as the object lives; a freed row is dead (`*_live`
-false) until reused.
+A snapshot is immutable by agreement. Code that needs other numbers (reservations, pods assumed gone) copies the column
+first. An object keeps its row for as long as it exists. A freed row is dead (`*_live` is false) until another object
+gets it.
 """
 
 from __future__ import annotations
@@ -57,33 +57,33 @@ class Snapshot:
     """
 
     version: int
-    """Grows with every change of the mirror that could change a decision; a pod that is neither bound nor a
-    group's changes none but its own."""
+    """Grows with every change of the mirror that could change a decision. A pod that is neither bound nor a
+    member of a group does not count, because it changes only the decision for itself."""
 
     resources: tuple[str, ...]
 
     node_live: Bools
     node_names: list[str]
     node_shapes: list[NodeShape | None]
-    """Labels, taints and unschedulable, interned: nodes that look alike to every filter share one."""
+    """Labels, taints and unschedulable. Nodes that look alike to every filter share one shape."""
     allocatable: Int64s
     """[N, R]"""
     used: Int64s
-    """[N, R], by every bound pod, terminating ones included; may exceed allocatable."""
+    """[N, R], the requests of all bound pods, including terminating pods. May exceed allocatable."""
     leaving: Int64s
-    """[N, R], the part of `used` that terminating pods hold."""
+    """[N, R], the part of `used` that belongs to terminating pods."""
 
     pod_live: Bools
     pod_namespaces: list[str]
     pod_names: list[str]
     pod_uids: list[str]
     pod_rows: Mapping[str, int]
-    """Row by UID; the table never changes this mapping once a snapshot has it."""
+    """Row by UID. The table never changes this mapping after a snapshot has it."""
     pod_node: Int32s
-    """Row of the node, -1 while unbound. A pod can be bound to a node that is not (yet, any longer) live."""
+    """Row of the node, -1 while unbound. The node need not be live: it may come later, or be deleted already."""
     pod_class: Int32s
     pod_group: Int32s
-    """Row of the PodGroup that the pod's label names, -1 without one. It may be dead: no such object."""
+    """Row of the PodGroup that the pod's label names, -1 without a label. The PodGroup need not exist."""
     pod_labels: Int32s
     """Row of the pod's (namespace, labels)."""
     pod_priority: Int64s
@@ -91,7 +91,7 @@ class Snapshot:
     pod_scheduler: Int32s
     """Row of spec.schedulerName in `schedulers`."""
     pod_start: Int64s
-    """status.startTime; creation where it has none."""
+    """status.startTime, or the creation time if the pod has none."""
     pod_created: Int64s
     pod_flags: Flags
 
@@ -99,20 +99,20 @@ class Snapshot:
 
     classes: list[PodClass | None]
     class_requests: Int64s
-    """[C, R]; one in the column `pods`."""
+    """[C, R], with 1 in the column `pods`."""
 
     group_keys: list[tuple[str, str]]
-    """(namespace, name), of dead rows too."""
+    """(namespace, name), also for dead rows."""
     groups: list[PodGroup | None]
-    """None: pods name this group, but there is no such object."""
+    """None if pods name this group but it does not exist."""
 
     label_sets: list[tuple[str, Mapping[str, str]] | None]
     label_budgets: list[tuple[int, ...]]
-    """Per label set: rows of the budgets that select it."""
+    """For each label set, the rows of the budgets that select it."""
     budgets: list[BudgetRow | None]
 
     priority_classes: Mapping[str, PriorityClass]
 
     promised: Mapping[int, int] = field(default_factory=dict)
-    """Row of the node by row of the pod: unbound pods for which other plans hold room. `used` counts what they request;
-    here it is known which ports and labels they will have there."""
+    """Row of the node by row of the pod, for unbound pods that have room from another plan. `used` counts their
+    requests already. This mapping tells which ports and labels they will bring to the node."""

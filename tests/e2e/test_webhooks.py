@@ -1,13 +1,9 @@
-"""The admission server behind a real API server, over TLS: who is refused, and that certificates come and go unseen."""
+"""The admission server behind a real API server, over TLS: who is refused, and what happens while it is away."""
 
 from __future__ import annotations
 
-import ssl
 import subprocess
-import threading
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -19,12 +15,11 @@ from hack.controlplane.manifests import WEBHOOK_KINDS, apply_webhooks, render
 from hack.controlplane.objects import pod, pod_group, priority_class
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
-from tests.e2e.webhook_server import ADMISSION, bundle, metrics, status_of
+from tests.e2e.webhook_server import ADMISSION
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import KUEUE, kueue
 
 GROUP = ("reprieve.dev/v1alpha1", "PodGroup")
-SECRET = ("v1", "Secret", "reprieve-webhooks-ca", "reprieve-system")
 
 
 def queue(name: str) -> Json:
@@ -189,97 +184,3 @@ def two_minimums() -> Json:
 def account() -> Json:
     """What no controller makes here."""
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
-
-
-class Load:
-    """Reviews without a pause: writes, and handshakes as of an API server that hears late of a new bundle."""
-
-    def __init__(self, plane: ControlPlane) -> None:
-        self._plane = plane
-        self._over = threading.Event()
-        self.failures: list[str] = []
-        self.written = 0
-        self.shaken = 0
-        self._threads = [threading.Thread(target=work) for work in (self._write, self._write, self._shake)]
-
-    def _write(self) -> None:
-        client = Client.of_kubeconfig(self._plane.kubeconfig)
-        path = f"{path_of(KUEUE, 'ClusterQueue')}?dryRun=All"
-        bad = queue("load")
-        bad["spec"]["fairSharing"] = {"weight": "-1"}
-        while not self._over.is_set():
-            try:
-                client.request("POST", path, queue("load"))
-                self.written += 1
-            except (ApiError, OSError) as error:
-                self.failures.append(str(error))
-            try:
-                client.request("POST", path, bad)
-                self.failures.append("a bad object was let in")
-            except ApiError as error:
-                if error.status != 422:
-                    self.failures.append(str(error))
-            self._over.wait(0.005)
-        client.close()
-
-    def _shake(self) -> None:
-        """The API server keeps its connections; these are new ones, by the bundle of a second ago."""
-        client = Client.of_kubeconfig(self._plane.kubeconfig)
-        bundles = deque([bundle(client)] * 10, maxlen=10)
-        while not self._over.wait(0.1):
-            bundles.append(bundle(client))
-            context = ssl.create_default_context(cadata=bundles[0])
-            try:
-                if status_of(self._plane, context) != 400:
-                    self.failures.append("what is no review was answered")
-                self.shaken += 1
-            except OSError as error:
-                self.failures.append(str(error))
-        client.close()
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """While the context lasts."""
-        for thread in self._threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            self._over.set()
-            for thread in self._threads:
-                thread.join()
-
-
-def test_not_a_request_is_lost_while_certificates_and_authorities_change(
-    planes: Callable[..., ControlPlane],
-) -> None:
-    """Lives of seconds: the certificate, the authority, and the Secret that is deleted, under a steady load."""
-    lives = {"authoritySeconds": 21, "certificateSeconds": 9, "overlapSeconds": 3}
-    certificates = {"pollSeconds": 0.5, "managed": lives}
-    plane = planes(
-        api_only=True, webhooks=True, webhooks_settings={"webhooks": {"certificates": certificates}}
-    )
-    client = plane.client
-    load = Load(plane)
-    with load.running():
-        wait_until(lambda: renewals(plane, "serving") >= 3, PATIENCE_SECONDS, lambda: "no new certificate")
-        client.delete(*SECRET)
-        wait_until(
-            lambda: client.find(*SECRET) is not None,
-            PATIENCE_SECONDS,
-            lambda: "the Secret does not come back",
-        )
-        wait_until(lambda: renewals(plane, "authority") >= 2, PATIENCE_SECONDS, lambda: "no new authority")
-        client.delete(*SECRET)
-        made = renewals(plane, "serving")
-        wait_until(
-            lambda: renewals(plane, "serving") >= made + 3, PATIENCE_SECONDS, lambda: "no new certificate"
-        )
-    assert load.failures == []
-    assert load.written > 100
-    assert load.shaken > 100
-
-
-def renewals(plane: ControlPlane, which: str) -> float:
-    """Of certificates, or authorities."""
-    return metrics(plane).get(f'reprieve_webhook_certificate_renewals_total{{which="{which}"}}', 0.0)

@@ -1,4 +1,4 @@
-"""Pods of a PodGroup: nothing is refused."""
+"""Pods of a PodGroup. No pod is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["validate"]
 
 
 def validate(request: Request) -> Verdict:
-    """A warning for a pod whose priority is not its group's: the group's counts."""
+    """A warning if the pod has another priority than its group. The priority of the group counts."""
     if request.operation != "CREATE" or request.subresource:
         return Verdict()
     metadata = child(request.new, "metadata")
@@ -32,7 +32,7 @@ def validate(request: Request) -> Verdict:
 
 
 def _priority(group: PodGroup, facts: Facts) -> int | None:
-    """The group's, or its class's where the group came in without defaulting; None if that is not known."""
+    """The priority of the group, or of its class if the group has none. None if it is not known."""
     if group.spec.priority is not None:
         return group.spec.priority
     name = group.spec.priority_class_name

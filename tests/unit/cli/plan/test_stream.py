@@ -99,7 +99,7 @@ def test_bad_lines_do_not_stop_the_rest() -> None:
         (line(**{"for": "d/"}), "good", "for: expected NAMESPACE/NAME"),
         (line(**{"for": "d/other"}), "good", "PodGroup d/other: there is no such object"),
         (line(**{"for": "d/low"}), "good", "PodGroup d/low: there is no such object"),
-        (line(objects=[*OBJECTS, node("n1")]), "good", "objects[6], Node n1: this object is there twice"),
+        (line(objects=[*OBJECTS, node("n1")]), "good", "objects[6], Node n1: this object is defined twice"),
         (
             line(
                 objects=[

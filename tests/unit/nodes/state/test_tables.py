@@ -200,7 +200,9 @@ def test_budgets_select_by_namespace_and_labels_in_any_order_of_arrival() -> Non
     tables.upsert_budget(budget("invalid", selector={"matchLabels": {"app": "not a value!"}}))
 
     def selecting(namespace: str, name: str) -> set[str]:
-        snapshot, row = tables.snapshot(), tables.pod_by_name(namespace, name)
+        snapshot = tables.snapshot()
+        named = zip(snapshot.pod_namespaces, snapshot.pod_names, strict=True)
+        row = list(named).index((namespace, name))
         rows = snapshot.label_budgets[snapshot.pod_labels[row]]
         return {found.name for row in rows if (found := snapshot.budgets[row]) is not None}
 
