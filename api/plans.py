@@ -16,6 +16,7 @@ from api.meta import Condition, ObjectMeta, Struct
 __all__ = [
     "Domain",
     "DomainResult",
+    "Excluded",
     "OtherDomains",
     "Outcome",
     "Phase",
@@ -138,6 +139,17 @@ class OtherDomains(PlanStruct):
     """How many there are."""
 
 
+class Excluded(PlanStruct):
+    """A node that was left out for a pod of the preemptor and for pods like it: a scheduler did not take one there."""
+
+    pod: str
+    """NAMESPACE/NAME of the pod that the scheduler did not take there."""
+    node: str
+    """The node's name."""
+    seen: str
+    """What was seen of the scheduler."""
+
+
 class PreemptionPlanSpec(PlanStruct):
     """The decision; it never changes."""
 
@@ -162,6 +174,10 @@ class PreemptionPlanSpec(PlanStruct):
     """Losers beyond those, counted by reason."""
     not_modelled: list[str] = field(default_factory=list)
     """Constraints that the search does not know; a plan with any evicts nobody."""
+    excluded: list[Excluded] | UnsetType = UNSET
+    """Nodes that were left out for some of the preemptor's pods, by node; absent if there are none."""
+    other_excluded: int | UnsetType = UNSET
+    """How many there are beyond those that are listed; absent if there are none."""
     victim_units: int | UnsetType = UNSET
     """Number of victims; written when the plan is stored."""
     victim_pods: int | UnsetType = UNSET
