@@ -18,6 +18,7 @@ from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.decide import Decider
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictor import Evictor
+from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.housekeeping import Housekeeping, Retention
 from controllers.gangs.life import ActivePlan
@@ -170,11 +171,13 @@ class Leading:
             Housekeeping(claims.stored, store, retention, clock),
         )
         refusals = Refusals()
+        self.exclusions = Exclusions(roster.node_changes, clock)
         decider = Decider(
             controller.mirror.tables,
             roster,
             controller.reservations,
             refusals,
+            self.exclusions,
             executor,
             configuration.search_budget,
         )

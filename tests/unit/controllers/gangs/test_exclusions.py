@@ -14,6 +14,7 @@ from nodes.search.decision import decide_group
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
 from tests.kit.objects import gang, node, pod, tables
+from tests.unit.controllers.gangs.stage import staged
 
 SMALL, LARGE = {"cpu": "1"}, {"cpu": "2"}
 
@@ -215,3 +216,22 @@ class ExclusionsMachine(RuleBasedStateMachine):
 
 TestExclusions = ExclusionsMachine.TestCase
 TestExclusions.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+async def test_the_next_plan_does_without_what_was_contradicted() -> None:
+    big = {"cpu": "4"}
+    running = [pod(f"v{number}", node=f"n{number}", requests=big, priority=1) for number in range(2)]
+    async with staged(node("n0"), node("n1"), *running, gang(minimum=1)) as stage:
+        await stage.settle()
+        leading, tables = stage.controller.leading, stage.controller.mirror.tables
+        assert leading is not None
+        # Same class, another namespace: what the scheduler showed of one pod holds for all that look alike.
+        stage.add(pod("twin", namespace="other", requests=big))
+        key = stage.controller.roster.class_key("uid-other-twin")
+        assert key is not None
+        leading.exclusions.note(key, "n0", "other/twin", "no", changes=tables.node_changes("n0"))
+        stage.add(pod("m", group="gang", requests=big))
+        await stage.settle()
+        assert stage.api.deleted == ["v1"]
+        (plan,) = stage.api.plans.values()
+        assert plan["spec"]["excluded"] == [{"pod": "other/twin", "node": "n0", "seen": "no"}]
