@@ -16,6 +16,7 @@ from api.meta import Condition, ObjectMeta, Struct
 __all__ = [
     "Domain",
     "DomainResult",
+    "Excluded",
     "MismatchReason",
     "OtherDomains",
     "Outcome",
@@ -143,6 +144,17 @@ class OtherDomains(PlanStruct):
     """The number of these domains."""
 
 
+class Excluded(PlanStruct):
+    """A node that was left out for a pod of the preemptor and for pods like it: a scheduler did not take one there."""
+
+    pod: str
+    """NAMESPACE/NAME of the pod that the scheduler did not take there."""
+    node: str
+    """The node's name."""
+    seen: str
+    """What was seen of the scheduler."""
+
+
 class PreemptionPlanSpec(PlanStruct):
     """The decision. It never changes."""
 
@@ -170,6 +182,10 @@ class PreemptionPlanSpec(PlanStruct):
     """Further domains that lost, counted by reason."""
     not_modelled: list[str] = field(default_factory=list)
     """Constraints that the search does not model. If there are any, the plan evicts no pod."""
+    excluded: list[Excluded] | UnsetType = UNSET
+    """Nodes that were left out for some of the preemptor's pods, by node; absent if there are none."""
+    other_excluded: int | UnsetType = UNSET
+    """How many there are beyond those that are listed; absent if there are none."""
     victim_units: int | UnsetType = UNSET
     """The number of victims. Set when the plan is stored."""
     victim_pods: int | UnsetType = UNSET

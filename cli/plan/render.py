@@ -33,6 +33,7 @@ MAX_VICTIMS: Final = 30
 MAX_SURVIVORS: Final = 5
 MAX_NODES: Final = 20
 MAX_DOMAINS: Final = 15
+MAX_EXCLUDED: Final = 15
 
 
 def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
@@ -45,6 +46,8 @@ def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
         parts += [title("Placements"), _placements(spec, waiting(snapshot, spec))]
     if spec.domains:
         parts += [title("Domains"), _domains(spec)]
+    if spec.excluded:
+        parts += [title("Excluded"), _excluded(spec)]
     if spec.not_modelled:
         parts += [title("Not modelled"), _not_modelled(spec)]
     return Group(*parts)
@@ -164,6 +167,14 @@ def _score(score: Score | None) -> Iterable[str]:
         score.pods,
     )
     return ["" if number is None else str(number) for number in numbers]
+
+
+def _excluded(spec: PreemptionPlanSpec) -> RenderableType:
+    table = plain_table("node", "pod", "what was seen of the scheduler")
+    listed = spec.excluded or []
+    for each in listed[:MAX_EXCLUDED]:
+        table.add_row(Text(each.node, "cyan"), each.pod, each.seen)
+    return with_rest(table, len(listed) + (spec.other_excluded or 0) - MAX_EXCLUDED)
 
 
 def _not_modelled(spec: PreemptionPlanSpec) -> RenderableType:

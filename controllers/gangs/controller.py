@@ -21,6 +21,7 @@ from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.evidence import Evidence
+from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.housekeeping import Housekeeping, Retention
 from controllers.gangs.life import ActivePlan, GroupKey
@@ -204,11 +205,13 @@ class Leading:
             Housekeeping(claims.stored, store, retention, clock),
         )
         refusals = Refusals()
+        self.exclusions = Exclusions(roster.node_changes, clock)
         decider = Decider(
             controller.mirror.tables,
             roster,
             controller.reservations,
             refusals,
+            self.exclusions,
             executor,
             configuration.search_budget,
         )

@@ -208,6 +208,11 @@ class Roster:
         view = self._view(uid)
         return view.node if view is not None and view.flags & TERMINATING else None
 
+    def class_key(self, uid: str) -> bytes | None:
+        """The key of the pod's class: what the filters see of it; None if it is gone."""
+        view = self._view(uid)
+        return view.pod_class.key if view is not None else None
+
     def is_evictable(self, uid: str) -> bool:
         """Whether there is still something to evict."""
         view = self._staying(uid)

@@ -15,6 +15,7 @@ from native.codes import PREEMPTS
 from native.nodes._victims import search
 from native.nodes.problem import Solution
 from nodes.search.comparison import compare
+from nodes.search.excluded import list_excluded
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
 from nodes.search.reasons import unavailable
@@ -83,11 +84,9 @@ def _decide(
             f"no node has the label {preemptor.topology_key}" if preemptor.kind == "PodGroup" else "no nodes"
         )
         return _spec(preemptor, "Unschedulable", reason)
-    if not preemptor.required:
-        return _without_victims(cluster)
-    built = build(cluster, strict=strict)
-    found = search(built.problem, budget, effort)
-    return _plan(cluster, built, found, budget)
+    spec = _with_victims(cluster, budget, effort, strict) if preemptor.required else _without_victims(cluster)
+    list_excluded(cluster, spec)
+    return spec
 
 
 # ---- no victims needed: enough members run already, or one member is enough
@@ -133,7 +132,9 @@ def _fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
 # ---- plans from a search
 
 
-def _plan(cluster: Cluster, built: Built, found: Solution, budget: int) -> plans.PreemptionPlanSpec:
+def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> plans.PreemptionPlanSpec:
+    built = build(cluster, strict=strict)
+    found = search(built.problem, budget, effort)
     comparison = compare(cluster, built, found, budget)
     if found.winner < 0:
         spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,16 @@ from nodes.search.preemptor import Preemptor
 from nodes.search.tokens import Tokens
 from nodes.search.units import Units, candidates
 from nodes.state.classes import admits
-from nodes.state.snapshot import Snapshot
+from nodes.state.snapshot import Exclusion, Snapshot
 
-__all__ = ["Admission", "Built", "Cluster", "Layout", "MisplacedError", "build", "lay_out"]
+__all__ = ["EXCLUDED", "Admission", "Built", "Cluster", "Layout", "MisplacedError", "build", "lay_out"]
 
 Rows = NDArray[np.intp]
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+EXCLUDED: Final = "excluded"
+"""Why a node is refused that the filters admit: a scheduler did not take a pod of the class there."""
 
 
 class MisplacedError(Exception):
@@ -44,7 +48,10 @@ class Layout:
 
 
 class Admission:
-    """Which nodes admit a class of pods by the static filters. Each class and node is checked once."""
+    """Which nodes admit a class of pods, by the static filters and the exclusions. All of the search asks here.
+
+    Every class and node is asked about once.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -61,6 +68,9 @@ class Admission:
                 "no node" if shape is None or its_class is None else admits(its_class, shape, name)
                 for shape, name in shapes
             ]
+            for class_row, node in self._snapshot.excluded:
+                if class_row == pod_class and known[node] is None:
+                    known[node] = EXCLUDED
         return known
 
     def mask(self, pod_class: int) -> Bools:
@@ -117,12 +127,16 @@ class Cluster:
         return row
 
     def mask(self, pod: int) -> Bools:
-        """[N], the nodes that admit the pod by the static filters."""
+        """[N], the nodes that admit the pod by the static filters, and from which it is not excluded."""
         return self.admission.mask(int(self.snapshot.pod_class[pod]))
 
     def refusal(self, pod: int, node: int) -> str | None:
-        """Why a static filter refuses the node for the pod. None if all static filters admit it."""
+        """Why a static filter refuses the node for the pod, or EXCLUDED; None if the node admits it."""
         return self.admission.refusals(int(self.snapshot.pod_class[pod]))[node]
+
+    def exclusion(self, pod: int, node: int) -> Exclusion | None:
+        """What was seen, if the pod is excluded from the node."""
+        return self.snapshot.excluded.get((int(self.snapshot.pod_class[pod]), node))
 
     def free_without(self, pods: NDArray[np.integer]) -> Int64s:
         """[N, R], the room of `free` with these pods gone too."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from native.codes import FITS
 from native.nodes._victims import search
 from native.nodes.problem import Problem
-from nodes.search.problem import Built, Cluster
+from nodes.search.problem import EXCLUDED, Built, Cluster
 from nodes.search.room import Room
 
 __all__ = ["beaten", "coarse_shortage", "shortage", "unavailable"]
@@ -25,6 +26,9 @@ SCORE_WORDS = (
 )
 """The columns of a score, except the start time."""
 
+NAMED: Final = 3
+"""Excluded nodes that a reason names; `spec.excluded` lists them."""
+
 
 def beaten(score: list[int], winner: list[int]) -> str:
     """Why a feasible domain lost against the winner: the first column of the score that differs."""
@@ -36,13 +40,21 @@ def beaten(score: list[int], winner: list[int]) -> str:
     return "costs the same, and its name comes later"
 
 
-def unavailable(nodes: NDArray[np.intp], room: Room, pod: int) -> str:
-    """Why none of these nodes takes the pod: "0/5 nodes are available: 3 Insufficient cpu, ..."."""
+def unavailable(nodes: NDArray[np.intp], room: Room, pod: int, *, named: int = NAMED) -> str:
+    """Why no node of these takes the pod: "0/5 nodes are available: 3 Insufficient cpu, ...".
+
+    Of the first `named` nodes that are excluded it says what was seen there.
+    """
     counts: Counter[str] = Counter()
+    excluded = []
     for node in nodes.tolist():
-        counts.update(room.refusals(pod, node))
+        refusals = room.refusals(pod, node)
+        counts.update(refusals)
+        if refusals == [EXCLUDED]:
+            excluded.append(node)
     words = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    return f"0/{len(nodes)} nodes are available" + (f": {words}" if words else "")
+    seen = "; ".join(room.exclusion(pod, node) for node in excluded[:named])
+    return f"0/{len(nodes)} nodes are available" + (f": {words}" if words else "") + (seen and f" ({seen})")
 
 
 def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: int) -> tuple[int, str]:
@@ -69,7 +81,9 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: in
 def coarse_shortage(cluster: Cluster, domain: int, gone: Room) -> str:
     """The reason of `shortage` in fewer words. It takes less time, because it runs no search."""
     first, nodes = cluster.preemptor.required[0], cluster.layout.of(domain)
-    return "not every member fits" if gone.fits(first, nodes).any() else unavailable(nodes, gone, first)
+    return (
+        "not every member fits" if gone.fits(first, nodes).any() else unavailable(nodes, gone, first, named=0)
+    )
 
 
 def _most_members(

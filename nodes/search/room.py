@@ -51,7 +51,10 @@ class Room:
         return fits & ~self._kept_off(pod, nodes).any(axis=1) if len(self._cluster.tokens) else fits
 
     def refusals(self, pod: int, node: int) -> list[str]:
-        """The scheduler's words for a node that does not take the member. Only the first filter that fails speaks."""
+        """What the scheduler would say of a node that does not take the member: the filter that fails first.
+
+        Of a node that its filters here admit, and the scheduler did not take: EXCLUDED.
+        """
         static = self._cluster.refusal(pod, node)
         if static is not None:
             return [static]
@@ -64,6 +67,14 @@ class Room:
         ]
         early = [reason for is_early, reason in named if is_early]
         return early[:1] or list(self._insufficient(pod, node)) or [reason for _, reason in named][:1]
+
+    def exclusion(self, pod: int, node: int) -> str:
+        """What a person reads of a node from which the member is excluded; empty if it is not."""
+        excluded = self._cluster.exclusion(pod, node)
+        if excluded is None:
+            return ""
+        name = self._cluster.snapshot.node_names[node]
+        return f"node {name}: the scheduler did not take pod {excluded.pod} there: {excluded.seen}"
 
     def _insufficient(self, pod: int, node: int) -> Iterator[str]:
         request = self._cluster.request(pod)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nodes.filters.filter import NodeShape
     from nodes.state.classes import PodClass
 
-__all__ = ["GATED", "MIRROR", "NEVER", "TERMINATING", "BudgetRow", "Snapshot"]
+__all__ = ["GATED", "MIRROR", "NEVER", "TERMINATING", "BudgetRow", "Exclusion", "Snapshot"]
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -45,6 +45,16 @@ class BudgetRow:
     name: str
     allowed: int
     disrupted: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A scheduler did not put a pod of some class on some node, against what the filters here say."""
+
+    pod: str
+    """NAMESPACE/NAME of an example: the pod that was tried."""
+    seen: str
+    """What was seen of the scheduler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,5 +124,8 @@ class Snapshot:
     priority_classes: Mapping[str, PriorityClass]
 
     promised: Mapping[int, int] = field(default_factory=dict)
-    """Row of the node by row of the pod, for unbound pods that have room from another plan. `used` counts their
-    requests already. This mapping tells which ports and labels they will bring to the node."""
+    """Row of the node by row of the pod: unbound pods for which other plans hold room. `used` counts what they request;
+    here it is known which ports and labels they will have there."""
+
+    excluded: Mapping[tuple[int, int], Exclusion] = field(default_factory=dict)
+    """By row of the class and row of the node: the search puts no pod of the class there."""

@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from api.plans import Excluded
 from cli.common.documents import JsonDocument
 from cli.common.output import show
 from cli.plan.objects import Objects
 from cli.plan.offline import decide
-from cli.plan.render import MAX_SURVIVORS, MAX_VICTIMS, render
+from cli.plan.render import MAX_EXCLUDED, MAX_SURVIVORS, MAX_VICTIMS, render
 from hack.controlplane import objects
 from nodes.search.survivors import survivors
 
@@ -182,3 +183,19 @@ def test_a_terminal_has_colours_and_an_edge() -> None:
         len(line) <= 80
         for line in plain.replace("\x1b[0m", "").replace("\x1b[1m", "").replace("\x1b[2m", "").splitlines()
     )
+
+
+def test_excluded_nodes_are_shown_if_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+    spec, snapshot = decide(loaded(node("n"), *GANG), "d/gang")
+    show(render(spec, snapshot))
+    assert "Excluded" not in capsys.readouterr().out
+    spec.excluded = [Excluded("d/member", f"n{number:02}", "no room") for number in range(MAX_EXCLUDED + 1)]
+    spec.other_excluded = 5
+    show(render(spec, snapshot))
+    out = capsys.readouterr().out
+    section = out[out.index("Excluded") :]
+    assert "n00" in section
+    assert "d/member" in section
+    assert "no room" in section
+    assert f"n{MAX_EXCLUDED}" not in section
+    assert "6 more" in section
