@@ -45,7 +45,7 @@ class BoundPod:
 
     node: str
     priority: int
-    """Its group's, if it has one."""
+    """See `Roster.unit_priority`."""
     unit_is_group: bool
     """It is part of a group in `all` mode, which goes whole or not at all."""
     leaving: bool = False
@@ -72,7 +72,10 @@ class World(Protocol):
         """Filter kept the pod, of whatever group, out of reserved room: it must be woken when a reservation ends."""
 
     def priority(self, pod: Pod) -> int:
-        """The pod's priority: its group's, if it has one."""
+        """The pod's priority; of a member that differs from its group, the lower one of both."""
+
+    def why_nobody_goes(self, pod: Pod) -> str:
+        """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
 
     def free(self, node: str, resource: str) -> int:
         """Allocatable less what pods hold that are not terminating."""
@@ -145,6 +148,9 @@ class Verbs:
             self._world.preempt_called(args.pod, candidates)
             return preemption_result({})
         priority = self._world.priority(args.pod)
+        if offered and (why := self._world.why_nobody_goes(args.pod)):
+            self._world.nothing_to_evict(args.pod, dict.fromkeys(offered, why))
+            return preemption_result({})
         struck = {
             node: reason
             for node, victims in offered.items()

@@ -71,10 +71,17 @@ class LiveWorld:
             waker.hold(None, pod)
 
     def priority(self, pod: Pod) -> int:
-        """The pod's priority: its group's, if it has one."""
-        key = group_of(pod)
+        """The pod's priority; of a member that differs from its group, the lower one of both."""
+        key, own = group_of(pod), pod.spec.priority or 0
         priority = self._roster.group_priority(key) if key is not None else None
-        return (pod.spec.priority or 0) if priority is None else priority
+        return own if priority is None else min(own, priority)
+
+    def why_nobody_goes(self, pod: Pod) -> str:
+        """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
+        key = group_of(pod)
+        if key is None or self._roster.minimum(key) is None:
+            return ""
+        return self._roster.why_nobody_goes(key)
 
     def free(self, node: str, resource: str) -> int:
         """Allocatable less what pods hold that are not terminating."""

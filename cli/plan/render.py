@@ -60,8 +60,8 @@ def _head(spec: PreemptionPlanSpec) -> RenderableType:
     head.append(*(("Blocked", BLOCKED_COLOUR) if blocked else (spec.outcome, COLOURS[spec.outcome])))
     head.append(f"  {preemptor.kind} {preemptor.namespace}/{preemptor.name}", "bold")
     head.append(f", priority {preemptor.priority}")
-    if blocked:
-        head.append(f": {blocked}")
+    if why := blocked or spec.mismatch:
+        head.append(f": {why}")
     return Group(head, line(_sentence(spec)))
 
 

@@ -218,7 +218,9 @@ class Leading:
         world = World(
             roster, controller.reservations, claims, self.evidence, controller.waiting, controller.is_trusted
         )
-        self.planner = Planner(world, self.gangs, decider, refusals, hands, clock, self._nudged)
+        self.planner = Planner(
+            world, self.gangs, decider, refusals, self.exclusions, hands, clock, self._nudged
+        )
 
     def nudge(self) -> None:
         """Have the planner look again now."""

@@ -18,6 +18,7 @@ from controllers.gangs.effects import (
     Ask,
     CannotSchedule,
     Commit,
+    Count,
     Effect,
     End,
     Evict,
@@ -33,11 +34,12 @@ from controllers.gangs.effects import (
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
 from controllers.gangs.evidence import Evidence
+from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.housekeeping import Housekeeping
-from controllers.gangs.life import ActivePlan, GangPhase
+from controllers.gangs.life import ActivePlan, Ending, GangPhase
 from controllers.gangs.look import look
-from controllers.gangs.metrics import GANGS
+from controllers.gangs.metrics import CONFIRMATIONS, GANGS
 from controllers.gangs.observations import (
     Failed,
     GroupGone,
@@ -98,13 +100,15 @@ class Planner:
         gangs: Gangs,
         decider: Decider,
         refusals: Refusals,
+        exclusions: Exclusions,
         hands: Hands,
         clock: Clock,
         nudged: asyncio.Event,
     ) -> None:
         """`nudged` is set by whoever wants the planner to look again."""
         self._world, self._gangs, self._decider = world, gangs, decider
-        self._refusals, self._hands, self._clock, self._nudged = refusals, hands, clock, nudged
+        self._refusals, self._exclusions, self._hands = refusals, exclusions, hands
+        self._clock, self._nudged = clock, nudged
         self._ticked = 0.0
 
     async def run(self) -> None:
@@ -133,7 +137,8 @@ class Planner:
 
     def _patience(self) -> float:
         """Seconds until there is something to do on a quiet cluster."""
-        idle = not (len(self._world.reservations) or len(self._refusals) or self._hands.waker.behind)
+        kept = len(self._world.reservations) + len(self._refusals) + len(self._exclusions)
+        idle = not (kept or self._hands.waker.behind)
         if not idle or not self._world.trusted():
             return TICK_SECONDS
         sweep = max(TICK_SECONDS, self._hands.housekeeping.next_sweep())
@@ -203,7 +208,8 @@ class Planner:
             GANGS.labels(phase).set(phases[phase])
         await self._let_go()
         self._world.evidence.expire()
-        if self._refusals.expire(self._clock.monotonic()):
+        refusals, exclusions = self._refusals.expire(self._clock.monotonic()), self._exclusions.expire()
+        if refusals or exclusions:
             self._room_freed()
         if self._world.trusted():
             plans = (gang.life.plan for gang in self._gangs)
@@ -225,6 +231,15 @@ class Planner:
         for gang in self._gangs:
             self._gangs.observe(gang, RoomFreed())
 
+    def _exclude(self, plan: ActivePlan, ending: Ending) -> None:
+        """Remember where the scheduler did not take members: the next plans leave these nodes out."""
+        for each in ending.contradictions:
+            pod_class = self._world.roster.class_key(each.uid)
+            if pod_class is not None:
+                pod = f"{plan.namespace}/{each.name}"
+                self._exclusions.note(pod_class, each.node, pod, each.seen)
+            CONFIRMATIONS.labels("contradicted").inc()
+
     # ---- effects
 
     async def _carry_out(self, gang: Gang) -> None:
@@ -238,6 +253,9 @@ class Planner:
                 await self._commit(gang, plan)
             case Advance():
                 await self._advance(gang, effect)
+            case Count(by_scheduler, by_model):
+                CONFIRMATIONS.labels("scheduler").inc(by_scheduler)
+                CONFIRMATIONS.labels("model").inc(by_model)
             case Ask(plan, members):
                 self._ask(gang, plan, members)
             case Evict(plan):
@@ -311,6 +329,7 @@ class Planner:
         self._room_freed()
         gang.touched = -1  # its members are counted before the next plan
         self._refusals.note(plan.refused, self._clock.monotonic())
+        self._exclude(plan, ending)
         self._hands.asking.cancel(gang.key)
         self._hands.evictions.finish(plan)
         try:

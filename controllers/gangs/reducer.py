@@ -18,6 +18,7 @@ from controllers.gangs.effects import (
     Ask,
     CannotSchedule,
     Commit,
+    Count,
     Effect,
     End,
     Evict,
@@ -260,7 +261,8 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
         life, effects = replace(life, plan=plan), (Rehearse(plan),)
     match confirm(plan, seen, now, rules):
         case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
-            return _advanced(life, plan, "Confirmed", now, str(confirmed))
+            life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
+            return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
         case Unknown(members):
             plan = replace(plan, asking=True)
             return replace(life, plan=plan), (*effects, Ask(plan, members))

@@ -119,14 +119,19 @@ class Roster:
         return max(0, minimum - bound)
 
     def evicts(self, key: GroupKey) -> bool:
-        """Whether anybody may go for the group, as its policy and its unbound members stand now."""
+        """Whether anybody may go for the group."""
+        return not self.why_nobody_goes(key)
+
+    def why_nobody_goes(self, key: GroupKey) -> str:
+        """Why its policy, or an unbound member that differs from it, lets the group evict nobody; else empty."""
         group, priority = self.group(key), self.group_priority(key)
         if group is None or priority is None:
-            return False
+            return "its PodGroup has no known priority"
         if preemption_policy(group, self._tables.priority_classes) == "Never":
-            return False
+            return "the preemptionPolicy of its PodGroup is Never"
         asking = [member.asking for member in self.members(key) if member.node is None]
-        return mismatch(group, priority, asking) is None
+        differs = mismatch(group, priority, asking)
+        return differs.text if differs is not None else ""
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone: do not keep its members."""

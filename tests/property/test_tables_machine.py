@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from api.groups import POD_GROUP_LABEL
 from api.meta import ObjectMeta
 from nodes.state.pods import ENDED
 from nodes.state.snapshot import TERMINATING
@@ -110,6 +111,7 @@ class TablesMachine(RuleBasedStateMachine):
         labels=LABELS,
         group=st.sampled_from([None, "g", "h"]),
         priority=st.sampled_from([None, 0, 5]),
+        schedulerName=st.sampled_from(["", "default-scheduler", "other"]),
         phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded"]),
         deleting=st.booleans(),
         nominated=NODES,
@@ -266,6 +268,21 @@ class TablesMachine(RuleBasedStateMachine):
         tables = self.tables
         return tables.node_changes(name), tables.node_pod_changes(name), tables.nomination_changes(name)
 
+    @invariant()
+    def the_lowest_running_priority_of_a_group_is_known(self) -> None:
+        for namespace in ("blue", "red"):
+            for name in ("g", "h"):
+                running = [
+                    each.spec.priority or 0
+                    for (kind, its_namespace, _), each in self.objects.items()
+                    if kind == "pod" and its_namespace == namespace
+                    if (each.metadata.labels or {}).get(POD_GROUP_LABEL) == name
+                    if each.spec.node_name and each.metadata.deletion_timestamp is None
+                    if each.status.phase not in ENDED
+                ]
+                lowest = min(running, default=None)
+                assert self.tables.running_priority((namespace, name)) == lowest
+
     def teardown(self) -> None:
         for key in list(self.objects):
             self.tell_deletion(key, "")
@@ -274,7 +291,7 @@ class TablesMachine(RuleBasedStateMachine):
         assert not tables.snapshot().leaving.any()
         registers = (
             tables.nodes.names, tables.classes.classes, tables.groups.keys, tables.label_sets.keys,
-            tables.pods, tables.nodes, tables.groups, tables.budgets,
+            tables.pods, tables.pods.schedulers, tables.nodes, tables.groups, tables.budgets,
         )  # fmt: skip
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status

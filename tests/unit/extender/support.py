@@ -38,6 +38,10 @@ class StillWorld:
     def priority(self, pod: Pod) -> int:
         return pod.spec.priority or 0
 
+    def why_nobody_goes(self, pod: Pod) -> str:
+        """Nobody is in a group."""
+        return ""
+
     def free(self, node: str, resource: str) -> int:
         return self.rooms.get((node, resource), 0)
 

@@ -30,8 +30,8 @@ OBJECTS = [
     node("n2"),
     pod("low", 1, on="n1"),
     gang(2),
-    pod("a", 0, group="g"),
-    pod("b", 0, group="g"),
+    pod("a", 10, group="g"),
+    pod("b", 10, group="g"),
 ]
 GOOD: dict[str, Any] = {"id": "good", "objects": OBJECTS, "for": "d/g"}
 

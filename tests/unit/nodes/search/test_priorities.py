@@ -52,10 +52,10 @@ def test_the_message_says_how_to_set_it() -> None:
     known = priority_class("training", value=100)
     named = gang(minimum=1, priority=None, priorityClassName="training")
     plan = decide(named, member(priority=0), node("n0"), victim(), known)
-    assert "create the pods with priorityClassName training, as the PodGroup has" in plan.reason
+    assert "create both with one priorityClassName (the PodGroup's is training)" in plan.reason
     without = gang(minimum=1, priority=None)
     plan = decide(without, member(priority=100), node("n0"), victim(priority=-1))
-    assert "create the PodGroup with the priorityClassName of its pods" in plan.reason
+    assert "create both with one priorityClassName (the PodGroup has none)" in plan.reason
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,19 @@ def test_flags_times_and_priority() -> None:
     assert snapshot.pod_created[0] == 1767225600
 
 
+def test_who_schedules_a_pod() -> None:
+    tables = Tables()
+    for name, scheduler in (("a", "other"), ("b", ""), ("c", "default-scheduler")):
+        tables.upsert_pod(pod(name, schedulerName=scheduler))
+    snapshot = tables.snapshot()
+    by_name = dict(zip(snapshot.pod_names, snapshot.pod_scheduler, strict=True))
+    named = {name: snapshot.schedulers[row] for name, row in by_name.items()}
+    assert named == {"a": "other", "b": "default-scheduler", "c": "default-scheduler"}
+    row = tables.pod_by_name("default", "a")
+    assert row is not None
+    assert tables.view(row).scheduler == "other"
+
+
 def test_members_and_their_status() -> None:
     tables = Tables()
     waiting = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no"}]
