@@ -34,7 +34,7 @@ class Setting:
         self.exclusions = Exclusions(self.tables.node_changes, self.clock)
 
     def key(self, name: str) -> bytes:
-        row = self.tables.pod_by_name("default", name)
+        row = self.tables.pod(f"uid-default-{name}")
         assert row is not None
         return self.tables.view(row).pod_class.key
 
@@ -189,7 +189,7 @@ class ExclusionsMachine(RuleBasedStateMachine):
     def note(self, name: str, on: str) -> None:
         if self.tables.nodes.find(on) is None:
             return
-        row = self.tables.pod_by_name("default", name)
+        row = self.tables.pod(f"uid-default-{name}")
         assert row is not None
         news = self.exclusions.note(self.tables.view(row).pod_class.key, on, f"default/{name}", "no")
         assert news is ((name, on) not in self.holding())

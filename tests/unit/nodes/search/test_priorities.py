@@ -64,7 +64,7 @@ def test_the_message_says_how_to_set_it() -> None:
 def test_it_takes_free_room(fields: dict[str, Any]) -> None:
     nodes = [node("n0"), node("n1"), node("n2")]
     plan = decide(gang(minimum=2), member("m0"), member("m1", **fields), *nodes, victim())
-    assert (plan.outcome, plan.mismatch, plan.reason) == ("Fits", None, "it fits, and nobody goes")
+    assert (plan.outcome, plan.mismatch, plan.reason) == ("Fits", None, "it fits without evictions")
     assert [(each.pod, each.node) for each in plan.placements] == [("m0", "n1"), ("m1", "n2")]
 
 

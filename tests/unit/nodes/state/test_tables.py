@@ -173,7 +173,7 @@ def test_who_schedules_a_pod() -> None:
     by_name = dict(zip(snapshot.pod_names, snapshot.pod_scheduler, strict=True))
     named = {name: snapshot.schedulers[row] for name, row in by_name.items()}
     assert named == {"a": "other", "b": "default-scheduler", "c": "default-scheduler"}
-    row = tables.pod_by_name("default", "a")
+    row = tables.pod("uid-default-a")
     assert row is not None
     assert tables.view(row).scheduler == "other"
 
