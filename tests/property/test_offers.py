@@ -163,7 +163,7 @@ class Machine(RuleBasedStateMachine):
         self.offers.forget(name)
         self.attempts = [each for each in self.attempts if each.pod != name]
         for kept in (self.last_filter, self.presented, self.attempted):
-            kept.pop(name, None)  # type: ignore[attr-defined]
+            kept.pop(name, None)
 
     @rule(node=st.sampled_from(NODES), which=st.booleans())
     def change(self, node: str, which: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -405,13 +405,14 @@ def test_an_absence_tells_when_it_was_seen() -> None:
 def test_when_the_pod_was_presented_and_attempted() -> None:
     scene = Scene()
     start = scene.clock.monotonic()
-    seen = []
-    for act in (
+    acts: list[Callable[[], None]] = [
         lambda: scene.filter("n1"),
         lambda: scene.preempt(n2=["a"]),
         lambda: scene.message(FULL + "no candidate node for preemption"),
         lambda: scene.offers.sign_seen(scene.uid),
-    ):
+    ]
+    seen = []
+    for act in acts:
         scene.advance(1)
         act()
         seen.append((scene.offers.presented(scene.uid), scene.offers.attempted(scene.uid)))
