@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
@@ -441,3 +443,23 @@ def test_a_pod_that_is_forgotten_was_never_presented() -> None:
     assert scene.shown("n1") == Shown()
     assert scene.offers.presented(scene.uid) is None
     assert len(scene.offers) == 0
+
+
+def test_nodes_that_come_and_go_take_no_memory_for_ever() -> None:
+    scene = Scene()
+
+    def live(rounds: range) -> int:
+        for number in rounds:
+            scene.clock.advance(61)
+            names = [f"{number}-{node}" for node in range(100)]
+            scene.filter(*names)
+            scene.preempt(**{name: [f"uid-{number}"] for name in names})
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = live(range(20))
+        assert live(range(20, 60)) < before + 50_000
+    finally:
+        tracemalloc.stop()

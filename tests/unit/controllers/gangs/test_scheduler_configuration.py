@@ -94,6 +94,8 @@ def test_a_list_is_complete_if_it_is_shorter_than_its_limit(
         ([*OURS, OTHER], Limits(0, 100)),  # filter is ignorable: it is called after the other one
         ([*OURS, OTHER | {"ignorable": True}], Limits(100, 100)),
         ([OTHER | {"filterVerb": ""}, *OURS], Limits(100, 0)),
+        # Two entries may be ours: the other one may shorten the list.
+        ([*OURS, FILTER | {"urlPrefix": "http://x/v1"}], Limits(0, 100)),
         ([{"urlPrefix": "https://other/api", "prioritizeVerb": "rank"}, *OURS], Limits(100, 100)),
     ],
 )
