@@ -91,6 +91,13 @@ class GangController:
         """Whether the mirror may be trusted. Without it nobody is evicted, and pods of groups wait."""
         return self._not_synced() is None and self._too_old() is None
 
+    def tell_time(self) -> bool:
+        """Have the tables know which pods are overdue; whether that has changed for any pod."""
+        changed = self.mirror.tables.tell_time(self.clock.wall() - self._configuration.overdue_seconds)
+        for uid in changed:
+            self.claims.overdue_changed(uid)
+        return bool(changed)
+
     async def lead(self, term: Term) -> None:
         """See `runtime.controller.Controller`."""
         leading = self.begin(term)
@@ -181,7 +188,7 @@ class Leading:
             executor,
             configuration.search_budget,
         )
-        world = World(roster, controller.reservations, claims, controller.is_trusted)
+        world = World(roster, controller.reservations, claims, controller.is_trusted, controller.tell_time)
         self.planner = Planner(world, self.gangs, decider, refusals, hands, clock, self._nudged)
 
     def nudge(self) -> None:
@@ -222,5 +229,5 @@ class Leading:
             return plan
         # Evicting may have been written and nobody evicted: then the plan is compared once more. Ready is entered
         # again, since it is not written down whether every member was woken.
-        begun = any(self._roster.staying(uid) is None for uid in plan.victims)
+        begun = any(self._roster.evictable(uid) is None for uid in plan.victims)
         return replace(plan, phase="Evicting", begun=begun, evicted=stored.phase == "Ready")

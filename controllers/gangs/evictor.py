@@ -81,7 +81,7 @@ class Evictor:
 
     async def _evict_pod(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> str:
         """Ask for the deletion of one pod. Returns why the API server refuses it for good, else an empty text."""
-        if not self._roster.is_evictable(pod.uid):
+        if self._roster.evictable(pod.uid) is None:
             return ""
         preemptor = plan.spec.preemptor
         whom = f"{preemptor.kind} {preemptor.namespace}/{preemptor.name}"

@@ -63,7 +63,7 @@ def pod(
     labels: dict[str, str] | None = None,
     priority: int | None = None,
     phase: str = "",
-    deleting: bool = False,
+    deleting: bool | str = False,
     gated: bool = False,
     mirror: bool = False,
     started: str | None = None,
@@ -72,7 +72,10 @@ def pod(
     version: int | None = None,
     **spec: object,
 ) -> Pod:
-    """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec."""
+    """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec.
+
+    `deleting`: since some time, or the deletion timestamp.
+    """
     body = objects.pod(
         name,
         namespace,
@@ -97,7 +100,7 @@ def pod(
     }
     times = {
         "creationTimestamp": "2026-01-01T00:00:00Z",
-        "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting else None,
+        "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting is True else deleting or None,
     }
     return _typed(Pod, body, uid, version, **times)
 

@@ -276,7 +276,7 @@ class TablesMachine(RuleBasedStateMachine):
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status
         assert not tables.pods.nominated
-        assert not tables.pods._nominations
+        assert not tables.pods.nominations
         assert not any(tables.groups.members)
 
 

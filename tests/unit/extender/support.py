@@ -38,7 +38,7 @@ class StillWorld:
     def priority(self, pod: Pod) -> int:
         return pod.spec.priority or 0
 
-    def free(self, node: str, resource: str) -> int:
+    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
         return self.rooms.get((node, resource), 0)
 
     def bound(self, uid: str) -> BoundPod | None:
