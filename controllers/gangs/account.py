@@ -7,14 +7,14 @@ snapshot what `Account.room` says of one node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.gangs.life import GroupKey
-from controllers.gangs.reservations import Reservations, Room
+from controllers.gangs.reservations import Claim, Reservations, Room
 from controllers.gangs.roster import Roster
 from nodes.state.snapshot import STAYING, Snapshot, is_leaving
 
@@ -112,9 +112,12 @@ def subtract(snapshot: Snapshot, reservations: Reservations, group: GroupKey, pr
         return snapshot
     page = _Page(snapshot)
     for other in others:
-        page.promise(reservations, other, others)
-    for pod, node in nominated:
-        page.nominate(pod, node)
+        page.claim(other, reservations.claims(other))
+        page.keep(
+            other,
+            [uid for uid in reservations.victims(other) if reservations.owner(uid, among=others) == other],
+        )
+    page.nominate(nominated)
     return page.result()
 
 
@@ -124,7 +127,11 @@ def _group_of(snapshot: Snapshot, pod: int) -> GroupKey | None:
 
 
 class _Page:
-    """A snapshot's columns while promises are written into them."""
+    """A snapshot's columns while promises are written into them.
+
+    What each plan needs on each node is one row of `_needs`. Few calls of numpy do it all: a plan may have thousands of
+    claims, and this runs between two events.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -133,52 +140,49 @@ class _Page:
         self._promised: dict[int, int] = {}
         self._columns = {name: column for column, name in enumerate(snapshot.resources)}
         live = np.flatnonzero(snapshot.node_live).tolist()
-        self._rows = {snapshot.node_names[row]: row for row in live}
+        self._nodes = {snapshot.node_names[row]: row for row in live}
+        self._rows: dict[tuple[GroupKey, int], int] = {}
+        """Row of `_needs` by group and node."""
+        self._amounts: list[tuple[int, int, int]] = []
+        """(row of `_needs`, column, amount) of each claim."""
+        self._kept: list[tuple[GroupKey, int]] = []
+        """Victims, each with the group that its room counts for."""
 
-    def promise(self, reservations: Reservations, other: GroupKey, among: Set[GroupKey]) -> None:
-        """One plan's room: what its claims take beyond what its victims hold. `among`: the plans that count."""
-        snapshot = self._snapshot
-        needs: dict[int, Int64s] = {}
-        for uid, claim in reservations.claims(other).items():
-            row = self._rows.get(claim.node)
-            if row is None:
+    def claim(self, group: GroupKey, claims: Mapping[str, Claim]) -> None:
+        """A plan's members will use room."""
+        snapshot, columns = self._snapshot, self._columns
+        for uid, claim in claims.items():
+            node = self._nodes.get(claim.node)
+            if node is None:
                 continue
-            need = needs.setdefault(row, np.zeros(len(snapshot.resources), np.int64))
-            for resource, amount in claim.requests.items():
-                if (column := self._columns.get(resource)) is not None:
-                    need[column] += amount
+            row = self._rows.setdefault((group, node), len(self._rows))
+            self._amounts += [
+                (row, columns[name], amount) for name, amount in claim.requests.items() if name in columns
+            ]
             pod = snapshot.pod_rows.get(uid)
             if pod is not None and snapshot.pod_node[pod] < 0:
-                self._promised[pod] = row
-        for uid in reservations.victims(other):
-            if reservations.owner(uid, among=among) == other:
-                self._keep(uid, needs)
-        for row, need in needs.items():
-            self._used[row] += np.maximum(need, 0)
+                self._promised[pod] = node
 
-    def _keep(self, uid: str, needs: dict[int, Int64s]) -> None:
-        """A victim stays for all others. What it holds covers what its own plan needs there."""
-        snapshot = self._snapshot
-        pod = snapshot.pod_rows.get(uid)
-        if pod is None:
-            return
-        node, flags = int(snapshot.pod_node[pod]), snapshot.pod_flags[pod : pod + 1]
-        requests = snapshot.class_requests[snapshot.pod_class[pod]]
-        if is_leaving(flags)[0]:
-            self._leaving[node] -= requests
-        if node in needs:
-            needs[node] -= requests
-        self._flags[pod] |= STAYING
+    def keep(self, group: GroupKey, victims: Iterable[str]) -> None:
+        """A plan's victims stay for all others. What they hold covers what the plan needs there."""
+        rows = self._snapshot.pod_rows
+        self._kept += [(group, row) for uid in victims if (row := rows.get(uid)) is not None]
 
-    def nominate(self, pod: int, node: int) -> None:
-        """A pending pod takes room where it is nominated."""
-        snapshot = self._snapshot
-        if snapshot.node_live[node]:
-            self._used[node] += snapshot.class_requests[snapshot.pod_class[pod]]
-            self._promised[pod] = node
+    def nominate(self, nominated: Sequence[tuple[int, int]]) -> None:
+        """Pending pods take room where they are nominated: (pod, node)."""
+        live = [(pod, node) for pod, node in nominated if self._snapshot.node_live[node]]
+        pods, nodes = np.array(live, np.intp).reshape(-1, 2).T
+        np.add.at(self._used, nodes, self._requests(pods))
+        self._promised.update(live)
 
     def result(self) -> Snapshot:
         """The snapshot with what was written."""
+        needs = np.zeros((len(self._rows), len(self._columns)), np.int64)
+        rows, columns, amounts = np.array(self._amounts, np.int64).reshape(-1, 3).T
+        np.add.at(needs, (rows, columns), amounts)
+        self._keep_victims(needs)
+        nodes = np.array([node for _, node in self._rows], np.intp)
+        np.add.at(self._used, nodes, np.maximum(needs, 0))
         return replace(
             self._snapshot,
             used=self._used,
@@ -186,3 +190,18 @@ class _Page:
             pod_flags=self._flags,
             promised=self._promised,
         )
+
+    def _keep_victims(self, needs: Int64s) -> None:
+        pods = np.array([pod for _, pod in self._kept], np.intp)
+        nodes, requests = self._snapshot.pod_node[pods], self._requests(pods)
+        leave = is_leaving(self._snapshot.pod_flags[pods])
+        np.subtract.at(self._leaving, nodes[leave], requests[leave])
+        self._flags[pods] |= STAYING
+        at = zip((group for group, _ in self._kept), nodes.tolist(), strict=True)
+        rows = np.array([self._rows.get(each, -1) for each in at], np.intp)
+        np.subtract.at(needs, rows[rows >= 0], requests[rows >= 0])
+
+    def _requests(self, pods: NDArray[np.intp]) -> Int64s:
+        """[len(pods), R]"""
+        requests: Int64s = self._snapshot.class_requests[self._snapshot.pod_class[pods]]
+        return requests

@@ -354,7 +354,8 @@ class Reservations:
         return -self._priorities[group], group
 
     def _owner(self, groups: Set[GroupKey], counts: Callable[[GroupKey], bool]) -> GroupKey | None:
-        return min(filter(counts, groups), key=self._rank, default=None)
+        counting = [group for group in groups if counts(group)]
+        return min(counting, key=self._rank) if len(counting) > 1 else counting[0] if counting else None
 
     def _shares(self, node: str, resource: str, counts: Callable[[GroupKey], bool]) -> dict[GroupKey, _Share]:
         """What the plans that count have to do with the resource on the node."""
