@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from api.plans import PreemptionPlanSpec
+from api.times import parse_rfc3339
 from controllers.gangs.account import Account, subtract
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
@@ -122,6 +123,18 @@ async def test_a_pod_that_filter_let_pass_counts_once_when_it_is_nominated() -> 
         assert stage.filter(pod("high", **{**asks, "priority": 101}), "n1") == ["n1"]
 
 
+async def test_a_plan_ends_when_a_pod_of_higher_priority_is_nominated_to_its_room() -> None:
+    async with staged(node("n0"), *waiting_gang()) as stage:
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        stage.add(pod("low", nominated="n0", requests=BIG, priority=99))
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        stage.add(pod("high", nominated="n0", requests=BIG, priority=2000))
+        await stage.settle()
+        assert stage.phases() == ["Aborted"]
+
+
 # ---- plans of others
 
 
@@ -158,7 +171,46 @@ def test_a_higher_gang_plans_as_if_a_lower_plan_did_not_exist(leaving: bool) -> 
     assert account.overrun(KEY) is None
 
 
+async def test_a_higher_gang_takes_the_room_that_a_lower_plan_frees() -> None:
+    low = pod("low", group="other", requests=BIG, priority=50)
+    async with staged(*full(0), gang("other", minimum=1, priority=50), low) as stage:
+        await stage.settle()
+        assert stage.api.deleted == ["v0"]
+        stage.add(*full(0, deleting=True), *waiting_gang())
+        await stage.settle()
+        assert stage.phases() == ["Aborted", "Planned"]
+        assert "v0" not in stage.api.deleted[1:], "it goes already"
+        stage.delete(*full(0)[1:])
+        await stage.settle()
+        assert stage.phases() == ["Aborted", "Ready"]
+        assert stage.api.nominated == {"m0": "n0"}
+
+
+async def test_an_equal_gang_waits_for_room_that_another_plan_frees() -> None:
+    other = pod("first", group="other", requests=BIG, priority=100)
+    async with staged(*full(0), gang("other", minimum=1), other) as stage:
+        await stage.settle()
+        stage.add(*full(0, deleting=True), *waiting_gang())
+        await stage.settle()
+        assert stage.phases() == ["Evicting", "Unschedulable"]
+
+
 # ---- pods that do not go
+
+
+def test_of_a_group_that_goes_whole_an_overdue_pod_is_no_victim() -> None:
+    whole = [
+        *(node(f"n{i}") for i in range(2)),
+        gang("whole", minimum=2, mode="all", priority=1),
+        pod("w0", node="n0", group="whole", requests=BIG, deleting=True),
+        pod("w1", node="n1", group="whole", requests=BIG),
+    ]
+    known = tables(*whole, *waiting_gang())
+    assert placed(decided(known, Reservations(ManualClock()))) == (["n0"], [])
+    known.tell_time(parse_rfc3339("2026-01-01T01:00:00Z"))
+    spec = decided(known, Reservations(ManualClock()))
+    assert placed(spec) == (["n1"], ["whole"])
+    assert [each.name for each in spec.victims[0].pods] == ["w1"]
 
 
 async def test_a_gang_leaves_a_victim_that_does_not_go_and_evicts_another_one() -> None:
