@@ -3,6 +3,8 @@
 Room is promised by the claims of plans and by nominations of pods, ours or not. Room comes back from terminating pods
 that are not overdue. Who asks has a priority, and sees through all promises of a lower one. `subtract` says of a whole
 snapshot what `Account.room` says of one node.
+
+See docs/decisions/0026.
 """
 
 from __future__ import annotations
