@@ -77,8 +77,10 @@ class World(Protocol):
     def why_nobody_goes(self, pod: Pod) -> str:
         """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
 
-    def free(self, node: str, resource: str) -> int:
-        """Allocatable less what pods hold that are not terminating."""
+    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
+        """Allocatable less what pods hold that are not leaving, and less what other pods of this own priority or more
+        are nominated for on the node; what plans claim is not subtracted.
+        """
 
     def bound(self, uid: str) -> BoundPod | None:
         """The bound pod of this UID, None if there is none."""
@@ -120,13 +122,13 @@ class Verbs:
         names = names_decoder.decode(args.node_names) or []
         pod, requests = args.pod, {**pod_requests(args.pod), "pods": 1}
         uid, priority = pod.metadata.uid, self._world.priority(pod)
+
+        def free(node: str, resource: str) -> int:
+            return self._world.free(pod, node, resource, priority)
+
         self._reservations.grants.expire()
         reserved = set(self._reservations.nodes).intersection(names)
-        barred = {
-            name
-            for name in reserved
-            if self._reservations.bars(name, uid, requests, priority, self._world.free)
-        }
+        barred = {name for name in reserved if self._reservations.bars(name, uid, requests, priority, free)}
         if granted := reserved - barred:
             self._reservations.grants.note(uid, granted, requests)
         if not barred:

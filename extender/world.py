@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from api.core import Pod
+from controllers.gangs.account import Account
 from controllers.gangs.controller import GangController, Leading
 from controllers.gangs.gangs import Gang
 from controllers.gangs.life import hold_text
@@ -24,6 +25,7 @@ class LiveWorld:
 
     def __init__(self, controller: GangController) -> None:
         self._controller, self._roster = controller, controller.roster
+        self._account = Account(controller.roster, controller.reservations)
 
     @property
     def ready(self) -> bool:
@@ -83,16 +85,16 @@ class LiveWorld:
             return ""
         return self._roster.why_nobody_goes(key)
 
-    def free(self, node: str, resource: str) -> int:
-        """Allocatable less what pods hold that are not terminating."""
-        return self._roster.free(node, resource)
+    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
+        """What is left beside pods that are not leaving, and beside other pods that are nominated there."""
+        return self._account.free_for(pod.metadata.uid, node, resource, priority)
 
     def bound(self, uid: str) -> BoundPod | None:
         """The bound pod of this UID, None if there is none."""
         claim = self._roster.staying(uid)
         if claim is None:
-            node = self._roster.leaving(uid)
-            return BoundPod(node, 0, unit_is_group=False, leaving=True) if node is not None else None
+            claim = self._roster.leaving(uid)
+            return BoundPod(claim.node, 0, unit_is_group=False, leaving=True) if claim is not None else None
         priority = self._roster.unit_priority(uid)
         if priority is None:
             return None

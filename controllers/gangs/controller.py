@@ -101,6 +101,13 @@ class GangController:
         """Whether the mirror may be trusted. Without it nobody is evicted, and pods of groups wait."""
         return self._not_synced() is None and self._too_old() is None
 
+    def tell_time(self) -> bool:
+        """Have the tables know which pods are overdue; whether that has changed for any pod."""
+        changed = self.mirror.tables.tell_time(self.clock.wall() - self._configuration.overdue_seconds)
+        for uid in changed:
+            self.claims.overdue_changed(uid)
+        return bool(changed)
+
     async def lead(self, term: Term) -> None:
         """See `runtime.controller.Controller`."""
         leading = self.begin(term)
@@ -216,7 +223,13 @@ class Leading:
             configuration.search_budget,
         )
         world = World(
-            roster, controller.reservations, claims, self.evidence, controller.waiting, controller.is_trusted
+            roster,
+            controller.reservations,
+            claims,
+            self.evidence,
+            controller.waiting,
+            controller.is_trusted,
+            controller.tell_time,
         )
         self.planner = Planner(
             world, self.gangs, decider, refusals, self.exclusions, hands, clock, self._nudged
@@ -278,5 +291,5 @@ class Leading:
             return plan  # what the scheduler had shown is not stored: it is asked again
         # Evicting may have been written and nobody evicted: then the plan is compared once more. Ready is entered
         # again, since it is not written down whether every member was woken.
-        begun = any(self._roster.staying(uid) is None for uid in plan.victims)
+        begun = any(self._roster.evictable(uid) is None for uid in plan.victims)
         return replace(plan, phase="Evicting", begun=begun, evicted=stored.phase == "Ready")

@@ -140,7 +140,7 @@ class Evictions:
         return [
             victim
             for victim in plan.spec.victims
-            if victim.uid in begun and any(self.roster.is_evictable(pod.uid) for pod in victim.pods)
+            if victim.uid in begun and any(self.roster.evictable(pod.uid) is not None for pod in victim.pods)
         ]
 
 
@@ -179,5 +179,5 @@ class _Permission:
             self._all.gangs.observe(self._gang, DeletionRefused(pod.uid, why))
         if len(victim.pods) > 1:
             self._all.store.give_up(victim.uid)
-            left = [each.name for each in victim.pods if self._all.roster.is_evictable(each.uid)]
+            left = [each.name for each in victim.pods if self._all.roster.evictable(each.uid) is not None]
             await self._all.reporter.left_in_pieces(self._plan, victim, left, why)

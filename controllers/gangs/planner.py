@@ -77,6 +77,8 @@ class World:
     waiting: WaitingPods
     trusted: Callable[[], bool]
     """Whether the mirror may be trusted: without it nothing is decided and nobody evicted."""
+    tell_time: Callable[[], bool]
+    """Have the tables know which pods are overdue; whether that has changed for any pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,8 @@ class Planner:
 
     async def _tick(self) -> None:
         self._ticked = self._clock.monotonic()
+        if self._world.tell_time():
+            self._nudged.set()
         phases = self._gangs.phases()
         for phase in get_args(GangPhase):
             GANGS.labels(phase).set(phases[phase])

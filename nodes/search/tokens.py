@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nodes.filters.filter import PodFilter, Tenant, Token
 from nodes.filters.registry import POD_FILTERS, RESOURCES_FIT
-from nodes.state.snapshot import TERMINATING, Snapshot
+from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["Kinds", "Tokens", "interested"]
 
@@ -85,12 +85,12 @@ class Tokens:
         return len(self.tokens)
 
     def held(self, gone: Iterable[int] = ()) -> Int32s:
-        """[N, T], how many pods on each node bring each token. Pods that terminate or are in `gone` do not count."""
-        return self._count(~self._terminating() & ~np.isin(self._holders, list(gone)))
+        """[N, T], how many pods on each node bring each token; those that leave or are `gone` do not count."""
+        return self._count(~self._leave() & ~np.isin(self._holders, list(gone)))
 
     def leaving(self) -> Int32s:
-        """[N, T], how many terminating pods on each node bring each token."""
-        return self._count(self._terminating())
+        """[N, T], how many of those that leave bring each token."""
+        return self._count(self._leave())
 
     def brought_by(self, pods: Rows) -> Int32s:
         """[len(pods), T], with 1 for each token that a bound pod brings."""
@@ -99,8 +99,8 @@ class Tokens:
         every = np.concatenate([self._brought, np.zeros((1, len(self)), np.int32)])
         return every[place[pods]]
 
-    def _terminating(self) -> NDArray[np.bool_]:
-        return self._snapshot.pod_flags[self._holders] & TERMINATING > 0
+    def _leave(self) -> NDArray[np.bool_]:
+        return is_leaving(self._snapshot.pod_flags[self._holders])
 
     def _count(self, holders: NDArray[np.bool_]) -> Int32s:
         count = np.zeros((len(self._snapshot.node_names), len(self)), np.int32)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.search.preemptor import DecisionError, priority_of_group
-from nodes.state.snapshot import MIRROR, TERMINATING, Snapshot
+from nodes.state.snapshot import MIRROR, STAYING, TERMINATING, Snapshot
 
 __all__ = ["Units", "candidates"]
 
@@ -91,7 +91,7 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
     if not len(first):
         nobody = np.zeros(0, np.int64)
         return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows)
-    mirrored = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & MIRROR > 0
+    fixed = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & (MIRROR | STAYING) > 0
     here = np.logical_or.reduceat(on[snapshot.pod_node[rows]], first)
     unit = Units(
         priority=priority[first],
@@ -101,7 +101,7 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
         first=np.append(first, len(rows)),
         pods=rows,
     )
-    return _sorted(snapshot, unit, np.flatnonzero(here & ~mirrored))
+    return _sorted(snapshot, unit, np.flatnonzero(here & ~fixed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from api.plans import PreemptionPlanSpec
 from nodes.filters.registry import POD_FILTERS
 from nodes.search.problem import Cluster
 from nodes.search.tokens import Kinds, interested
-from nodes.state.snapshot import TERMINATING, Snapshot
+from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["not_modelled", "why_blocked"]
 
@@ -37,8 +37,8 @@ def not_modelled(cluster: Cluster, members: Collection[int], gone: list[int]) ->
 
 
 def _between(snapshot: Snapshot, members: Collection[int], gone: list[int]) -> Iterator[str]:
-    """Conflicts that bound pods could have with a member, except terminating pods and victims."""
-    staying = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
+    """What bound pods, neither going nor victims, could have against a member."""
+    staying = snapshot.pod_live & (snapshot.pod_node >= 0) & ~is_leaving(snapshot.pod_flags)
     staying[gone] = False
     bound = np.flatnonzero(staying)
     mine = Kinds(snapshot, np.array(list(members), np.intp))

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from nodes.filters.filter import NodeShape
     from nodes.state.classes import PodClass
 
-__all__ = ["GATED", "MIRROR", "NEVER", "TERMINATING", "BudgetRow", "Exclusion", "Snapshot"]
+__all__ = [
+    "GATED",
+    "MIRROR",
+    "NEVER",
+    "STAYING",
+    "TERMINATING",
+    "BudgetRow",
+    "Exclusion",
+    "Snapshot",
+    "is_leaving",
+]
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -35,6 +45,18 @@ GATED = 4
 """The pod has scheduling gates."""
 NEVER = 8
 """The pod's own preemptionPolicy is Never."""
+STAYING = 16
+"""Nobody may plan with the pod's room: it counts as taken, and nobody can evict the pod.
+
+The tables say so of a terminating pod that is overdue (`Tables.tell_time`). In the snapshot of one search it is also
+said of the pods that leave for another plan.
+"""
+
+
+def is_leaving(flags: Flags) -> Bools:
+    """Which pods with these flags terminate, and leave room that one may plan with."""
+    leaving: Bools = (flags & (TERMINATING | STAYING)) == TERMINATING
+    return leaving
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +103,7 @@ class Snapshot:
     used: Int64s
     """[N, R], the requests of all bound pods, including terminating pods. May exceed allocatable."""
     leaving: Int64s
-    """[N, R], the part of `used` that belongs to terminating pods."""
+    """[N, R], the part of `used` that terminating pods hold, overdue ones aside."""
 
     pod_live: Bools
     pod_namespaces: list[str]
@@ -123,8 +145,12 @@ class Snapshot:
 
     priority_classes: Mapping[str, PriorityClass]
 
+    nominated: Mapping[int, int] = field(default_factory=dict)
+    """Row of the node by row of the pod: nominations of pods that are neither bound nor terminating. The node may be
+    dead. `used` does not count them, for who must respect a nomination depends on who asks."""
+
     promised: Mapping[int, int] = field(default_factory=dict)
-    """Row of the node by row of the pod: unbound pods for which other plans hold room. `used` counts what they request;
+    """Row of the node by row of the pod: unbound pods for which room is promised. `used` counts what they request;
     here it is known which ports and labels they will have there."""
 
     excluded: Mapping[tuple[int, int], Exclusion] = field(default_factory=dict)

@@ -86,6 +86,19 @@ class Tables:
         """Remove a PriorityClass."""
         return self._decides(self.priority_classes.pop(name, None) is not None)
 
+    def tell_time(self, overdue: float) -> list[str]:
+        """Pods that should have been gone by `overdue` (seconds since the epoch) and are still there count as staying.
+
+        Such a pod's node may be dead, or a finalizer holds it: its room is not counted as leaving, and nobody can evict
+        it once more. metadata.deletionTimestamp says when a pod should be gone; its grace period is included. Whoever
+        owns the clock tells the time, and the pod's flag changes here, with a new version: so snapshots, `free` and
+        everybody who reads flags agree, and a decision depends on the tables alone. Nobody tells the time to tables
+        that are filled from files. Returns the UIDs of the pods for which this has changed.
+        """
+        changed = self.pods.tell_time(overdue)
+        self._decides(bool(changed))
+        return changed
+
     # ---- what the extender asks between snapshots
 
     def pod(self, uid: str) -> int | None:
@@ -129,7 +142,8 @@ class Tables:
         return self.groups.touched[row] if row is not None else 0
 
     def free(self, node: str, resource: str, *, after_leaving: bool) -> int:
-        """Allocatable less used. With `after_leaving`, terminating pods count as gone. May be negative.
+        """Allocatable less used; with `after_leaving`, terminating pods that are not overdue count as gone. May be
+        negative.
 
         0 for a node that does not exist, and for an unknown resource.
         """
@@ -211,6 +225,7 @@ class Tables:
             label_budgets=self.label_sets.selected_by.copy(),
             budgets=self.budgets.rows.copy(),
             priority_classes=MappingProxyType(self.priority_classes.copy()),
+            nominated=MappingProxyType(pods.nominations.copy()),
         )
 
     def _decides(self, changed: bool) -> Change:
@@ -282,7 +297,7 @@ class PodView:
 
     @property
     def flags(self) -> int:
-        """`nodes.state.snapshot`'s TERMINATING, MIRROR, GATED and NEVER."""
+        """`nodes.state.snapshot`'s TERMINATING, MIRROR, GATED, NEVER and STAYING."""
         return self._tables.pods.flags.array.item(self.row)
 
     @property

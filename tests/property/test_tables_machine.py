@@ -13,8 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from api.groups import POD_GROUP_LABEL
 from api.meta import ObjectMeta
+from api.times import parse_rfc3339
 from nodes.state.pods import ENDED
-from nodes.state.snapshot import TERMINATING
+from nodes.state.snapshot import is_leaving
 from nodes.state.tables import Tables
 from runtime.views import View
 from runtime.watched_tables import WatchedTables
@@ -71,6 +72,7 @@ class TablesMachine(RuleBasedStateMachine):
         self.history: list[tuple[str, Any]] = []
         self.clock = 0
         self.uids = 0
+        self.overdue = 0.0
         self.counted = {name: (self.facts(name), self.counters(name)) for name in COUNTED}
 
     # ---- what may happen to an object
@@ -154,6 +156,14 @@ class TablesMachine(RuleBasedStateMachine):
         self.views[kind].delete(ObjectMeta(name, namespace, uid, str(self.clock)))
         self.seen(kind, str(self.clock))
 
+    @rule(overdue=st.sampled_from(["2026-01-01T00:59:59Z", "2026-01-01T01:00:00Z"]))
+    def tell_time(self, overdue: str) -> None:
+        """Wall clocks are corrected: it may go back."""
+        self.overdue = parse_rfc3339(overdue)
+        version = self.tables.version
+        assert bool(self.tables.tell_time(self.overdue)) == (self.tables.version > version)
+        assert self.tables.tell_time(self.overdue) == []
+
     # ---- what may go wrong on the way
 
     @precondition(lambda self: self.history)
@@ -202,6 +212,7 @@ class TablesMachine(RuleBasedStateMachine):
     @invariant()
     def equals_a_fresh_load(self) -> None:
         fresh = Tables()
+        fresh.tell_time(self.overdue)
         for (kind, _, _), item in self.objects.items():
             getattr(fresh, f"upsert_{kind}")(copied(item))
         assert contents(self.tables.snapshot()) == contents(fresh.snapshot())
@@ -214,7 +225,7 @@ class TablesMachine(RuleBasedStateMachine):
         for row in live_rows(snapshot):
             asked = int(snapshot.class_requests[snapshot.pod_class[row]].sum())
             used[int(snapshot.pod_node[row])] += asked
-            if snapshot.pod_flags[row] & TERMINATING:
+            if is_leaving(snapshot.pod_flags[row]):
                 leaving[int(snapshot.pod_node[row])] += asked
         for row in range(len(snapshot.node_names)):
             assert snapshot.used[row].sum() == used[row]
@@ -296,7 +307,8 @@ class TablesMachine(RuleBasedStateMachine):
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status
         assert not tables.pods.nominated
-        assert not tables.pods._nominations
+        assert not tables.pods.nominations
+        assert not tables.pods._deletions
         assert not any(tables.groups.members)
 
 

@@ -42,7 +42,7 @@ class StillWorld:
         """Nobody is in a group."""
         return ""
 
-    def free(self, node: str, resource: str) -> int:
+    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
         return self.rooms.get((node, resource), 0)
 
     def bound(self, uid: str) -> BoundPod | None:

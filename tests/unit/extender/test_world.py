@@ -286,4 +286,4 @@ async def test_what_is_said_of_bound_pods(there: Pod, found: BoundPod | None) ->
 async def test_room_is_what_pods_leave_that_stay() -> None:
     stays, goes = pod("a", node="n0"), pod("b", node="n0", deleting=True)
     async with staged(node("n0"), stays, goes) as stage:
-        assert world(stage).free("n0", "cpu") == 3000
+        assert world(stage).free(member(), "n0", "cpu", 100) == 3000
