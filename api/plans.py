@@ -148,8 +148,8 @@ class PreemptionPlanSpec(PlanStruct):
     """Fits: nobody needs to go. Preempts: the victims make room. Otherwise nobody goes."""
     reason: str
     """One sentence on why it came out so."""
-    mismatch: MismatchReason | None = None
-    """Why nobody may go for it: its members differ from their group, or from one another. Null where they may."""
+    mismatch: MismatchReason | UnsetType = UNSET
+    """Why nobody may go for it: its members differ from their group, or from one another. Left out where they may."""
     domain: Domain | None = None
     """Null where nothing is placed."""
     priority_cutoff: int | None = None

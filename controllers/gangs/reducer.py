@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from msgspec import UNSET
+
 from api.plans import MismatchReason, PreemptionPlanSpec
 from controllers.gangs.effects import (
     Advance,
@@ -150,7 +152,9 @@ def _recorded(
     rules: Rules,
 ) -> Step:
     """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
-    life, effects = _cannot(life, phase, reason, now, rules, mismatch=spec.mismatch)
+    life, effects = _cannot(
+        life, phase, reason, now, rules, mismatch=None if spec.mismatch is UNSET else spec.mismatch
+    )
     return life, (Record(spec, phase, reason), *effects)
 
 
