@@ -163,8 +163,8 @@ class PreemptionPlanSpec(PlanStruct):
     """Fits: no eviction is needed. Preempts: the victims make room. Any other outcome evicts no pod."""
     reason: str
     """One sentence that says why the decision has this outcome."""
-    mismatch: MismatchReason | None = None
-    """Why the plan may evict no pod: members differ from their group, or from one another. Null if they do not."""
+    mismatch: MismatchReason | UnsetType = UNSET
+    """Why the plan may evict no pod: members differ from their group, or from one another. Absent if they do not."""
     domain: Domain | None = None
     """The domain of the placements. Null if the plan places no pod."""
     priority_cutoff: int | None = None

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import UNSET
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -60,7 +61,7 @@ def _head(spec: PreemptionPlanSpec) -> RenderableType:
     head.append(*(("Blocked", BLOCKED_COLOUR) if blocked else (spec.outcome, COLOURS[spec.outcome])))
     head.append(f"  {preemptor.kind} {preemptor.namespace}/{preemptor.name}", "bold")
     head.append(f", priority {preemptor.priority}")
-    if why := blocked or spec.mismatch:
+    if why := blocked or ("" if spec.mismatch is UNSET else spec.mismatch):
         head.append(f": {why}")
     return Group(head, line(_sentence(spec)))
 

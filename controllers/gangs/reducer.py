@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from msgspec import UNSET
+
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.confirming import Confirmed, Unknown, confirm
 from controllers.gangs.effects import (
@@ -141,7 +143,9 @@ def _recorded(
     rules: Rules,
 ) -> Step:
     """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
-    life, effects = _cannot(life, phase, spec.mismatch or phase, message, now, rules)
+    life, effects = _cannot(
+        life, phase, phase if spec.mismatch is UNSET else spec.mismatch, message, now, rules
+    )
     return life, (Record(spec, phase, message), *effects)
 
 

@@ -57,7 +57,6 @@ def test_the_object_is_the_plain_one() -> None:
         "preemptor",
         "outcome",
         "reason",
-        "mismatch",
         "domain",
         "priorityCutoff",
         "placements",
