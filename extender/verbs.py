@@ -20,9 +20,14 @@ from extender.wire import (
     preemption_result,
 )
 
-__all__ = ["Hold", "Offer", "BoundPod", "Verbs", "World"]
+__all__ = ["PASSING", "BoundPod", "Hold", "Offer", "Verbs", "World"]
 
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
+
+ROOM_IS_RESERVED = "room there is reserved"
+VICTIM_LEAVES = "a victim leaves for a pod group"
+PASSING = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
+"""Reasons against a node that pass when a plan ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,9 @@ class World(Protocol):
     @property
     def ready(self) -> bool:
         """Whether the mirror may be trusted."""
+
+    def not_ready(self, pod: Pod) -> None:
+        """Preempt was called while the mirror could not be trusted: the pod must be brought back later."""
 
     def verdict(self, pod: Pod) -> Hold | Offer | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
@@ -142,6 +150,7 @@ class Verbs:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
         offered = args.node_name_to_meta_victims or {}
         if not self._world.ready:
+            self._world.not_ready(args.pod)
             return preemption_result({})
         if self._world.verdict(args.pod) is not None:
             candidates = {
@@ -165,7 +174,7 @@ class Verbs:
     def _strikes(self, node: str, victims: MetaVictims, priority: int) -> str | None:
         """Why the scheduler must not evict on this node for a pod of this priority; None if it may."""
         if self._reservations.holders(node, at_least=priority):
-            return "room there is reserved"
+            return ROOM_IS_RESERVED
         if not victims.pods:
             return "no victim is named"
         for victim in victims.pods:
@@ -173,7 +182,7 @@ class Verbs:
             if pod is None or pod.node != node:
                 return "a victim is not known there"
             if self._reservations.awaits(victim.uid, at_least=priority):
-                return "a victim leaves for a pod group"
+                return VICTIM_LEAVES
             if pod.leaving:
                 continue
             if pod.unit_is_group:

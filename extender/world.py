@@ -11,9 +11,10 @@ from controllers.gangs.gangs import Gang
 from controllers.gangs.life import hold_text
 from controllers.gangs.marks import HOLD_MARK
 from controllers.gangs.observations import NotOffered, Observation, Offered, PreemptCalled
+from controllers.gangs.parked import Why
 from controllers.gangs.roster import group_of
 from extender.metrics import PARKED
-from extender.verbs import BoundPod, Hold, Offer
+from extender.verbs import PASSING, BoundPod, Hold, Offer
 
 __all__ = ["LiveWorld"]
 
@@ -35,6 +36,10 @@ class LiveWorld:
     @property
     def _leading(self) -> Leading | None:
         return self._controller.leading if self._controller.is_trusted() else None
+
+    def not_ready(self, pod: Pod) -> None:
+        """Remember whoever called in vain."""
+        self._controller.parked.note(pod, Why.NOT_READY)
 
     def verdict(self, pod: Pod) -> Hold | Offer | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
@@ -64,6 +69,8 @@ class LiveWorld:
 
     def held(self, pod: Pod) -> None:
         """Filter turned the pod down because of its own gang."""
+        if not self.ready:
+            self.not_ready(pod)
         if (waker := self._controller.waker) is not None:
             waker.hold(group_of(pod), pod)
 
@@ -115,6 +122,8 @@ class LiveWorld:
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
         """Every node that the scheduler offered was struck out (reason per node)."""
         PARKED.inc()
+        if PASSING.intersection(reasons.values()):
+            self._controller.parked.note(pod, Why.RESERVED)
         if self._controller.leading is not None:
             self._controller.leading.reporter.nothing_to_evict(pod, list(reasons.values()))
 

@@ -13,6 +13,7 @@ import structlog
 from api.clock import Clock
 from api.core import Pod
 from api.plans import PreemptionPlan, PreemptionPlanSpec
+from controllers.gangs.account import Account
 from controllers.gangs.asking import Asking
 from controllers.gangs.claims import Claims, with_uids
 from controllers.gangs.configuration import PlanningConfiguration
@@ -189,7 +190,7 @@ class Leading:
             roster,
             controller.scheduler,
             clock,
-            self.asking.presented,
+            self._presented,
             offer_seconds=configuration.offer_seconds,
         )
         store = PlanStore(self.writer, claims.stored, controller.plans.apply, clock)
@@ -200,6 +201,7 @@ class Leading:
             self.reporter,
             self.gangs,
             roster,
+            Account(roster, controller.reservations),
             controller.is_trusted,
             self.nudge,
         )
@@ -257,6 +259,13 @@ class Leading:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.planner.run(), name="planner")
             tasks.create_task(self.asking.run(), name="asking")
+
+    def _presented(self, group: GroupKey, uid: str) -> None:
+        """A scheduler works on a member: what it showed may confirm the gang's plan."""
+        self.asking.presented(group, uid)
+        gang = self.gangs.get(group)
+        if gang is not None and gang.life.phase == "Planned":
+            self.nudge()
 
     def _was_asked(self, group: GroupKey) -> None:
         gang = self.gangs.get(group)

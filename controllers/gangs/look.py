@@ -28,6 +28,7 @@ def look(
     if is_gone or roster.minimum(plan.group) is None:
         return PlanSeen(version=roster.version, trusted=trusted, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
+    account = Account(roster, reservations)
     before_evicting = plan.phase in ("Planned", "Confirmed")
     gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
     return PlanSeen(
@@ -41,8 +42,9 @@ def look(
         proofs=evidence.proofs(plan) if before_evicting and plan.spec.victims else {},
         presented=evidence.is_presented(plan.group),
         messages=_messages(plan, members, roster),
-        room_taken=_room_taken(plan, roster, Account(roster, reservations)),
-        is_free=_is_free(plan, roster, Account(roster, reservations)),
+        overrun_by=account.overrun(plan.group),
+        room_taken=_room_taken(plan, roster, account),
+        is_free=_is_free(plan, roster, account),
     )
 
 

@@ -48,6 +48,7 @@ from controllers.gangs.observations import (
     RoomFreed,
     Stored,
 )
+from controllers.gangs.parked import Why
 from controllers.gangs.plans import PlanNotStoredError, PlanStore
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
@@ -226,6 +227,7 @@ class Planner:
         """
         if not self._world.trusted():
             return
+        self._hands.asking.reason_passed(Why.NOT_READY)
         for key in self._hands.waker.kept:
             passes = not len(self._world.reservations) if key is None else self._gangs.lets_pass(key)
             if passes:
@@ -271,6 +273,7 @@ class Planner:
             case GiveBack(plan):
                 self._world.claims.withdraw((plan.namespace, plan.name), plan.spec)
                 await hands.waker.wake(None, "NotStored", "room is no longer reserved")
+                hands.asking.reason_passed(Why.RESERVED)
             case Record():
                 await self._record(gang, effect)
             case CannotSchedule():
@@ -343,3 +346,4 @@ class Planner:
             self._hands.housekeeping.owe(key, ending, for_good=error.for_good)
         await self._hands.reporter.ended(plan, ending)
         await self._hands.waker.wake(gang.key, ending.reason, ending.message)
+        self._hands.asking.reason_passed(Why.RESERVED)

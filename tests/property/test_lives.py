@@ -219,6 +219,7 @@ class Lives(RuleBasedStateMachine):
                 {"all_bound": True},
                 {"changed": "n0 is gone"},
                 {"room_taken": "by x"},
+                {"overrun_by": ("team", "high")},
             ]
         ),
     )

@@ -48,6 +48,9 @@ class StillWorld:
     def bound(self, uid: str) -> BoundPod | None:
         return self.pods.get(uid)
 
+    def not_ready(self, pod: Pod) -> None:
+        """See World."""
+
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """See World."""
 
