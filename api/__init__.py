@@ -1,4 +1,4 @@
-"""Kubernetes and reprieve objects as typed structs; quantities; the CRD schemas made from them.
+"""Kubernetes and reprieve objects as typed structs, quantities, and the CRD schemas made from the structs.
 
-Imports nothing of the other rooms.
+This package imports no other package of reprieve.
 """

@@ -1,6 +1,6 @@
 """Kueue's admission checks (`kueue.x-k8s.io/v1beta2`): AdmissionCheck, and MultiKueue's configuration and clusters.
 
-Fields, defaults, enums and bounds are those of Kueue's CRDs; what rules across fields say (CEL, webhook) is not here.
+Fields, defaults, enums and bounds are the same as in Kueue's CRDs. Rules across fields (CEL, webhook) are not here.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ __all__ = [
 
 ClusterName = Annotated[str, Meta(max_length=256)]
 KIND: Final = "^[A-Za-z\u017f\u212a]([-A-Za-z0-9\u017f\u212a]*[A-Za-z0-9\u017f\u212a])?$"
-"""Upper case and lower case, with the two letters that Go takes for s and k when it does not tell cases apart."""
+"""A kind in upper or lower case. The two special letters match s and k in Go's case-insensitive patterns."""
 
 
 class AdmissionCheckParametersReference(Struct):
     """An object with parameters for the check's controller."""
 
     api_group: Annotated[Name, Meta(min_length=1)]
-    """Its API group."""
+    """The API group of the object."""
     kind: Annotated[str, Meta(min_length=1, max_length=63, pattern=KIND)]
-    """Its kind."""
+    """The kind of the object."""
     name: Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
-    """Its name."""
+    """The name of the object."""
 
 
 class AdmissionCheckSpec(Struct):
-    """Who makes the check."""
+    """The controller of the check, and its parameters."""
 
     controller_name: Annotated[str, Meta(min_length=1, max_length=253)]
-    """The controller that makes it; not the name of a pod or Deployment. Cannot be changed."""
+    """The controller that makes the check. It is not the name of a pod or Deployment. Cannot be changed."""
     parameters: AdmissionCheckParametersReference | None = None
     """An object with parameters for the controller."""
 
@@ -56,11 +56,11 @@ class AdmissionCheckStatus(Struct):
     """Whether the check can be made."""
 
     conditions: Conditions | None = None
-    """Active: whether the controller is ready to make it, and why not."""
+    """Active: whether the controller is ready to make the check, and why not."""
 
 
 class AdmissionCheck(Struct, kw_only=True):
-    """What has to be met before a Workload with reserved quota is admitted."""
+    """A check that a Workload with reserved quota must pass before it is admitted."""
 
     # Factories: a plain default would be left out, and the API server needs both.
     api_version: str = field(default_factory=lambda: API_VERSION)
@@ -71,10 +71,10 @@ class AdmissionCheck(Struct, kw_only=True):
 
 
 class MultiKueueConfigSpec(Struct):
-    """Where workloads may go."""
+    """The clusters that workloads may go to."""
 
     clusters: Annotated[list[ClusterName], Meta(min_length=1, max_length=20)]
-    """MultiKueueClusters."""
+    """The names of the MultiKueueClusters."""
 
 
 class MultiKueueConfig(Struct, kw_only=True):
@@ -91,20 +91,20 @@ class KubeConfig(Defaulting):
     """A kubeconfig."""
 
     location: Annotated[str, Meta(min_length=1, max_length=256)]
-    """The Secret in the controller's own namespace, whose key is kubeconfig, or the path of a file."""
+    """The name of a Secret in the controller's namespace with the key kubeconfig, or the path of a file."""
     location_type: OrDefault[Literal["Secret", "Path"]] = "Secret"
-    """What location is."""
+    """The type of the location: a Secret, or a path."""
 
 
 class ClusterProfileReference(Struct):
     """A ClusterProfile."""
 
     name: Annotated[str, Meta(min_length=1, max_length=256)]
-    """Its name."""
+    """The name of the ClusterProfile."""
 
 
 class ClusterSource(Struct):
-    """How to reach a cluster; exactly one of `kubeConfig` and `clusterProfileRef`."""
+    """How to reach a cluster. Exactly one of `kubeConfig` and `clusterProfileRef` must be set."""
 
     kube_config: KubeConfig | None = None
     """A kubeconfig."""

@@ -1,4 +1,4 @@
-"""The clock: everything that looks at the time is given one, so that tests can set it."""
+"""The clock. Code that needs the time gets a clock as an argument, so that tests can set the time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ __all__ = ["SYSTEM_CLOCK", "Clock"]
 
 
 class Clock(Protocol):
-    """Two times: one that only moves forward, and the one that people agree on."""
+    """A clock with two times: one that only moves forward, and the time of day."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment. Deadlines and delays are counted with it."""
+        """Seconds since an unspecified moment. Deadlines and delays use it."""
 
     def wall(self) -> float:
-        """Seconds since the epoch. Objects and events carry it; it may jump."""
+        """Seconds since the epoch. Objects and events carry it. It may jump."""
 
 
 class _SystemClock:
@@ -27,4 +27,4 @@ class _SystemClock:
 
 
 SYSTEM_CLOCK: Final[Clock] = _SystemClock()
-"""This machine's clock."""
+"""The clock of this machine."""

@@ -1,11 +1,11 @@
-"""The stored shape of a large plan: lists that would break etcd's size limit are held compressed.
+"""The stored form of a large plan. Lists that would exceed etcd's size limit are compressed.
 
-The list (`victims`, `placements`) is then empty, and `compressedVictims` (`compressedPlacements`) is the base64 of
-the xz-compressed JSON of it, which needs no reprieve to be read:
+Then the list (`victims`, `placements`) is empty. `compressedVictims` (`compressedPlacements`) is the base64 of the
+xz-compressed JSON list. A user can read it without reprieve:
 
     kubectl get preemptionplan NAME -o jsonpath='{.spec.compressedVictims}' | base64 -d | xz -d
 
-xz, because names as long as the API allows repeat at distances that zlib's window does not reach.
+The format is xz because long names repeat at distances beyond zlib's window.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["compress", "expand"]
 T = TypeVar("T")
 
 MAX_EXPANDED: Final = 256 * 1024 * 1024
-"""Bytes; what claims to be larger is refused rather than expanded."""
+"""The maximum number of bytes after expansion. A larger list is refused."""
 PRESET: Final = 6
 """Higher presets take four times as long and save nothing on plans."""
 
@@ -33,7 +33,7 @@ placements_decoder = msgspec.json.Decoder(list[Placement])
 
 
 def compress(spec: PreemptionPlanSpec, *, above_pods: int) -> PreemptionPlanSpec:
-    """The shape to store: with counts, and lists of more than `above_pods` pods compressed."""
+    """The stored form of a plan: with counts, and with compressed lists of more than `above_pods` pods."""
     pods = sum(len(victim.pods) for victim in spec.victims)
     stored = msgspec.structs.replace(spec, victim_units=len(spec.victims), victim_pods=pods)
     if pods > above_pods:
@@ -44,7 +44,7 @@ def compress(spec: PreemptionPlanSpec, *, above_pods: int) -> PreemptionPlanSpec
 
 
 def expand(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
-    """The plain shape of a stored plan. Raises ValueError for a compressed field that is damaged."""
+    """The plain form of a stored plan. Raises ValueError for a damaged compressed field."""
     plain = msgspec.structs.replace(
         spec, victim_units=UNSET, victim_pods=UNSET, compressed_victims=UNSET, compressed_placements=UNSET
     )
@@ -63,7 +63,7 @@ def _inflate(text: str, decoder: msgspec.json.Decoder[T], field: str) -> T:
     inflater = lzma.LZMADecompressor(memlimit=MAX_EXPANDED)
     try:
         inflated = inflater.decompress(base64.b64decode(text, validate=True), MAX_EXPANDED)
-        # Cut short, or larger than any plan: then this is no whole JSON document either.
+        # If the data is cut or too large, the text is not a complete JSON document, and this raises.
         return decoder.decode(inflated)
     except (lzma.LZMAError, ValueError) as error:  # msgspec's and binascii's errors are ValueErrors
         raise ValueError(f"spec.{field}: {error}") from error

@@ -1,7 +1,6 @@
-"""What reprieve reads of nodes and pods (core/v1), disruption budgets (policy/v1) and priority classes.
+"""The parts of nodes, pods (core/v1), disruption budgets (policy/v1) and priority classes that reprieve reads.
 
-Lists and maps that an API server leaves out are None, as are explicit nulls in hand-written manifests.
-Quantities stay as they came: `api.requests` counts them.
+A list or map that is absent or null is None. Quantities are not parsed here: `api.requests` counts them.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ __all__ = [
 ]
 
 MIRROR_POD_ANNOTATION: Final = "kubernetes.io/config.mirror"
-"""The kubelet marks the API server's copy of a static pod with it."""
+"""The kubelet sets this annotation on the API server's copy of a static pod."""
 
 Quantities = dict[str, str | int | float | None]
-"""Resource name to quantity; manifests may write numbers, and null is zero, as apimachinery decodes it."""
+"""Quantities by resource name. Manifests may write numbers. Null is zero, as in apimachinery."""
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 
 class Present(Struct):
-    """An object of which only the presence matters."""
+    """An object whose fields do not matter. Only its presence does."""
 
 
 class Taint(Struct):
@@ -66,7 +65,7 @@ class Taint(Struct):
 
 
 class TimedTaint(Taint):
-    """core/v1 Taint, with what scheduling does not look at."""
+    """core/v1 Taint, with the field that scheduling ignores."""
 
     time_added: Time | None = None
     """When a NoExecute taint was added."""
@@ -102,14 +101,14 @@ class NodeSelectorRequirement(Struct):
 
 
 class NodeSelectorTerm(Struct):
-    """core/v1 NodeSelectorTerm: all requirements of both kinds; a term without any matches no node."""
+    """core/v1 NodeSelectorTerm. All requirements of both kinds must hold. An empty term matches no node."""
 
     match_expressions: list[NodeSelectorRequirement] | None = None
     match_fields: list[NodeSelectorRequirement] | None = None
 
 
 class NodeSelector(Struct):
-    """core/v1 NodeSelector: the terms are ORed."""
+    """core/v1 NodeSelector: one of the terms must match."""
 
     node_selector_terms: list[NodeSelectorTerm] | None = None
 
@@ -123,9 +122,9 @@ class NodeAffinity(Struct):
 
 
 class PodAffinityTerm(Struct):
-    """core/v1 PodAffinityTerm; a null `labelSelector` matches no pod, a null `namespaceSelector` nothing.
+    """core/v1 PodAffinityTerm. A null `labelSelector` matches no pod. A null `namespaceSelector` matches no namespace.
 
-    The API server adds what the label keys mean to the selector when the pod is created.
+    When a pod is created, the API server adds requirements for the label keys to the selector.
     """
 
     topology_key: str
@@ -153,27 +152,27 @@ class Affinity(Struct):
 
 
 class Toleration(Struct):
-    """core/v1 Toleration: an empty key with Exists tolerates every taint, an empty effect every effect."""
+    """core/v1 Toleration. An empty key with Exists tolerates every taint. An empty effect means every effect."""
 
     key: str = ""
-    """The taint's key. Empty, with operator Exists: every taint."""
+    """The taint's key. Empty with operator Exists means every taint."""
     operator: str = ""
-    """Equal, which is the default: the values are the same. Exists: whatever the value."""
+    """Equal (the default): the values are equal. Exists: the value does not matter."""
     value: str = ""
     """The taint's value, with operator Equal."""
     effect: str = ""
-    """The taint's effect. Empty: every effect."""
+    """The taint's effect. Empty means every effect."""
 
 
 class TimedToleration(Toleration):
-    """core/v1 Toleration, with what scheduling does not look at."""
+    """core/v1 Toleration, with the field that scheduling ignores."""
 
     toleration_seconds: int | None = None
-    """How long a NoExecute taint is tolerated. By default for ever."""
+    """How many seconds a NoExecute taint is tolerated. By default there is no limit."""
 
 
 class ResourceClaimReference(Struct):
-    """core/v1 ResourceClaim, as a container names it."""
+    """core/v1 ResourceClaim: a container's reference to a claim of its pod."""
 
     name: str
     request: str = ""
@@ -188,7 +187,7 @@ class ResourceRequirements(Struct):
 
 
 class ContainerPort(Struct):
-    """core/v1 ContainerPort; only a port with a `hostPort` takes anything of the node."""
+    """core/v1 ContainerPort. Only a port with a `hostPort` takes a port of the node."""
 
     host_port: int = 0
     host_ip: str = msgspec.field(default="", name="hostIP")
@@ -206,7 +205,7 @@ class Container(Struct):
 
 
 class Volume(Struct):
-    """core/v1 Volume: its name and, of the sources that scheduling looks at, which one is set."""
+    """core/v1 Volume: its name, and which source is set. Only sources that matter to scheduling are here."""
 
     name: str
     persistent_volume_claim: Present | None = None
@@ -223,7 +222,7 @@ class Volume(Struct):
 
 
 class TopologySpreadConstraint(Struct):
-    """core/v1 TopologySpreadConstraint; only DoNotSchedule ones restrict placement."""
+    """core/v1 TopologySpreadConstraint. Only a constraint with DoNotSchedule restricts placement."""
 
     when_unsatisfiable: str
 
@@ -270,7 +269,7 @@ class PodSpec(Struct):
 
 
 class ContainerStatus(Struct):
-    """core/v1 ContainerStatus: what an in-place resize has reached (KEP-1287)."""
+    """core/v1 ContainerStatus: the state of an in-place resize (KEP-1287)."""
 
     name: str
     resources: ResourceRequirements | None = None
@@ -299,13 +298,13 @@ class Pod(Struct):
 
 
 class PodDisruptionBudgetSpec(Struct):
-    """policy/v1 PodDisruptionBudgetSpec; a null selector matches no pod, an empty one the whole namespace."""
+    """policy/v1 PodDisruptionBudgetSpec. A null selector matches no pod. An empty one matches the whole namespace."""
 
     selector: LabelSelector | None = None
 
 
 class PodDisruptionBudgetStatus(Struct):
-    """policy/v1 PodDisruptionBudgetStatus; `disruptedPods` are evicted and not yet gone, by name."""
+    """policy/v1 PodDisruptionBudgetStatus. `disruptedPods` has the names of evicted pods that are not gone yet."""
 
     disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, str | None] | None = None

@@ -1,4 +1,4 @@
-"""Durations as metav1.Duration is written: the syntax of Go's time.ParseDuration."""
+"""Durations in the text form of metav1.Duration, which is the syntax of Go's time.ParseDuration."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ NANOSECONDS: Final = {
 UNIT: Final = "|".join(sorted(NANOSECONDS, key=len, reverse=True))
 PART: Final = re.compile(rf"(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>{UNIT})")
 LIMIT: Final = 2**63
-"""Go counts nanoseconds in 64 bits: down to minus this, up to one less."""
+"""Go counts nanoseconds in 64 bits: from -LIMIT to LIMIT - 1."""
 TOO_LONG: Final = "is too long: its nanoseconds do not fit 64 bits"
 MAX_DIGITS: Final = len(str(LIMIT))
 MAX_PLACES: Final = 400
-"""Digits of a fraction that can make a difference: after 308 zeros the floating point's scale is infinite."""
+"""How many digits of a fraction can change the result. After 308 zeros, the floating-point scale is infinite."""
 
 
 class DurationError(ValueError):
-    """Text that is no duration, or one that Go cannot hold."""
+    """A text is not a duration, or it is a duration that Go cannot hold."""
 
     def __init__(self, text: str, problem: str) -> None:
         super().__init__(f"{shown(text)} {problem}")
@@ -39,8 +39,8 @@ class DurationError(ValueError):
 def parse_duration(text: str) -> int:
     """The duration in microseconds, rounded down.
 
-    So as many microseconds are longer than the result if and only if they are longer than the duration. Raises
-    DurationError for what time.ParseDuration refuses.
+    Rounding down keeps comparisons exact: a whole number of microseconds is greater than the result if and only if it
+    is greater than the duration. Raises DurationError for a text that time.ParseDuration refuses.
     """
     sign = text[:1] if text[:1] in ("-", "+") else ""
     if text == sign + "0":
@@ -49,9 +49,9 @@ def parse_duration(text: str) -> int:
     while True:
         part = PART.match(text, position)
         if part is None:
-            raise DurationError(text, "is no duration, such as 90s or 1h30m")
+            raise DurationError(text, "is not a duration, such as 90s or 1h30m")
         more = _nanoseconds(part)
-        nanoseconds = (nanoseconds + more) % 2**64  # as Go adds, so that twice the limit is nothing
+        nanoseconds = (nanoseconds + more) % 2**64  # Go's addition wraps, so that twice the limit is 0
         if max(more, nanoseconds) > LIMIT:
             raise DurationError(text, TOO_LONG)
         position = part.end()
@@ -70,7 +70,7 @@ def _nanoseconds(part: re.Match[str]) -> int:
 
 
 def _of_fraction(digits: str, unit: int) -> int:
-    """In floating point, and without the digits that do not fit 64 bits, as Go does it."""
+    """The nanoseconds of a fraction. Like Go: in floating point, without the digits that do not fit 64 bits."""
     value, scale = 0, 1.0
     for digit in digits[:MAX_PLACES]:
         longer = value * 10 + int(digit)

@@ -32,14 +32,14 @@ POD_GROUP_LABEL: Final = "reprieve.dev/pod-group"
 
 
 class Empty(Struct):
-    """Written `{}`: that it is there is all it says."""
+    """Written `{}`. Only its presence has a meaning."""
 
 
 class GangSchedulingPolicy(Struct):
-    """All or nothing: `minCount` members are placed together, or none is."""
+    """All or nothing: `minCount` members are placed together, or no member is."""
 
     min_count: Annotated[int, Meta(ge=1, le=2**31 - 1)]
-    """Members that the gang cannot do without. Others are placed where there is room, and nobody goes for them."""
+    """How many members the gang needs to run. Further members get free room, and no pod is evicted for them."""
 
 
 class PodGroupSchedulingPolicy(Struct):
@@ -82,11 +82,11 @@ class PodGroupSpec(Struct):
     priority_class_name: str | None = None
     """The PriorityClass that gives the group its priority. By default the global default class, if there is one."""
     priority: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | None = None
-    """The value of the PriorityClass, filled in when the group is created; any other is refused. Replaces the priority
-    of the group's pods, whether they preempt or are preempted."""
+    """The value of the PriorityClass. It is filled in when the group is created, and any other value is refused. It
+    replaces the priority of the group's pods, when they preempt and when they are preempted."""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
-    """Never: nothing is preempted for this group. By default the PriorityClass's policy; PreemptLowerPriority is
-    refused where that is Never."""
+    """Never: nothing is preempted for this group. The default is the policy of the PriorityClass. If that is Never,
+    PreemptLowerPriority is refused."""
 
 
 class PodGroupStatus(Struct):

@@ -1,8 +1,8 @@
 """Kueue's quota objects (`kueue.x-k8s.io/v1beta2`): ClusterQueue, Cohort, ResourceFlavor, LocalQueue and priorities.
 
-Fields, defaults, enums and bounds are those of Kueue's CRDs; what rules across fields say (CEL, webhook) is not here.
-Quantities stay as they came. An explicit null is what an API server makes of it: the default. What controllers report
-is in `api.usage`, Workload in `api.workloads`, admission checks and MultiKueue in `api.checks`.
+Fields, defaults, enums and bounds are the same as in Kueue's CRDs. Rules across fields (CEL, webhook) are not here.
+Quantities are not parsed here. As in an API server, an explicit null becomes the default. The status of the queues is
+in `api.usage`, Workload in `api.workloads`, admission checks and MultiKueue in `api.checks`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ __all__ = [
 
 API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 MIN_ADMIT_DURATION_ANNOTATION: Final = "reprieve.dev/min-admit-duration"
-"""On a ClusterQueue, in place of `withinClusterQueueConfig.minAdmitDuration`, which Kueue's own CRD prunes."""
+"""An annotation on a ClusterQueue in place of `withinClusterQueueConfig.minAdmitDuration`.
+
+Kueue's own CRD prunes that field.
+"""
 
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 FungibilityPolicy = Literal["MayStopSearch", "TryNextFlavor"]
@@ -57,11 +60,11 @@ class ResourceQuota(Struct):
     name: str
     """The resource."""
     nominal_quota: Quantity
-    """What workloads may use without borrowing. Not negative."""
+    """How much workloads may use without borrowing. Not negative."""
     borrowing_limit: Quantity | None = None
-    """What may be borrowed from the cohort beyond nominalQuota. Not negative. By default there is no limit."""
+    """How much workloads may borrow from the cohort beyond nominalQuota. Not negative. By default there is no limit."""
     lending_limit: Quantity | None = None
-    """What others in the cohort may borrow of nominalQuota. Not negative. By default there is no limit."""
+    """How much of nominalQuota others in the cohort may borrow. Not negative. By default there is no limit."""
 
 
 class FlavorQuotas(Struct):
@@ -90,8 +93,8 @@ class FlavorFungibility(Defaulting):
     when_can_preempt: OrDefault[FungibilityPolicy] = "TryNextFlavor"
     """TryNextFlavor: try the next flavor before preempting in this one. MayStopSearch: stay with this one."""
     preference: Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"] | None = None
-    """What to prefer when every flavor needs either. By default BorrowingOverPreemption. Only when both policies
-    are TryNextFlavor."""
+    """What to prefer if every flavor needs borrowing or preemption. The default is BorrowingOverPreemption. Only if
+    both policies are TryNextFlavor."""
 
 
 class BorrowWithinCohort(Defaulting):
@@ -101,40 +104,40 @@ class BorrowWithinCohort(Defaulting):
     """LowerPriority: workloads of lower priority in other ClusterQueues may be preempted so that this one borrows.
     Needs reclaimWithinCohort LowerPriority or Any."""
     max_priority_threshold: Int32 | None = None
-    """Only workloads of this priority or below may be preempted. By default all that the policy allows. Has no effect
-    with policy Never."""
+    """Only workloads of this priority or below may be preempted. By default there is no limit beside the policy. Has no
+    effect with policy Never."""
 
 
 class WithinClusterQueueConfig(Struct):
-    """More on preemption within the ClusterQueue (KEP-8522)."""
+    """Settings for preemption within the ClusterQueue (KEP-8522)."""
 
     min_admit_duration: str | None = None
-    """How long a workload holds its quota before one of equal priority may take it: a minute or more, as in 30m or
-    1h30m. By default nothing is preempted because of time."""
+    """How long a workload holds its quota before a workload of equal priority may take it: a minute or more, such as
+    30m or 1h30m. By default nothing is preempted because of time."""
 
 
 class ClusterQueuePreemption(Defaulting):
-    """Which workloads may be preempted for one of this ClusterQueue."""
+    """Which workloads may be preempted for a workload of this ClusterQueue."""
 
     reclaim_within_cohort: OrDefault[Literal["Never", "LowerPriority", "Any"]] = "Never"
-    """Which workloads may be preempted in ClusterQueues that use more than their nominal quota: none (Never), those of
-    lower priority (LowerPriority), or Any."""
+    """Which workloads may be preempted in ClusterQueues that use more than their nominal quota. Never: no workload.
+    LowerPriority: workloads of lower priority. Any: all workloads."""
     borrow_within_cohort: OrDefault[BorrowWithinCohort] = field(default_factory=BorrowWithinCohort)
     """Whether workloads of other ClusterQueues may also be preempted so that this one borrows."""
     within_cluster_queue: OrDefault[Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]] = "Never"
-    """Which workloads may be preempted in this ClusterQueue: none (Never), those of lower priority (LowerPriority), or
-    also newer ones of equal priority (LowerOrNewerEqualPriority)."""
+    """Which workloads may be preempted in this ClusterQueue. Never: no workload. LowerPriority: workloads of lower
+    priority. LowerOrNewerEqualPriority: also newer workloads of equal priority."""
     within_cluster_queue_config: WithinClusterQueueConfig | None = None
-    """More on withinClusterQueue. Only with LowerOrNewerEqualPriority."""
+    """Settings for withinClusterQueue. Only with LowerOrNewerEqualPriority."""
 
 
 class AdmissionCheckStrategyRule(Struct):
-    """One admission check, and for which flavors it is made."""
+    """One admission check, and its flavors."""
 
     name: CheckName
     """The AdmissionCheck."""
     on_flavors: Annotated[list[Name], Meta(max_length=64)] | None = None
-    """The ResourceFlavors it is made for. By default it is made for every workload."""
+    """The ResourceFlavors that need the check. By default every workload needs it."""
 
 
 class AdmissionChecksStrategy(Struct):
@@ -145,10 +148,10 @@ class AdmissionChecksStrategy(Struct):
 
 
 class FairSharing(Defaulting):
-    """What counts when ClusterQueues and Cohorts share by weight."""
+    """The weight of a ClusterQueue, Cohort or LocalQueue in fair sharing."""
 
     weight: OrDefault[Quantity] = 1
-    """The share of what can be borrowed is divided by it. Zero: always behind all others. Otherwise above 1n."""
+    """The borrowed share is divided by the weight. Zero: always after all others. Any other weight must be above 1n."""
 
 
 class AdmissionScope(Struct):
@@ -159,26 +162,26 @@ class AdmissionScope(Struct):
 
 
 class ConcurrentAdmissionConstraints(Struct):
-    """Where a workload may still move."""
+    """The flavors that a workload may move to."""
 
     last_acceptable_flavor_name: Name | None = None
-    """The last flavor, in the ClusterQueue's order, that it may move to. Only with TryPreferredFlavors."""
+    """The last flavor in the ClusterQueue's order that the workload may move to. Only with TryPreferredFlavors."""
 
 
 class ConcurrentAdmissionMigration(Struct):
     """Whether an admitted workload moves to a better flavor."""
 
     mode: Literal["TryPreferredFlavors", "RetainFirstAdmission"]
-    """TryPreferredFlavors: it does once there is room. RetainFirstAdmission: it stays."""
+    """TryPreferredFlavors: the workload moves when there is room. RetainFirstAdmission: it stays."""
     constraints: ConcurrentAdmissionConstraints | None = None
-    """Where it may move."""
+    """The flavors that the workload may move to."""
 
 
 class ConcurrentAdmissionPolicy(Struct):
     """Workloads try several flavors at once."""
 
     migration: ConcurrentAdmissionMigration
-    """What happens after the first flavor has admitted it."""
+    """What happens after the first flavor has admitted the workload."""
 
 
 class ClusterQueueSpec(Defaulting):
@@ -187,21 +190,22 @@ class ClusterQueueSpec(Defaulting):
     resource_groups: Annotated[list[ResourceGroup], Meta(max_length=16)] | None = None
     """Resources, flavors and quotas. At most 256 flavors and 256 resources in all groups together."""
     cohort_name: OrDefault[Name] = ""
-    """The cohort that quota is lent to and borrowed from. Without one there is neither. Its Cohort need not exist."""
+    """The cohort that this ClusterQueue lends quota to and borrows quota from. Without a cohort it does neither. The
+    Cohort object need not exist."""
     queueing_strategy: OrDefault[Literal["StrictFIFO", "BestEffortFIFO"]] = "BestEffortFIFO"
-    """StrictFIFO: a workload that cannot be admitted holds up those behind it. BestEffortFIFO: it does not."""
+    """StrictFIFO: a workload that cannot be admitted blocks the workloads behind it. BestEffortFIFO: it does not."""
     namespace_selector: LabelSelector | None = None
-    """Namespaces that may submit workloads: without it none, with {} all."""
+    """The namespaces that may submit workloads. Without a selector no namespace may, with {} all may."""
     flavor_fungibility: OrDefault[FlavorFungibility] = field(default_factory=FlavorFungibility)
     """Whether to try the next flavor before borrowing or preempting in this one."""
     preemption: OrDefault[ClusterQueuePreemption] = field(default_factory=ClusterQueuePreemption)
-    """Which workloads may be preempted for one of this ClusterQueue."""
+    """Which workloads may be preempted for a workload of this ClusterQueue."""
     admission_checks_strategy: AdmissionChecksStrategy | None = None
     """The checks that workloads pass before they are admitted."""
     stop_policy: OrDefault[StopPolicy] = "None"
-    """Hold: nothing more is admitted. HoldAndDrain: what is admitted is evicted as well."""
+    """Hold: no further workload is admitted. HoldAndDrain: admitted workloads are also evicted."""
     fair_sharing: FairSharing | None = None
-    """The weight, when fair sharing is on."""
+    """The weight, if fair sharing is on."""
     admission_scope: AdmissionScope | None = None
     """Whether past usage counts in the order of admission."""
     concurrent_admission_policy: ConcurrentAdmissionPolicy | None = None
@@ -223,15 +227,17 @@ class CohortSpec(Defaulting):
     """The cohort's place in its tree, and quota of its own."""
 
     parent_name: OrDefault[Name] = ""
-    """The cohort above, whose Cohort need not exist. Without one this is a root. A cycle stops all its members."""
+    """The parent cohort. Its Cohort object need not exist. Without a parent, this cohort is a root. A cycle stops all
+    its members."""
     resource_groups: Annotated[list[ResourceGroup], Meta(max_length=16)] | None = None
-    """Quota for all members, besides their own. Limits are on what all of them borrow from above, and lend."""
+    """Quota for all members, in addition to their own quota. The limits apply to what all members together borrow from
+    the parent, and lend to it."""
     fair_sharing: FairSharing | None = None
-    """The weight, when fair sharing is on."""
+    """The weight, if fair sharing is on."""
 
 
 class Cohort(Defaulting, kw_only=True):
-    """ClusterQueues and Cohorts that lend one another quota, and quota that they share."""
+    """ClusterQueues and Cohorts that lend quota to one another, and the quota that they share."""
 
     # Factories: see ClusterQueue.
     api_version: str = field(default_factory=lambda: API_VERSION)
@@ -247,15 +253,15 @@ class ResourceFlavorSpec(Struct):
     node_labels: Annotated[dict[str, str], Meta(max_length=8)] | None = None
     """Labels of the nodes. Pods whose node selector or required affinity contradicts them do not get this flavor."""
     node_taints: Annotated[list[TimedTaint], Meta(max_length=8)] | None = None
-    """Taints of the nodes. Pods that do not tolerate a NoSchedule or NoExecute one do not get this flavor."""
+    """Taints of the nodes. Pods that do not tolerate a NoSchedule or NoExecute taint do not get this flavor."""
     tolerations: Annotated[list[TimedToleration], Meta(max_length=8)] | None = None
-    """Tolerations that pods of this flavor are given."""
+    """Tolerations that the pods of this flavor get."""
     topology_name: Name | None = None
     """The Topology of the nodes. Needs an entry in nodeLabels. Cannot be changed once it is set."""
 
 
 class ResourceFlavor(Defaulting, kw_only=True):
-    """Nodes of one kind, which quotas are for."""
+    """A kind of nodes. Quotas name it."""
 
     # Factories: see ClusterQueue.
     api_version: str = field(default_factory=lambda: API_VERSION)
@@ -265,18 +271,18 @@ class ResourceFlavor(Defaulting, kw_only=True):
 
 
 class LocalQueueSpec(Defaulting):
-    """Which ClusterQueue the queue leads to."""
+    """The ClusterQueue of the queue."""
 
     cluster_queue: OrDefault[Name] = ""
     """The ClusterQueue. Cannot be changed."""
     stop_policy: OrDefault[StopPolicy] = "None"
-    """Hold: nothing more is admitted. HoldAndDrain: what is admitted is evicted as well."""
+    """Hold: no further workload is admitted. HoldAndDrain: admitted workloads are also evicted."""
     fair_sharing: FairSharing | None = None
-    """The weight, when past usage counts in the order of admission."""
+    """The weight, if past usage counts in the order of admission."""
 
 
 class LocalQueue(Defaulting, kw_only=True):
-    """Where the workloads of a namespace wait for a ClusterQueue."""
+    """A queue in which the workloads of a namespace wait for a ClusterQueue."""
 
     # Factories: see ClusterQueue.
     api_version: str = field(default_factory=lambda: API_VERSION)
@@ -294,6 +300,6 @@ class WorkloadPriorityClass(Defaulting, kw_only=True):
     kind: Literal["WorkloadPriorityClass"] = field(default_factory=lambda: "WorkloadPriorityClass")
     metadata: ObjectMeta
     value: Int32
-    """The priority. A change does not affect workloads that are there already."""
+    """The priority. A change does not affect existing workloads."""
     description: OrDefault[Annotated[str, Meta(max_length=2048)]] = ""
     """When to use the class."""

@@ -34,28 +34,28 @@ else:
     OrDefault = T | None
 
 SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-"""As a schema has it; `api.names` has the same for code."""
+"""The pattern for schemas. `api.names` has the same pattern for code."""
 
 Quantity = str | int | float
-"""As it came: manifests may write numbers."""
+"""A quantity that is not parsed yet. Manifests may write numbers."""
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Name = Annotated[str, Meta(max_length=253, pattern=SUBDOMAIN)]
-"""Of an object (RFC 1123)."""
+"""The name of an object: a DNS subdomain (RFC 1123)."""
 CheckName = Annotated[str, Meta(min_length=1, max_length=316)]
-"""Of an AdmissionCheck."""
+"""The name of an AdmissionCheck."""
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-"""As it came: RFC 3339."""
+"""A time as RFC 3339 text that is not parsed yet."""
 
 
 class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
-    """Base of every wire type: camelCase keys, defaults left out, unknown fields ignored.
+    """Base of every wire type. Keys are camelCase, defaults are left out, unknown fields are ignored.
 
-    `gc=False`: wire objects form trees, never cycles, and a large mirror must not pay for collecting them.
+    `gc=False`: wire objects form trees and never cycles, so the garbage collector need not check a large mirror.
     """
 
 
 class Defaulting(Struct):
-    """Base of types with `OrDefault` fields: an API server puts the default in the place of an explicit null."""
+    """Base of types with `OrDefault` fields. Like an API server, it replaces an explicit null by the default."""
 
     def __post_init__(self) -> None:
         for name, default in _defaults(type(self)):
@@ -65,9 +65,9 @@ class Defaulting(Struct):
 
 @cache
 def _defaults(kind: type[Struct]) -> tuple[tuple[str, Callable[[], Any]], ...]:
-    """The fields with a default other than null, and what makes it."""
+    """Pairs of (field, function that makes its default), for every field with a default other than null."""
     fields = zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False)
-    # What is not a plain value comes from a factory.
+    # A default is a plain value or has a factory.
     return tuple(
         (name, getattr(default, "factory", lambda value=default: value))
         for name, default in fields
@@ -99,14 +99,14 @@ class ListMeta(Struct):
 
 
 class List(Struct, Generic[T]):
-    """The envelope of a list answer; `items` lack their own kind and apiVersion, as API servers send them."""
+    """The answer to a list request. API servers send `items` without their kind and apiVersion."""
 
     metadata: ListMeta = msgspec.field(default_factory=ListMeta)
     items: list[T] = msgspec.field(default_factory=list)
 
 
 class Condition(Struct):
-    """meta/v1 Condition, also wide enough for core/v1 PodCondition and NodeCondition."""
+    """meta/v1 Condition. It can also read core/v1 PodCondition and NodeCondition."""
 
     type: str
     """What it is about."""
@@ -119,7 +119,7 @@ class Condition(Struct):
     last_transition_time: str | None = None
     """When the status changed."""
     observed_generation: int = 0
-    """The generation of the object that it was said of."""
+    """The generation of the object that the condition describes."""
 
 
 Conditions = Annotated[list[Condition], Meta(max_length=16)]

@@ -15,12 +15,12 @@ MAX_NAME: Final = 63
 
 
 def is_qualified_name(text: str) -> bool:
-    """A name of at most 63 characters, optionally after a DNS subdomain and a slash."""
+    """Whether the text is a name of at most 63 characters, optionally after a DNS subdomain and a slash."""
     return len(text) <= MAX_SUBDOMAIN + 1 + MAX_NAME and _is_qualified_name(text)
 
 
 def is_label_value(text: str) -> bool:
-    """Empty, or like the name part of a qualified name."""
+    """Whether the text is empty or valid as the name part of a qualified name."""
     return not text or (len(text) <= MAX_NAME and _is_name(text))
 
 

@@ -1,7 +1,7 @@
-"""PreemptionPlan (`reprieve.dev/v1alpha1`): one decision, whole: who goes, who is placed where, and why.
+"""PreemptionPlan (`reprieve.dev/v1alpha1`): one complete decision with its victims, placements and reasons.
 
-The spec is the decision and never changes; the status is how far it has been carried out. The sentences below the
-fields become the CRD's descriptions (`api.crds`).
+The spec is the decision and never changes. The status says how far the decision has been carried out. The sentences
+below the fields become the CRD's descriptions (`api.crds`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from api.meta import Condition, ObjectMeta, Struct
 __all__ = [
     "Domain",
     "DomainResult",
+    "Excluded",
     "MismatchReason",
     "OtherDomains",
     "Outcome",
@@ -38,11 +39,11 @@ MismatchReason = Literal["PriorityMismatch", "SchedulerMismatch"]
 
 
 class PlanStruct(Struct, omit_defaults=False):
-    """A part of a plan: every field is written out, so that a reader need not know the defaults."""
+    """A part of a plan. Every field is written out, so that a reader need not know the defaults."""
 
 
 class Preemptor(PlanStruct):
-    """Who asks for room."""
+    """The group or pod that asks for room."""
 
     kind: Literal["PodGroup", "Pod"]
     api_version: str
@@ -50,29 +51,29 @@ class Preemptor(PlanStruct):
     name: str
     uid: str
     priority: int
-    """The group's priority where it is a group, which replaces its pods' own."""
+    """The priority of the pod or group. A group's priority replaces the priority of its pods."""
 
 
 class Domain(PlanStruct):
-    """Where the preemptor goes."""
+    """The part of the cluster where the preemptor is placed."""
 
     topology_key: str | None
-    """The node label that tells domains apart; null is the whole cluster, kubernetes.io/hostname a single node."""
+    """The node label that tells domains apart. Null means the whole cluster, kubernetes.io/hostname a single node."""
     value: str | None
-    """The label's value; null for the whole cluster."""
+    """The label's value. Null for the whole cluster."""
 
 
 class Placement(PlanStruct):
-    """A pod of the preemptor, in its namespace, and the node it is to run on."""
+    """A pod in the preemptor's namespace, and the node that the plan gives it."""
 
     pod: str
     """The pod's name."""
     node: str
     """The node's name."""
     uid: str = ""
-    """The pod's UID; empty in plans that were stored before there was this field."""
+    """The pod's UID. Empty in plans of versions that did not have this field."""
     beyond_min_count: bool = False
-    """The pod takes room that is left: nobody is evicted for it, and the group runs without it."""
+    """True if the pod only takes free room. No pod is evicted for it, and the group can run without it."""
 
 
 class VictimPod(PlanStruct):
@@ -89,100 +90,118 @@ class Victim(PlanStruct):
     """One unit to evict."""
 
     kind: Literal["PodGroup", "Pod"]
-    """PodGroup is a group in `all` mode, which goes whole; anything else goes pod by pod."""
+    """PodGroup for a group in `all` mode, which is evicted as a whole. Other pods are evicted one by one."""
     namespace: str
     name: str
     uid: str
     priority: int
-    """Its group's, for a pod that has a group; of a group that goes whole, the lowest of its own and its pods'."""
+    """The priority of the unit. For a pod in a group, it is the group's priority. For a group that goes
+    whole, it is the lowest of its own priority and its pods'."""
     violates_pod_disruption_budget: bool
-    """Without this unit fewer budgets would be violated."""
+    """True if fewer budgets would be violated without this unit."""
     pods: list[VictimPod]
-    """The pods that go."""
+    """The pods to evict."""
 
 
 class Score(PlanStruct):
-    """What a domain costs; domains are compared field by field, in this order."""
+    """The cost of a domain. Domains are compared field by field, in this order."""
 
     pod_disruption_budget_violations: int
-    """Over all budgets, evictions beyond what they allow; fewer is better."""
+    """Evictions beyond what the budgets allow, summed over all budgets. Fewer is better."""
     highest_victim_priority: int | None
-    """Lower is better; null where nobody goes."""
+    """The highest priority of a victim. Lower is better. Null without victims."""
     priority_sum: int
-    """Of each victim its priority plus 2**31; less is better."""
+    """The sum over all victims of priority plus 2**31. Less is better."""
     units: int
-    """Victims; fewer is better."""
+    """The number of victims. Fewer is better."""
     pods: int
-    """Pods to evict; fewer is better."""
+    """The number of pods to evict. Fewer is better."""
     earliest_start: str | None
-    """Earliest start among the victims of the highest priority; later is better, null where nobody goes."""
+    """The earliest start of the victims with the highest priority. Later is better. Null without victims."""
 
 
 class DomainResult(PlanStruct):
-    """How one domain fared."""
+    """The result for one domain."""
 
     value: str | None
-    """The topology label's value; null for the whole cluster."""
+    """The topology label's value. Null for the whole cluster."""
     outcome: Outcome
-    """What placing the preemptor here would come to."""
+    """The outcome if the preemptor were placed in this domain."""
     reason: str
-    """Why it did not win, or why it did."""
+    """Why this domain won or lost."""
     score: Score | None
-    """Null where the preemptor cannot be placed."""
+    """The cost of this domain. Null if the preemptor cannot be placed here."""
 
 
 class OtherDomains(PlanStruct):
-    """Losing domains that are not listed one by one."""
+    """Domains that lost and are not listed one by one."""
 
     outcome: Outcome
-    """What all of them would come to."""
+    """The outcome if the preemptor were placed in one of these domains."""
     reason: str
-    """Why none of them won."""
+    """Why these domains lost."""
     count: int
-    """How many there are."""
+    """The number of these domains."""
+
+
+class Excluded(PlanStruct):
+    """A node that was left out for a pod of the preemptor and for pods like it: a scheduler did not take one there."""
+
+    pod: str
+    """NAMESPACE/NAME of the pod that the scheduler did not take there."""
+    node: str
+    """The node's name."""
+    seen: str
+    """What was seen of the scheduler."""
 
 
 class PreemptionPlanSpec(PlanStruct):
-    """The decision; it never changes."""
+    """The decision. It never changes."""
 
     preemptor: Preemptor
     outcome: Outcome
-    """Fits: nobody needs to go. Preempts: the victims make room. Otherwise nobody goes."""
+    """Fits: no eviction is needed. Preempts: the victims make room. Any other outcome evicts no pod."""
     reason: str
-    """One sentence on why it came out so."""
-    mismatch: MismatchReason | None = None
-    """Why nobody may go for it: its members differ from their group, or from one another. Null where they may."""
+    """One sentence that says why the decision has this outcome."""
+    mismatch: MismatchReason | UnsetType = UNSET
+    """Why the plan may evict no pod: members differ from their group, or from one another. Absent if they do not."""
     domain: Domain | None = None
-    """Null where nothing is placed."""
+    """The domain of the placements. Null if the plan places no pod."""
     priority_cutoff: int | None = None
-    """Units of higher priority were never considered: the lowest cut-off that suffices; null where nobody goes."""
+    """The lowest priority limit for victims that is enough. The plan considers no unit of higher priority. Null without
+    victims."""
     placements: list[Placement] = field(default_factory=list)
-    """Empty unless the outcome is Fits or Preempts."""
+    """The nodes of the preemptor's pods. Empty unless the outcome is Fits or Preempts."""
     victims: list[Victim] = field(default_factory=list)
-    """What is evicted. Empty unless the outcome is Preempts."""
+    """The units to evict. Empty unless the outcome is Preempts."""
     pod_disruption_budget_violations: int = 0
-    """Over all budgets, evictions beyond what they allow."""
+    """Evictions beyond what the budgets allow, summed over all budgets."""
     domains: list[DomainResult] = field(default_factory=list)
-    """The winner and the best of the losers."""
+    """The domain that won, and the best domains that lost."""
     other_domains: list[OtherDomains] = field(default_factory=list)
-    """Losers beyond those, counted by reason."""
+    """Further domains that lost, counted by reason."""
     not_modelled: list[str] = field(default_factory=list)
-    """Constraints that the search does not know; a plan with any evicts nobody."""
+    """Constraints that the search does not model. If there are any, the plan evicts no pod."""
+    excluded: list[Excluded] | UnsetType = UNSET
+    """Nodes that were left out for some of the preemptor's pods, by node; absent if there are none."""
+    other_excluded: int | UnsetType = UNSET
+    """How many there are beyond those that are listed; absent if there are none."""
     victim_units: int | UnsetType = UNSET
-    """Number of victims; written when the plan is stored."""
+    """The number of victims. Set when the plan is stored."""
     victim_pods: int | UnsetType = UNSET
-    """Number of pods to evict; written when the plan is stored."""
+    """The number of pods to evict. Set when the plan is stored."""
     compressed_victims: str | UnsetType = UNSET
-    """Stands for `victims` where they are too many to list: base64 of the xz-compressed JSON list."""
+    """The base64 of the xz-compressed JSON list of victims, if `victims` would be too long."""
     compressed_placements: str | UnsetType = UNSET
-    """Stands for `placements` where they are too many to list: base64 of the xz-compressed JSON list."""
+    """The base64 of the xz-compressed JSON list of placements, if `placements` would be too long."""
 
 
 class PreemptionPlanStatus(Struct):
     """How far the decision has been carried out."""
 
     phase: Phase | None = None
-    """Planned, Confirmed, Evicting, Ready and Bound in turn; the others are ends at which nobody else is evicted."""
+    """Planned, Confirmed, Evicting, Ready and Bound follow one another. The other phases
+    are ends: no further pod is evicted."""
     conditions: list[Condition] | None = None
     begun: list[str] | None = None
     """UIDs of victims of several pods that have begun to go. Each is finished, whatever becomes of the plan."""

@@ -1,4 +1,4 @@
-"""The pod sets of a Workload (`kueue.x-k8s.io/v1beta2`): what each asks for and what it is assigned."""
+"""The pod sets of a Workload (`kueue.x-k8s.io/v1beta2`): their requests and their assignments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LevelValue = Annotated[str, Meta(max_length=63)]
 
 
 class PodTemplate(Defaulting):
-    """core/v1 PodTemplateSpec. Of the metadata only labels and annotations may be set."""
+    """core/v1 PodTemplateSpec. The metadata may have only labels and annotations."""
 
     metadata: ObjectMeta | None = None
     """Labels and annotations of the pods."""
@@ -45,7 +45,7 @@ class PodTemplate(Defaulting):
 
 
 class TopologyConstraint(Struct):
-    """Groups of so many pods run in one domain each."""
+    """Each group of `size` pods runs in one domain."""
 
     topology: Annotated[str, Meta(min_length=1, max_length=63)]
     """The level of the domain."""
@@ -57,11 +57,11 @@ class PodSetTopologyRequest(Struct):
     """Where the pods may run, relative to one another."""
 
     required: Level | None = None
-    """The level of which one domain must hold all pods."""
+    """One domain of this level must hold all pods."""
     preferred: Level | None = None
-    """The level of which one domain should hold all pods."""
+    """One domain of this level should hold all pods."""
     unconstrained: bool | None = None
-    """Any domains will do."""
+    """The pods may run in any domains."""
     pod_index_label: LabelKey | None = None
     """The label that has a pod's index."""
     sub_group_index_label: LabelKey | None = None
@@ -71,7 +71,7 @@ class PodSetTopologyRequest(Struct):
     pod_set_group_name: Annotated[str, Meta(max_length=256)] | None = None
     """Pod sets with the same name here get the same flavors."""
     pod_set_slice_required_topology: Level | None = None
-    """The level of which one domain must hold each slice of the pod set."""
+    """One domain of this level must hold each slice of the pod set."""
     pod_set_slice_size: Positive | None = None
     """Pods in a slice."""
     podset_slice_required_topology_constraints: (
@@ -81,16 +81,16 @@ class PodSetTopologyRequest(Struct):
 
 
 class PodSet(Defaulting):
-    """Pods that are all alike."""
+    """Pods that are equal."""
 
     template: PodTemplate
     """The pods."""
     name: OrDefault[PodSetName] = DEFAULT_POD_SET
-    """Unique in the Workload."""
+    """The name of the pod set. Unique in the Workload."""
     count: OrDefault[Count] = 1
     """How many pods there are."""
     min_count: Positive | None = None
-    """How many are enough if there is no quota for all. In one pod set only. At most count."""
+    """How many pods are enough if there is no quota for all. At most count. Only one pod set can have this field."""
     topology_request: PodSetTopologyRequest | None = None
     """Where the pods may run, relative to one another."""
 
@@ -99,11 +99,11 @@ class TopologyAssignmentSliceLevelIndividualValues(Struct):
     """A value for each domain: prefix, root and suffix in one."""
 
     roots: Annotated[list[LevelValue], Meta(min_length=1, max_length=100_000)]
-    """What the values differ in, domainCount of them."""
+    """The different parts of the values. There must be domainCount of them."""
     prefix: LevelValue | None = None
-    """What all values begin with."""
+    """The common beginning of all values."""
     suffix: LevelValue | None = None
-    """What all values end with."""
+    """The common end of all values."""
 
 
 class TopologyAssignmentSliceLevelValues(Struct):
@@ -121,7 +121,7 @@ class TopologyAssignmentSlicePodCounts(Struct):
     universal: Positive | None = None
     """Pods in every domain."""
     individual: Annotated[list[Positive], Meta(min_length=1, max_length=100_000)] | None = None
-    """Pods in each domain, domainCount of them."""
+    """The number of pods in each domain. There must be domainCount numbers."""
 
 
 class TopologyAssignmentSlice(Struct):
@@ -152,22 +152,23 @@ class PodSetAssignment(Defaulting):
     flavors: dict[str, Name] | None = None
     """The flavor of each resource."""
     resource_usage: Quantities | None = None
-    """What all its pods together use. Stays when some of them no longer need it."""
+    """The usage of all pods together. It stays the same if some pods no longer need quota."""
     count: Count | None = None
-    """The pods that are counted. By default the count of the pod set. Stays when some of them no longer need quota."""
+    """How many pods are counted. The default is the count of the pod set. It stays the same if some pods no longer need
+    quota."""
     topology_assignment: TopologyAssignment | None = None
     """The domains that the pods are assigned to."""
     delayed_topology_request: Literal["Pending", "Ready"] | None = None
-    """Whether the domains are still to be chosen."""
+    """Pending: the domains are not chosen yet. Ready: they are chosen."""
 
 
 class PodSetRequest(Struct):
-    """What a pod set asked for when it was last considered."""
+    """The requests of a pod set at the time when it was last considered."""
 
     name: PodSetName
     """The pod set."""
     resources: Quantities | None = None
-    """What all its pods together need."""
+    """The requests of all pods together."""
 
 
 class PodSetUpdate(Struct):

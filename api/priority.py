@@ -1,4 +1,4 @@
-"""The priority and the preemption policy of a PodGroup, resolved as upstream's Priority admission resolves a pod's."""
+"""The priority and preemption policy of a PodGroup, by the rules of upstream's Priority admission for pods."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SYSTEM_CLASSES: Final[Mapping[str, PriorityClass]] = {
     name: PriorityClass(metadata=ObjectMeta(name=name), value=value)
     for name, value in (("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000))
 }
-"""API servers create these at start; a set of manifests need not hold them."""
+"""API servers create these classes at start, so a set of manifests need not contain them."""
 
 
 class UnknownPriorityClass(LookupError):
-    """A PodGroup names a class that does not exist."""
+    """A PodGroup names a PriorityClass that does not exist."""
 
     def __init__(self, group: PodGroup, name: str) -> None:
         super().__init__(
@@ -31,15 +31,15 @@ class UnknownPriorityClass(LookupError):
 
 
 def global_default(classes: Iterable[PriorityClass]) -> PriorityClass | None:
-    """The class of what names none; of several such classes the one of the lowest value, as upstream chooses."""
+    """The class for a pod or group that names no class. If there are several, the lowest value wins, as upstream."""
     defaults = (each for each in classes if each.global_default)
     return min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
 
 
 def group_priority(group: PodGroup, classes: Mapping[str, PriorityClass]) -> int:
-    """The group's own priority, else its class's, else the global default's, else 0.
+    """The group's own priority, or else that of its class, of the global default, or 0.
 
-    `classes` holds the cluster's classes by name. Raises UnknownPriorityClass where the class is needed and missing.
+    `classes` holds the cluster's classes by name. Raises UnknownPriorityClass if the class is needed and missing.
     """
     if group.spec.priority is not None:
         return group.spec.priority
@@ -48,9 +48,9 @@ def group_priority(group: PodGroup, classes: Mapping[str, PriorityClass]) -> int
 
 
 def preemption_policy(group: PodGroup, classes: Mapping[str, PriorityClass]) -> PreemptionPolicy:
-    """The group's own policy, else that of the class it has its priority from, else PreemptLowerPriority.
+    """The group's own policy, or else the policy of its class, or PreemptLowerPriority.
 
-    Raises UnknownPriorityClass like `group_priority`: a group that states its priority does not need its class.
+    Raises UnknownPriorityClass like `group_priority`. A group with a priority of its own does not need its class.
     """
     if group.spec.preemption_policy is not None:
         return group.spec.preemption_policy
@@ -65,7 +65,7 @@ def preemption_policy(group: PodGroup, classes: Mapping[str, PriorityClass]) -> 
 
 
 def _class_of(group: PodGroup, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
-    """The class that the group names; for one that states nothing the global default."""
+    """The class that the group names. For a group without class and priority: the global default, or None."""
     name = group.spec.priority_class_name
     if name:
         known = classes.get(name) or SYSTEM_CLASSES.get(name)

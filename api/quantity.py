@@ -1,9 +1,9 @@
 """Resource quantities, equal to apimachinery's `resource.Quantity` on every input (v0.37.1).
 
-apimachinery keeps a quantity in one of two forms: *small* (an int64 and a power of ten) or *big* (a decimal
-of any size). Which of them a text gets depends on how it is written, and the two differ in how they round
-negative numbers and in what is left when a result leaves the range of int64; so both are here. Overflow
-follows Go on amd64. Everything takes time in proportion to the text; sums and order are exact up to FAR.
+apimachinery keeps a quantity in one of two forms: *small* (an int64 and a power of ten) or *big* (a decimal of any
+size). The form depends on the text. The two forms round negative numbers differently, and they overflow differently
+beyond int64. So this module has both forms. Overflow follows Go on amd64. Every function takes time in proportion to
+the text. Sums and comparisons are exact up to FAR.
 
 See docs/decisions/0020.
 """
@@ -22,23 +22,23 @@ __all__ = ["MILLI", "Quantity", "QuantityError", "cpu_milli", "parse", "value"]
 NANO: Final = -9
 MILLI: Final = -3
 SMALL_DIGITS: Final = 18
-"""The small form holds what has at most this many digits."""
+"""The maximum number of digits in the small form."""
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
 ONE_STEP: Final = (1, 2, 3, 6, 9)
-"""Powers of ten by which the small form multiplies at once, keeping the low bits; at others it gives up."""
+"""Powers of ten by which the small form multiplies in one step, and keeps the low bits. Other powers give 0."""
 FAR: Final = 4096
-"""Numbers are cut here: the low 64 bits are zero long before, and 10**2147483647 fills the memory.
+"""The maximum power of ten. Numbers are cut here, because 10**2147483647 would fill the memory.
 
-Of 10**FAR nano units and more only the last digits are kept, which say what an overflow leaves. Such a number is
-greater than all that are not, but which of two is greater is not known.
+The low 64 bits are zero long before. A number of 10**FAR nano units or more keeps only its last digits, which decide
+the result of an overflow. Such a number is greater than any smaller number, but two of them cannot be compared.
 """
 CACHED_LENGTH: Final = 64
-"""Longer texts are not cached: nobody writes them in earnest, and they would fill the cache with rubbish."""
+"""Longer texts are not cached. No valid quantity is so long in practice, and such texts would fill the cache."""
 
 INT64_DIGITS: Final = 19
 
-# Nothing is given back that was matched, as in apimachinery's scanner: to try would take the cube of the length.
+# The pattern never backtracks, like apimachinery's scanner. Backtracking would take the cube of the length.
 SPLIT: Final = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGTP]*+[+-]?[0-9]*+)")
 DECIMAL_SUFFIXES: Final = {
     "": 0,
@@ -55,22 +55,22 @@ DECIMAL_SUFFIXES: Final = {
 BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 EXPONENT: Final = re.compile(r"[eE]([+-]?)0*+([0-9]*+)(?<=[0-9])")
 SPACE: Final = " \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What apimachinery trims of a JSON string, before it decodes escapes: tabs and newlines stay."""
+"""The characters that apimachinery trims from a JSON string before it decodes escapes. Tabs and newlines stay."""
 
 
 class QuantityError(ValueError):
-    """Not a quantity; the message holds the text."""
+    """A value is not a quantity. The message shows the value."""
 
 
 class Quantity(NamedTuple):
-    """unscaled * 10**exponent; `big` tells apimachinery's two forms apart (see the module)."""
+    """The number unscaled * 10**exponent. `big` tells apimachinery's two forms apart (see the module)."""
 
     unscaled: int
     exponent: int
     big: bool = False
 
     def scaled(self, scale: int) -> int:
-        """ScaledValue: in units of 10**scale, rounded up; an int64, after overflow as Go leaves it."""
+        """ScaledValue: the number in units of 10**scale, rounded up. An int64 that overflows as in Go."""
         if self.big:
             return _scaled_big(self.unscaled, self.exponent - scale)
         if self.exponent < scale:
@@ -82,7 +82,7 @@ class Quantity(NamedTuple):
         return scaled
 
     def add(self, other: Quantity) -> Quantity:
-        """The sum; it is big if either is, or if it leaves the range of the small form."""
+        """The sum. It is big if one of the two is big, or if it leaves the range of the small form."""
         if not self.big and not other.big:
             total = _add_small(self, other)
             if total is not None:
@@ -92,7 +92,7 @@ class Quantity(NamedTuple):
         return Quantity(left._at(exponent) + right._at(exponent), exponent, big=True)
 
     def exceeds(self, other: Quantity) -> bool:
-        """True if this is the greater one."""
+        """Whether this quantity is greater than the other one."""
         if self.exponent == other.exponent:
             return self.unscaled > other.unscaled
         left, right = self.as_big(), other.as_big()
@@ -108,9 +108,9 @@ class Quantity(NamedTuple):
 
 
 def parse(quantity: str | int | float | None) -> Quantity:
-    """The quantity that a manifest's value decodes to; null is zero, surrounding space is trimmed.
+    """The quantity of a value in a manifest. Null is zero, and surrounding space is trimmed.
 
-    Raises QuantityError for text that apimachinery refuses, and for what JSON cannot hold.
+    Raises QuantityError for a text that apimachinery refuses, and for a value that JSON cannot hold.
     """
     if type(quantity) is not str:
         return _parse(_text(quantity))
@@ -148,7 +148,7 @@ def _value(text: str) -> int:
 
 
 def _text(quantity: str | int | float | None) -> str:
-    """A number as Go's JSON encoder writes it: plain up to 21 digits, an exponent beyond."""
+    """A number in the form of Go's JSON encoder: up to 21 digits without an exponent, beyond that with one."""
     if isinstance(quantity, str):
         return quantity
     if quantity is None:
@@ -184,7 +184,7 @@ def _parse_cached(text: str) -> Quantity:
 
 
 def _suffix(suffix: str, text: str) -> tuple[bool, int]:
-    """(whether powers of two, exponent) of a suffix."""
+    """The meaning of a suffix: (whether it is a power of two, its exponent)."""
     if (exponent := DECIMAL_SUFFIXES.get(suffix)) is not None:
         return False, exponent
     if (exponent := BINARY_SUFFIXES.get(suffix)) is not None:
@@ -197,9 +197,9 @@ def _suffix(suffix: str, text: str) -> tuple[bool, int]:
 
 
 def _small(sign: str, whole: str, fraction: str, binary: bool, exponent: int) -> Quantity | None:
-    """The small form, where apimachinery uses it."""
+    """The small form, or None if apimachinery does not use it."""
     if binary:
-        # A guess at the decimal digits of the factor; apimachinery's own.
+        # apimachinery's own guess at the number of decimal digits of the factor.
         if fraction or 15 - len(whole) - exponent * 3 // 10 - 1 < 0:
             return None
         factor, exponent = 1 << exponent, 0
@@ -226,15 +226,15 @@ def _big_decimal(sign: str, digits: str, scale: int) -> Quantity:
 
 
 def _big_binary(sign: str, whole: str, fraction: str, exponent: int) -> Quantity:
-    """The big form with a binary suffix: as above, and at most the top int64."""
+    """The big form of a number with a binary suffix: whole nano units, and at most the largest int64."""
     limit = MAX_INT64 * 10**-NANO
     nano = limit + 1
     if len(whole) <= INT64_DIGITS:
-        # So far behind the factor's own digits it only counts whether there is anything.
+        # So far behind the digits of the factor, it only counts whether a digit is not zero.
         fraction = fraction[:FAR] + "1" * _any(fraction[FAR:])
         nano = _away_from_zero(int(whole + fraction or "0") * 10**-NANO << exponent, len(fraction))
     if nano > limit:
-        # The cap is a number without decimals, and the digits kept decide what an overflow leaves.
+        # The cap is a number without decimals. The kept digits decide the result of an overflow.
         return Quantity(-MAX_INT64 if sign == "-" else MAX_INT64, 0, big=True)
     if nano == 0:
         return Quantity(0, -len(fraction), big=True)
@@ -242,7 +242,7 @@ def _big_binary(sign: str, whole: str, fraction: str, exponent: int) -> Quantity
 
 
 def _any(digits: str) -> bool:
-    """Whether they are more than zeros."""
+    """Whether one of the digits is not zero."""
     return bool(digits.strip("0"))
 
 
@@ -257,7 +257,7 @@ def _int64(number: int) -> int:
 
 
 def _add_small(left: Quantity, right: Quantity) -> Quantity | None:
-    """int64Amount.Add; None where it overflows."""
+    """int64Amount.Add: the sum, or None if it overflows."""
     if right.unscaled == 0:
         return left
     if left.unscaled == 0:
@@ -271,7 +271,7 @@ def _add_small(left: Quantity, right: Quantity) -> Quantity | None:
 
 
 def _scaled_up(unscaled: int, places: int) -> int | None:
-    """unscaled * 10**places, None outside int64; unchanged for negative `places`, as in upstream's loop."""
+    """unscaled * 10**places, or None outside int64. Unchanged for negative `places`, like upstream's loop."""
     if places <= 0 or unscaled == 0:
         return unscaled
     scaled = unscaled * int(10 ** min(places, 20))

@@ -1,8 +1,8 @@
-"""What a pod takes of a node, and what a node has, as kube-scheduler 1.37 counts them with default gates.
+"""The requests of a pod and the allocatable resources of a node, counted like kube-scheduler 1.37 with default gates.
 
-cpu in thousandths, everything else in whole units, both rounded up after summing. Sums follow PodRequests of
-k8s.io/component-helpers: containers, init containers (KEP-753 for sidecars), pod-level resources (KEP-2837),
-in-place resizes (KEP-1287), overhead.
+cpu is in thousandths, everything else in whole units. Both are rounded up after the sum. Sums follow PodRequests of
+k8s.io/component-helpers: containers, init containers (KEP-753 for sidecars), pod-level resources (KEP-2837), in-place
+resizes (KEP-1287), overhead.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from api.quantity import MILLI, Quantity, QuantityError, parse
 __all__ = ["PODS", "allocatable", "pod_requests", "template_requests"]
 
 PODS: Final = "pods"
-"""The resource of a node that counts its pods."""
+"""The resource that counts the pods of a node."""
 
 HUGE_PAGES: Final = "hugepages-"
 POD_LEVEL: Final = frozenset({"cpu", "memory"})
-"""What may be set for a pod as a whole, besides huge pages."""
+"""The resources that a pod can request as a whole, besides huge pages."""
 
 Amounts = dict[str, Quantity]
 ContainerAmounts = Callable[[Container, ContainerStatus | None, bool], Quantities | None]
 
 
 def pod_requests(pod: Pod) -> dict[str, int]:
-    """Resource name to amount, zeros left out; the pod itself (`pods`) is not in it.
+    """The amount of each requested resource, without zeros and without the pod itself (`pods`).
 
-    A bound pod counts with what its status says of resizes, an unbound one by its spec alone. Raises
-    QuantityError naming the field.
+    For a bound pod the resizes in its status count. For an unbound pod only its spec counts. Raises QuantityError,
+    which names the field.
     """
     bound = bool(pod.spec.node_name)
     amounts = _of_bound_containers(pod) if bound else _of_containers(pod, _spec_requests, False)
@@ -41,21 +41,21 @@ def pod_requests(pod: Pod) -> dict[str, int]:
     _add(amounts, _amounts(pod.spec.overhead, "spec.overhead"))
     counted = _counted(amounts)
     counted.pop(PODS, None)
-    # A negative request counts as none for the pod that asks, and is taken at its word for one that runs.
+    # A negative request counts as zero for an unbound pod, and as it is for a bound pod.
     return counted if bound else {name: amount for name, amount in counted.items() if amount > 0}
 
 
 def template_requests(spec: PodSpec) -> dict[str, Quantity]:
-    """What a pod of this spec will ask for: every resource that is named, zeros included. Raises QuantityError.
+    """The future requests of a pod of this spec: every named resource, including zeros. Raises QuantityError.
 
-    Where only a limit is set it is the request, as an API server makes it when it creates the pod.
+    A limit without a request is the request. An API server does the same when it creates the pod.
     """
     pod = Pod(ObjectMeta(), spec)
     amounts = _of_containers(pod, _spec_requests_or_limits, False)
     if spec.resources is not None:
         limits = _amounts(spec.resources.limits, "spec.resources.limits")
         for name, amount in limits.items():
-            # What containers ask for comes before a limit of the pod; huge pages are never overcommitted.
+            # Requests of containers come before a limit of the pod. Huge pages are never overcommitted.
             if _may_be_pod_level(name) and (name not in amounts or name.startswith(HUGE_PAGES)):
                 amounts[name] = amount
     _apply_pod_level(amounts, pod, False)
@@ -64,12 +64,12 @@ def template_requests(spec: PodSpec) -> dict[str, Quantity]:
 
 
 def allocatable(node: Node) -> dict[str, int]:
-    """Resource name to amount, `pods` included, zeros left out. Raises QuantityError naming the field."""
+    """The amount of each resource of the node, with `pods`, without zeros. QuantityError names the field."""
     return _counted(_amounts(node.status.allocatable, "status.allocatable"))
 
 
 def _of_bound_containers(pod: Pod) -> Amounts:
-    """The greatest of what is asked for, what the kubelet has set aside and what is in force."""
+    """For each resource the greatest of three amounts: requested, allocated by the kubelet, and actually in use."""
     status = pod.status
     infeasible = _resize_infeasible(pod)
     asked = {} if infeasible else _of_containers(pod, _spec_requests, infeasible)
@@ -89,7 +89,7 @@ def _of_bound_containers(pod: Pod) -> Amounts:
 
 
 def _apply_pod_level(amounts: Amounts, pod: Pod, bound: bool) -> None:
-    """Pod-level requests replace the sum over containers, for the resources that may have them."""
+    """Replace the sum over containers by the pod-level request, for resources that can have one."""
     resources = pod.spec.resources
     asked = resources.requests if resources is not None else None
     if not asked or not any(map(_may_be_pod_level, asked)):
@@ -104,7 +104,7 @@ def _apply_pod_level(amounts: Amounts, pod: Pod, bound: bool) -> None:
 
 
 def _of_containers(pod: Pod, amounts_of: ContainerAmounts, infeasible: bool) -> Amounts:
-    """Containers and sidecars together, or the hungriest moment of starting up, whichever is more."""
+    """The greater of two amounts: containers with sidecars, or the largest need during the start-up."""
     statuses = _statuses(pod)
     total: Amounts = {}
     for container in pod.spec.containers or ():
@@ -161,7 +161,7 @@ def _actuated_requests(
 
 
 def _statuses(pod: Pod) -> dict[str, ContainerStatus]:
-    """By container name; of several with one name the first counts, containers before init containers."""
+    """The status of each container by name. The first of several counts, and containers come before init containers."""
     statuses: dict[str, ContainerStatus] = {}
     for status in pod.status.container_statuses or ():
         statuses.setdefault(status.name, status)
@@ -171,7 +171,7 @@ def _statuses(pod: Pod) -> dict[str, ContainerStatus]:
 
 
 def _resize_infeasible(pod: Pod) -> bool:
-    """The kubelet has refused the resize, so that what the spec asks for does not count."""
+    """Whether the kubelet has refused the resize. Then the requests in the spec do not count."""
     for condition in pod.status.conditions or ():
         if condition.type == "PodResizePending":
             return condition.reason == "Infeasible"
@@ -179,7 +179,7 @@ def _resize_infeasible(pod: Pod) -> bool:
 
 
 def _amounts(quantities: Quantities | None, field: str, container: str | None = None) -> Amounts:
-    """Parsed quantities; `field` and `container` are for the message alone."""
+    """The parsed quantities. `field` and `container` are only for the message of QuantityError."""
     amounts: Amounts = {}
     for name, quantity in (quantities or {}).items():
         try:
@@ -197,13 +197,13 @@ def _add(total: Amounts, more: Amounts) -> None:
 
 
 def _raise_to(total: Amounts, other: Amounts) -> None:
-    """The greater one of each resource."""
+    """Raise each resource of `total` to the amount in `other`, if that is greater."""
     for name, amount in other.items():
         held = total.get(name)
         if held is None:
             total[name] = amount
         elif amount.exceeds(held):
-            # Upstream's comparison leaves its operand in the big form when either is in it.
+            # In upstream, a comparison with a big quantity makes its operand big too.
             total[name] = amount.as_big() if held.big else amount
 
 
@@ -223,12 +223,12 @@ def _may_be_pod_level(name: str) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def _is_counted(name: str) -> bool:
-    """The scheduler ignores resources of no known kind: unknown names without a prefix, and invalid names."""
+    """Whether the scheduler counts the resource. It ignores unknown names without a prefix, and invalid names."""
     if name in ("cpu", "memory", "ephemeral-storage", PODS) or "kubernetes.io/" in name:
         return True
     return name.startswith((HUGE_PAGES, "attachable-volumes-")) or _is_extended(name)
 
 
 def _is_extended(name: str) -> bool:
-    """A qualified name outside kubernetes.io, also with the `requests.` that quotas put before it."""
+    """Whether the name is a qualified name outside kubernetes.io, even with the prefix `requests.` of quotas."""
     return "/" in name and not name.startswith("requests.") and is_qualified_name(f"requests.{name}")

@@ -1,4 +1,4 @@
-"""Label selectors, node selectors and tolerations, matched as kube-scheduler 1.37 matches them with default gates."""
+"""Matches label selectors, node selectors and tolerations like kube-scheduler 1.37 with default gates."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Requirement(Protocol):
 
 
 def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Whether the selector (as in policy/v1) selects the labels: None selects nothing, an empty one everything.
+    """Whether the selector selects the labels. As in policy/v1, None selects nothing, and an empty one everything.
 
-    Raises ValueError naming the field of a selector that an API server would refuse.
+    Raises ValueError, which names the field, for a selector that an API server would refuse.
     """
     if selector is None:
         return False
@@ -48,22 +48,22 @@ def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
 
 def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Whether a selector that `check_selector` has passed selects the labels."""
+    """Whether the selector selects the labels. The selector must be valid: see `check_selector`."""
     if any(labels.get(key) != value for key, value in (selector.match_labels or {}).items()):
         return False
     return all(_holds(requirement, labels) for requirement in selector.match_expressions or ())
 
 
 def node_selector_matches(selector: NodeSelector, labels: Mapping[str, str], node_name: str) -> bool:
-    """Whether one of the selector's terms selects the node. A term that is empty or invalid selects none."""
+    """Whether one of the selector's terms selects the node. An empty or invalid term selects no node."""
     return any(_term_matches(term, labels, node_name) for term in selector.node_selector_terms or ())
 
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparisons: bool = False) -> bool:
     """Whether the toleration covers the taint.
 
-    `comparisons`: Lt and Gt cover taints with a lower or greater number. kube-scheduler 1.37 has their gate,
-    TaintTolerationComparisonOperators, off by default.
+    With `comparisons`, the operators Lt and Gt cover taints with a lower or greater number. In kube-scheduler 1.37
+    their gate, TaintTolerationComparisonOperators, is off by default.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -87,7 +87,7 @@ def _compares(toleration: Toleration, taint: Taint) -> bool:
 
 
 def check_selector(selector: LabelSelector, path: str = "selector") -> None:
-    """Raise ValueError naming the field, below `path`, that is invalid."""
+    """Raise ValueError for an invalid selector. The message names the invalid field below `path`."""
     for key, label in (selector.match_labels or {}).items():
         _check_key(key, f"{path}.matchLabels")
         if not is_label_value(label):
@@ -97,7 +97,7 @@ def check_selector(selector: LabelSelector, path: str = "selector") -> None:
 
 
 def check_node_selector(selector: NodeSelector, path: str = "nodeSelector") -> None:
-    """Raise ValueError naming the field, below `path`, that is invalid."""
+    """Raise ValueError for an invalid selector. The message names the invalid field below `path`."""
     for index, term in enumerate(selector.node_selector_terms or ()):
         _check_term(term, f"{path}.nodeSelectorTerms[{index}]")
 
@@ -108,7 +108,7 @@ def _term_matches(term: NodeSelectorTerm, labels: Mapping[str, str], node_name: 
     try:
         _check_term(term, "")
     except ValueError:
-        # The scheduler skips such a term: the others may still select the node.
+        # The scheduler skips an invalid term. Other terms may still select the node.
         return False
     return all(_holds(requirement, labels) for requirement in term.match_expressions or ()) and all(
         _field_holds(requirement, node_name) for requirement in term.match_fields or ()
@@ -116,13 +116,13 @@ def _term_matches(term: NodeSelectorTerm, labels: Mapping[str, str], node_name: 
 
 
 def _field_holds(requirement: NodeSelectorRequirement, node_name: str) -> bool:
-    """Nodes have the one field metadata.name; any other is empty."""
+    """Whether a requirement on fields holds. A node has only the field metadata.name; other fields are empty."""
     held = node_name if requirement.key == "metadata.name" else ""
     return (held in (requirement.values or ())) == (requirement.operator == "In")
 
 
 def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
-    """Whether a requirement that has been checked holds."""
+    """Whether a valid requirement on labels holds."""
     held = labels.get(requirement.key)
     values: Sequence[str] = requirement.values or ()
     match requirement.operator:
@@ -147,9 +147,9 @@ def _check_term(term: NodeSelectorTerm, path: str) -> None:
     for index, requirement in enumerate(term.match_fields or ()):
         where = f"{path}.matchFields[{index}]"
         if requirement.operator not in ("In", "NotIn"):
-            raise ValueError(f"{where}.operator: neither In nor NotIn: {requirement.operator!r}")
+            raise ValueError(f"{where}.operator: must be In or NotIn, not {requirement.operator!r}")
         if len(requirement.values or ()) != 1:
-            raise ValueError(f"{where}.values: must be one")
+            raise ValueError(f"{where}.values: must have one value")
 
 
 def _check_requirement(requirement: Requirement, operators: frozenset[str], path: str) -> None:
@@ -158,9 +158,9 @@ def _check_requirement(requirement: Requirement, operators: frozenset[str], path
     if operator not in operators:
         raise ValueError(f"{path}.operator: not one of {', '.join(sorted(operators))}: {operator!r}")
     if operator in ("In", "NotIn") and not values:
-        raise ValueError(f"{path}.values: {operator} needs at least one")
+        raise ValueError(f"{path}.values: {operator} needs at least one value")
     if operator in ("Exists", "DoesNotExist") and values:
-        raise ValueError(f"{path}.values: {operator} takes none")
+        raise ValueError(f"{path}.values: {operator} takes no values")
     if operator in ("Gt", "Lt") and (len(values) != 1 or _int64(values[0]) is None):
         raise ValueError(f"{path}.values: {operator} takes one integer")
     for value in values:

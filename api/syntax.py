@@ -1,4 +1,4 @@
-"""What is wrong with a name, in words: apimachinery's util/validation, which may find several faults at once."""
+"""The faults of a name, in words. Like apimachinery's util/validation, a check may find several faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ NAME_WORDS: Final = "letters, digits, '-', '_' and '.', with a letter or digit a
 
 
 def label_key_faults(key: str) -> Iterator[str]:
-    """Of a label key, resource name, taint key or condition type: a name, optionally after a subdomain and a slash."""
+    """The faults of a label key, resource name, taint key or condition type.
+
+    A valid one is a name, optionally after a subdomain and a slash.
+    """
     if is_qualified_name(key):
         return
     parts = key.split("/")
@@ -39,18 +42,18 @@ def label_key_faults(key: str) -> Iterator[str]:
 
 
 def label_value_faults(value: str) -> Iterator[str]:
-    """Of a label value, which may be empty."""
+    """The faults of a label value, which may be empty."""
     if not is_label_value(value):
         yield from (f"{shown(value)} {fault}" for fault in _name(value))
 
 
 def subdomain_faults(text: str) -> Iterator[str]:
-    """Of a DNS subdomain (RFC 1123), as objects are named."""
+    """The faults of a DNS subdomain (RFC 1123), which is the form of object names."""
     yield from (f"{shown(text)} {fault}" for fault in _subdomain(text))
 
 
 def domain_path_faults(text: str) -> Iterator[str]:
-    """Of a subdomain and a path, as in acme.io/foo."""
+    """The faults of a subdomain with a path, as in acme.io/foo."""
     host, _, path = text.partition("/")
     if not host or not path:
         yield f"{shown(text)} is not a domain and a path, as in acme.io/foo"
@@ -61,7 +64,7 @@ def domain_path_faults(text: str) -> Iterator[str]:
 
 
 def condition_reason_faults(reason: str) -> Iterator[str]:
-    """Of the reason of a condition, which is not empty."""
+    """The faults of the reason of a condition, which must not be empty."""
     if REASON.fullmatch(reason) is None:
         yield f"{shown(reason)} is not a word of letters, digits, '_', ',' and ':' that begins with a letter"
 

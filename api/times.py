@@ -1,8 +1,8 @@
 """Times in objects: one reader and one writer of RFC 3339.
 
-The reader takes what Go's `time.Parse(time.RFC3339, ...)` takes, as every component of Kubernetes does: no lower-case
-`t` or `z`, no second 60, always a zone. A schema may have let other texts into a custom resource, so whoever reads a
-stored time must be ready for the ValueError.
+Like every component of Kubernetes, the reader accepts what Go's `time.Parse(time.RFC3339, ...)` accepts: no lower-case
+`t` or `z`, no second 60, always a zone. A schema may accept other texts in a custom resource. So code that reads a
+stored time must expect the ValueError.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_SECONDS: Final = (EPOCH - FIRST) // timedelta(seconds=1)
 SECOND: Final = 10**9
 CACHED_LENGTH: Final = 64
-"""Longer texts are not kept: nobody writes them in earnest, and they would fill the memory."""
+"""Longer texts are not cached. No valid time is so long in practice, and such texts would fill the memory."""
 SHOWN: Final = 40
-"""Characters of a wrong text in a message."""
+"""How many characters of an invalid text a message shows."""
 
 
 def instant(text: str) -> int | None:
-    """Nanoseconds since the first of January of the year 1; None for what Go does not take as a time."""
+    """Nanoseconds since January 1 of the year 1, or None if Go does not accept the text as a time."""
     return _cached(text) if len(text) <= CACHED_LENGTH else _instant(text)
 
 
@@ -58,12 +58,12 @@ def _instant(text: str) -> int | None:
 
 
 def is_zero(value: Any) -> bool:
-    """Whether Go takes the JSON value as no time at all."""
+    """Whether Go decodes the JSON value to the zero time."""
     return value is None or (isinstance(value, str) and instant(value) == 0)
 
 
 def parse_rfc3339(text: str, field: str = "") -> float:
-    """Seconds since the epoch. Raises ValueError, which names the field, for what is not an RFC 3339 time."""
+    """Seconds since the epoch. Raises ValueError, which names the field, if the text is not an RFC 3339 time."""
     nanoseconds = instant(text)
     if nanoseconds is None:
         raise ValueError(f"{field and f'{field}: '}{text[:SHOWN]!r} is not an RFC 3339 time")
@@ -71,12 +71,12 @@ def parse_rfc3339(text: str, field: str = "") -> float:
 
 
 def rfc3339(seconds: float) -> str:
-    """Seconds since the epoch as meta/v1 Time has them: UTC, whole seconds. ValueError beyond the years 1 to 9999."""
+    """The text of a meta/v1 Time: UTC, whole seconds. `seconds` since the epoch; ValueError beyond years 1 to 9999."""
     return f"{_moment(seconds).isoformat(timespec='seconds')}Z"
 
 
 def rfc3339_micro(seconds: float) -> str:
-    """Seconds since the epoch as meta/v1 MicroTime has them: UTC, microseconds. ValueError as `rfc3339`."""
+    """The text of a meta/v1 MicroTime: UTC, microseconds. `seconds` and ValueError as in `rfc3339`."""
     return f"{_moment(seconds).isoformat(timespec='microseconds')}Z"
 
 
@@ -84,4 +84,4 @@ def _moment(seconds: float) -> datetime:
     try:
         return (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None)
     except OverflowError:
-        raise ValueError(f"{seconds} seconds after 1970 is a year that cannot be written") from None
+        raise ValueError(f"{seconds} seconds after 1970 is outside the years 1 to 9999") from None

@@ -1,4 +1,4 @@
-"""What Kueue's controllers report of its queues: the status of ClusterQueue, Cohort and LocalQueue."""
+"""The status that Kueue's controllers write to ClusterQueue, Cohort and LocalQueue."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ __all__ = [
 
 
 class FairSharingStatus(Struct):
-    """Where sharing stands."""
+    """The current share in fair sharing."""
 
     weighted_share: int
-    """The highest of the ratios of what is used beyond nominal quota to what the cohort can lend, in thousandths,
-    divided by the weight; 9223372036854775807 for a weight of zero that borrows."""
+    """The share in thousandths, divided by the weight. For each resource the share is usage beyond nominal quota,
+    divided by what the cohort can lend. The highest one counts. 9223372036854775807 for weight zero that borrows."""
 
 
 class ResourceUsage(Struct):
-    """What of one resource is in use."""
+    """The usage of one resource."""
 
     name: str
     """The resource."""
     total: Quantity | None = None
-    """What is used, with what is borrowed."""
+    """The used amount, including the borrowed amount."""
     borrowed: Quantity | None = None
-    """What is used beyond nominalQuota."""
+    """The used amount beyond nominalQuota."""
 
 
 class FlavorUsage(Struct):
-    """What of one flavor is in use."""
+    """The usage of one flavor."""
 
     name: Name
     """The flavor."""
@@ -52,7 +52,7 @@ class FlavorUsage(Struct):
 
 
 class ClusterQueueStatus(Defaulting):
-    """What is in use, and what waits."""
+    """The used quota, and the numbers of workloads."""
 
     conditions: Conditions | None = None
     """Active: whether workloads can be admitted, and why not."""
@@ -67,27 +67,27 @@ class ClusterQueueStatus(Defaulting):
     admitted_workloads: OrDefault[Int32] = 0
     """Workloads that are admitted and not finished."""
     fair_sharing: FairSharingStatus | None = None
-    """Where fair sharing stands, when it is on."""
+    """The current share, if fair sharing is on."""
 
 
 class CohortStatus(Struct):
-    """Where the cohort stands."""
+    """The status of the cohort."""
 
     fair_sharing: FairSharingStatus | None = None
-    """Where fair sharing stands, when it is on."""
+    """The current share, if fair sharing is on."""
 
 
 class LocalQueueResourceUsage(Struct):
-    """What of one resource is in use."""
+    """The usage of one resource."""
 
     name: str
     """The resource."""
     total: Quantity | None = None
-    """What is used."""
+    """The used amount."""
 
 
 class LocalQueueFlavorUsage(Struct):
-    """What of one flavor is in use."""
+    """The usage of one flavor."""
 
     name: Name
     """The flavor."""
@@ -96,23 +96,23 @@ class LocalQueueFlavorUsage(Struct):
 
 
 class LocalQueueAdmissionFairSharingStatus(Struct):
-    """What was used over time."""
+    """The usage over time."""
 
     consumed_resources: Quantities
-    """Use of resources over time; older use counts less."""
+    """The usage of resources over time. Older usage counts less."""
     last_update: Time
-    """When it was updated."""
+    """When the usage was updated."""
 
 
 class LocalQueueFairSharingStatus(FairSharingStatus):
-    """Where sharing stands."""
+    """The current share in fair sharing."""
 
     admission_fair_sharing_status: LocalQueueAdmissionFairSharingStatus | None = None
-    """Use over time, if it is counted."""
+    """The usage over time, if it is counted."""
 
 
 class LocalQueueStatus(Defaulting):
-    """What is in use, and what waits."""
+    """The used quota, and the numbers of workloads."""
 
     conditions: Conditions | None = None
     """Active: whether workloads can be admitted, and why not."""
@@ -127,4 +127,4 @@ class LocalQueueStatus(Defaulting):
     flavors_usage: Annotated[list[LocalQueueFlavorUsage], Meta(max_length=16)] | None = None
     """The quota that admitted workloads use."""
     fair_sharing: LocalQueueFairSharingStatus | None = None
-    """Where fair sharing stands."""
+    """The current share in fair sharing."""

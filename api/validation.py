@@ -1,4 +1,4 @@
-"""What is wrong with a document, and in which field, in words for whoever wrote it."""
+"""Says what is wrong with a document and in which field, in words for the author of the document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSING: Final = re.compile(r"Object missing required field `(?P<field>.*)`")
 UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<field>.*)`", re.DOTALL)
 PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 ANY_VALUE: Final = "..."
-"""msgspec's index for a value of a mapping: it does not say of which key."""
+"""msgspec's index for a value of a mapping. It does not name the key."""
 
 NAMES: Final = {
     "str": "a string",
@@ -31,7 +31,7 @@ NAMES: Final = {
 
 
 class FieldError(ValueError):
-    """A field that is not as it must be; `path` is as in `spec.containers[0].name`, empty for the whole."""
+    """A field is invalid. `path` has the form `spec.containers[0].name`, and is empty for the whole document."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}" if path else problem)
@@ -39,7 +39,7 @@ class FieldError(ValueError):
 
 
 def convert(document: Json, kind: type[msgspec.Struct]) -> Any:
-    """The document as that struct. Raises FieldError."""
+    """The document as an instance of the struct `kind`. Raises FieldError."""
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
@@ -49,7 +49,7 @@ def convert(document: Json, kind: type[msgspec.Struct]) -> Any:
 
 
 def explain(error: msgspec.ValidationError, document: Json, kind: type[msgspec.Struct]) -> FieldError:
-    """msgspec's error in the words of this module; `document` is what was decoded."""
+    """msgspec's error in the words of this module. `document` is the input of the failed conversion to `kind`."""
     match = MESSAGE.fullmatch(str(error))
     problem, path = (match["problem"], match["path"] or "") if match else (str(error), "")
     steps = [step["name"] or step["index"] for step in STEP.finditer(path)]
@@ -62,7 +62,7 @@ def explain(error: msgspec.ValidationError, document: Json, kind: type[msgspec.S
 
 
 def join(path: str, key: str) -> str:
-    """The path of a key in the object at `path`; keys with other than plain characters stand in brackets."""
+    """The path of a key in the object at `path`. A key with special characters gets brackets and quotes."""
     if not PLAIN_KEY.fullmatch(key):
         return f'{path}["{key}"]'
     return f"{path}.{key}" if path else key
@@ -71,7 +71,7 @@ def join(path: str, key: str) -> str:
 def _resolved(
     steps: list[str], message: str, document: Json, kind: type[msgspec.Struct]
 ) -> list[str | int | None]:
-    """The steps with `[...]` replaced by the key at fault: the one that fails without its neighbours."""
+    """The steps, with each `[...]` replaced by the key at fault. That key fails even without its neighbours."""
     resolved: list[str | int | None] = []
     for step in steps:
         value = _value_at(document, resolved)
@@ -106,7 +106,7 @@ def _value_at(value: Json, path: list[str | int | None]) -> Json:
 
 
 def _with_only(value: Json, path: list[str | int | None]) -> Json:
-    """A copy in which the last step's key has no neighbours."""
+    """A copy of the document in which the key of the last step has no neighbours."""
     step, rest = path[0], path[1:]
     if isinstance(value, dict) and isinstance(step, str):
         return {**value, step: _with_only(value[step], rest)} if rest else {step: value[step]}
@@ -123,7 +123,7 @@ def _readable(steps: list[str | int | None]) -> str:
 
 
 def _words(problem: str) -> str:
-    """`Expected ...` with the names of JSON types."""
+    """msgspec's problem (`Expected ...`) with the names of JSON types in place of Python's types."""
 
     def names(match: re.Match[str]) -> str:
         parts = [NAMES.get(part.strip(), part.strip()) for part in match[1].split("|")]

@@ -1,4 +1,4 @@
-"""Values in messages, where whoever wrote them may have written megabytes; and numbers of things."""
+"""Texts for messages: values that are cut because a user may have written megabytes, and counts of things."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ CONSTANTS: Final = {None: "null", False: "false", True: "true"}
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 pod`, `2 pods`."""
+    """The number with its noun: `1 pod`, `2 pods`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def shown(value: Any) -> str:
-    """The value as Python writes it, the beginning of a long one; true, false and null as users do."""
+    """The value as Python writes it, but true, false and null as in JSON. A long value is cut."""
     if value is None or isinstance(value, bool):
         return CONSTANTS[value]
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST]!r}... ({len(value)} characters)"
     try:
         text = repr(value)
-    except ValueError:  # somewhere in it is an integer of more digits than Python writes
+    except ValueError:  # the value has an integer with more digits than Python writes
         return f"{type(value).__name__} with too many digits"
     return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}..."
 
 
 def listed(names: Collection[str]) -> str:
-    """The names with commas, the first of many."""
+    """The first names with commas between them, and how many more there are."""
     if not names:
         return "none"
     more = f" and {len(names) - MOST} more" if len(names) > MOST else ""

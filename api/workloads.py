@@ -1,6 +1,6 @@
-"""Workload (`kueue.x-k8s.io/v1beta2`): pods that are admitted together, or wait together, and what became of them.
+"""Workload (`kueue.x-k8s.io/v1beta2`): pods that are admitted together or wait together, and their status.
 
-Fields, defaults, enums and bounds are those of Kueue's CRD; what rules across fields say (CEL, webhook) is not here.
+Fields, defaults, enums and bounds are the same as in Kueue's CRD. Rules across fields (CEL, webhook) are not here.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ADMISSION_CHECK: Final = "AdmissionCheck"
 
 IN_CLUSTER_QUEUE: Final = "InClusterQueue"
 IN_CLUSTER_QUEUE_TIME_BASED: Final = "InClusterQueueTimeBased"
-"""Of KEP-8522; the others are Kueue's."""
+"""The reason of KEP-8522. The other reasons come from Kueue."""
 PreemptionReason = Literal[
     "InClusterQueue",
     "InClusterQueueTimeBased",
@@ -94,7 +94,7 @@ class PreemptionGate(Struct):
 
 
 class WorkloadSpec(Defaulting):
-    """What is asked for."""
+    """The pods of the Workload, its queue and its priority."""
 
     pod_sets: OrDefault[Annotated[list[PodSet], Meta(min_length=1, max_length=MAX_POD_SETS)]] = field(
         default_factory=list
@@ -105,11 +105,11 @@ class WorkloadSpec(Defaulting):
     priority_class_ref: PriorityClassRef | None = None
     """The class that the priority comes from."""
     priority: Int32 | None = None
-    """The higher it is, the earlier the Workload is admitted. By default 0. Must be set if priorityClassRef is."""
+    """Workloads of higher priority are admitted earlier. The default is 0. Must be set if priorityClassRef is set."""
     active: OrDefault[bool] = True
-    """false: not admitted, and evicted if it was."""
+    """false: the Workload is not admitted, and it is evicted if it was admitted."""
     maximum_execution_time_seconds: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    """How long it may be admitted before it is deactivated, in seconds. By default there is no limit."""
+    """How long the Workload may be admitted before it is deactivated, in seconds. By default there is no limit."""
     preemption_gates: Annotated[list[PreemptionGate], Meta(max_length=8)] | None = None
     """Nothing is preempted for the Workload unless all of these are Open in the status. At most 8."""
 
@@ -118,16 +118,16 @@ class Admission(Defaulting):
     """The quota that is reserved."""
 
     cluster_queue: OrDefault[Name] = ""
-    """The ClusterQueue that it is reserved in."""
+    """The ClusterQueue of the quota."""
     pod_set_assignments: Annotated[list[PodSetAssignment], Meta(max_length=MAX_POD_SETS)] | None = None
-    """What is reserved for each pod set."""
+    """The quota that is reserved for each pod set."""
 
 
 class RequeueState(Struct):
     """When to try again."""
 
     count: Count | None = None
-    """How often it was queued again."""
+    """How often the Workload was queued again."""
     requeue_at: Time | None = None
     """Not before this time."""
 
@@ -147,7 +147,8 @@ class AdmissionCheckState(Struct):
     name: CheckName
     """The AdmissionCheck."""
     state: Literal["Pending", "Ready", "Retry", "Rejected"]
-    """Pending: not decided. Ready: passed. Retry: quota is given back and asked for again. Rejected: deactivated."""
+    """Pending: not decided. Ready: passed. Retry: the quota is given back and requested again. Rejected: the Workload
+    is deactivated."""
     last_transition_time: Time
     """When the state changed."""
     message: Annotated[str, Meta(max_length=32768)]
@@ -155,7 +156,7 @@ class AdmissionCheckState(Struct):
     requeue_after_seconds: Count | None = None
     """With state Retry: how long to wait, in seconds. Has no effect in other states."""
     retry_count: Count | None = None
-    """How often it was Retry. Does not decrease, except to 0."""
+    """How often the state was Retry. Does not decrease, except to 0."""
     pod_set_updates: Annotated[list[PodSetUpdate], Meta(max_length=MAX_POD_SETS)] | None = None
     """What the check adds to pod sets."""
 
@@ -166,7 +167,7 @@ class SchedulingStatsEviction(Struct):
     reason: EvictionReason
     """The reason."""
     underlying_cause: EvictionReason
-    """What led to it; may be empty."""
+    """The cause behind the reason. May be empty."""
     count: Count
     """How often."""
 
@@ -197,12 +198,12 @@ class PreemptionGateState(Struct):
 
 
 class WorkloadStatus(Struct):
-    """What became of the Workload."""
+    """The current state of the Workload."""
 
     conditions: Conditions | None = None
     """QuotaReserved, Admitted, Evicted, Preempted, Requeued, Finished, PodsReady and others."""
     admission: Admission | None = None
-    """The quota that is reserved. Can be removed, not changed."""
+    """The quota that is reserved. It can be removed, but not changed."""
     requeue_state: RequeueState | None = None
     """When to try again after an eviction."""
     reclaimable_pods: Annotated[list[ReclaimablePod], Meta(max_length=MAX_POD_SETS)] | None = None
@@ -210,7 +211,7 @@ class WorkloadStatus(Struct):
     admission_checks: Annotated[list[AdmissionCheckState], Meta(max_length=8)] | None = None
     """The checks that the ClusterQueue asks for."""
     resource_requests: Annotated[list[PodSetRequest], Meta(max_length=MAX_POD_SETS)] | None = None
-    """What was asked for when the Workload was last considered. Empty while quota is reserved."""
+    """The requests at the time when the Workload was last considered. Empty while quota is reserved."""
     accumulated_past_execution_time_seconds: Int32 | None = None
     """How long the Workload was admitted before it was last evicted, in seconds."""
     scheduling_stats: SchedulingStats | None = None
@@ -218,11 +219,11 @@ class WorkloadStatus(Struct):
     nominated_cluster_names: Annotated[list[ClusterName], Meta(max_length=10)] | None = None
     """Clusters that may get the Workload. Not together with clusterName."""
     cluster_name: ClusterName | None = None
-    """The cluster that has it. Cannot be changed once set, except by an eviction."""
+    """The cluster that has the Workload. Once it is set, only an eviction can change it."""
     unhealthy_nodes: Annotated[list[UnhealthyNode], Meta(max_length=8)] | None = None
-    """Failed nodes that pods are on, for which others are looked for."""
+    """Failed nodes with pods of the Workload. Kueue looks for replacements."""
     preemption_gates: Annotated[list[PreemptionGateState], Meta(max_length=8)] | None = None
-    """The state of the gates. One that is missing here is closed."""
+    """The state of the gates. A gate that is missing here is closed."""
 
 
 class Workload(Defaulting, kw_only=True):

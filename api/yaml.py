@@ -1,7 +1,7 @@
-"""YAML as Kubernetes reads it: the JSON types and nothing else.
+"""Reads YAML like Kubernetes: only the JSON types.
 
-Built from libyaml's events, not with PyYAML's constructors: those turn times into dates and `12:30` into a
-number, let a later key replace an earlier one, and end the process by a stack overflow on deep nesting.
+The reader uses libyaml's events and not PyYAML's constructors. Those turn times into dates and `12:30` into a number.
+They let a later key replace an earlier one. Deep nesting makes them overflow the stack, which ends the process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 
 MAX_DEPTH: Final = 200
 MAX_ALIASED: Final = 100_000
-"""Nodes that aliases may repeat in one document: a few lines of aliases of aliases would fill any memory."""
+"""How many nodes aliases may repeat in one document. A few lines of aliases of aliases could fill any memory."""
 
 STRING_TAG: Final = "tag:yaml.org,2002:str"
 MERGE_KEY: Final = "<<"
@@ -48,11 +48,11 @@ class Mark(Protocol):
 
 
 class YamlError(ValueError):
-    """Not YAML, or YAML that is no JSON document; the message names line and column."""
+    """A text is not YAML, or it is YAML that is not a JSON document. The message names line and column."""
 
 
 def documents(text: str) -> Iterator[Json]:
-    """Every document of the text, empty ones as None. Raises YamlError once it comes to the fault."""
+    """Every document of the text. An empty document is None. Raises YamlError when it reaches a fault."""
     try:
         builder = _Builder()
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -70,7 +70,10 @@ def documents(text: str) -> Iterator[Json]:
 
 
 class Dumper(yaml.CSafeDumper):
-    """For yaml.dump: text that is a number to `documents`, as to Go's YAML, is quoted (PyYAML takes 1e3 for text)."""
+    """A dumper for yaml.dump that quotes every text that `documents` and Go's YAML would read as a number.
+
+    PyYAML would not quote 1e3, because it reads that as text.
+    """
 
 
 for _pattern, _ in INTEGERS:
@@ -83,15 +86,15 @@ Dumper.add_implicit_resolver(
 
 
 class PlainDumper(yaml.SafeDumper):
-    """For yaml.dump: everything is written out where it stands; kubectl's reader has no use for anchors."""
+    """A dumper for yaml.dump that writes no anchors and aliases: every value is written out in its place."""
 
     def ignore_aliases(self, data: object) -> bool:
-        """True: none of them is an alias."""
+        """True for all data, so that PyYAML writes no aliases."""
         return True
 
 
 class _Builder:
-    """One document, put together from events; the stack is our own, so that depth is a number and no fate."""
+    """Builds one document from events. It has a stack of its own, so that it can limit the depth."""
 
     def __init__(self) -> None:
         self.root: Json = None
@@ -133,7 +136,7 @@ class _Builder:
 
 
 class _Sequence:
-    """A list that is not at its end."""
+    """A list whose end has not come yet."""
 
     def __init__(self, start: yaml.NodeEvent) -> None:
         self.start = start
@@ -144,7 +147,7 @@ class _Sequence:
 
 
 class _Mapping:
-    """A mapping that is not at its end."""
+    """A mapping whose end has not come yet."""
 
     def __init__(self, start: yaml.NodeEvent) -> None:
         self.start = start
@@ -167,7 +170,7 @@ class _Mapping:
             self._own[key] = value
 
     def _as_key(self, value: Json, event: yaml.NodeEvent) -> str:
-        # `1: x` and `true: x` are the keys "1" and "true" in JSON; what was written is what was meant.
+        # `1: x` and `true: x` are the keys "1" and "true" in JSON, so the key is the written text.
         key = event.value if isinstance(event, yaml.ScalarEvent) else value
         if not isinstance(key, str):
             raise YamlError(_at(event.start_mark, "a key must be a string"))
@@ -196,9 +199,10 @@ def _scalar(event: yaml.ScalarEvent) -> Json:
 
 
 def _number(text: str) -> int | float | str:
-    """The number that the text is, or the text; integers too long for Python's conversion are text, too.
+    """The text as a number, or the text itself if it is not a number.
 
-    So are those of other bases that do not fit 64 bits, as for Go's YAML.
+    An integer that is too long for Python's conversion stays text. An integer in another base that does not fit 64 bits
+    stays text too, as in Go's YAML.
     """
     try:
         for pattern, base in INTEGERS:
@@ -213,7 +217,7 @@ def _number(text: str) -> int | float | str:
 
 
 def _size(value: Json, enough: int) -> int:
-    """Nodes in the value, counted no further than `enough` and one."""
+    """The number of nodes in the value. It counts no further than `enough` + 1."""
     count, pending = 0, [value]
     while pending and count <= enough:
         node = pending.pop()

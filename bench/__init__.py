@@ -1,1 +1,1 @@
-"""What reprieve costs and saves, always beside a peer or a limit measured in the same run."""
+"""Measures what reprieve costs and saves, always beside a peer or a limit from the same run."""

@@ -1,4 +1,4 @@
-"""`make bench`: everything, or the parts that are named (`python -m bench gang`)."""
+"""`make bench`: runs everything, or only the named parts (`python -m bench gang`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = {
 
 
 def main(names: list[str]) -> int:
-    """Run the parts; the exit code says whether all did what they should (never how fast)."""
+    """Run the parts. The exit code says whether all did what they should. Speed does not count."""
     console = Console()
     unknown = [name for name in names if name not in PARTS]
     if unknown:

@@ -1,4 +1,4 @@
-"""How long a decision takes, from a snapshot, as a ratio to the mere copy of the columns that it reads (same run)."""
+"""The time that a decision takes from a snapshot, beside the time to copy the columns that it reads (same run)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """A full cluster and a gang that needs some of it."""
+    """A full cluster, and a gang that needs a part of it."""
 
     title: str
     nodes: int
     racks: int
     pods_per_node: int
     group_size: int
-    """Pods of an `all` group, on neighbouring nodes; 1 is single pods."""
+    """The number of pods in an `all` group, on neighbouring nodes. 1 means single pods."""
     gang: int
     topology: str | None = None
 
@@ -48,7 +48,7 @@ CASES = (
 
 
 def run(console: Console) -> bool:
-    """Print a row per case; whether every gang was placed."""
+    """Print a row for each case. Returns whether every gang was placed."""
     table = Table("decision", "outcome", "victims", "pods", "seconds", "x snapshot", title="Decisions")
     placed = True
     for case in CASES:

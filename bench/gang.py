@@ -1,9 +1,8 @@
-"""The interleaved case: the scheduler's own gang preemption and ours, under the same load on the same kind of
-control plane.
+"""The interleaved case: the scheduler's own gang preemption beside ours, with the same load on equal control planes.
 
-500 nodes of 4 CPU, each full of ten 400m pods of priority 10; 500 groups in `all` mode of ten pods, group g on nodes
-10g to 10g+9 modulo 500; then a gang of 100 pods of 3600m. Whoever picks nodes one by one breaks a different set of
-groups on every node; ten groups share each block of ten nodes, so that 90 groups are enough.
+There are 500 nodes of 4 CPU. Each is full of ten 400m pods of priority 10. The pods form 500 groups of ten in `all`
+mode; group g is on the nodes 10g to 10g+9 modulo 500. Then comes a gang of 100 pods of 3600m. A search that picks
+nodes one by one breaks other groups on every node. But ten groups share each block of ten nodes, so 90 groups suffice.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ LIMIT_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Result:
-    """What one way of preempting did."""
+    """The result of one way of preempting."""
 
     groups: int
     pods: int
@@ -49,7 +48,7 @@ class Result:
 
 
 def run(console: Console) -> bool:
-    """Print victims and seconds side by side; whether ours evicted at most half and bound every member."""
+    """Print victims and seconds side by side. Returns whether ours evicted at most half and bound every member."""
     console.print("[bold]The interleaved case[/]: a gang of 100 on 500 full nodes")
     with console.status("kube-scheduler alone, GenericWorkload on"):
         theirs = _measure(NATIVE, "scheduling.k8s.io/v1beta1", _native_pod)
@@ -99,7 +98,7 @@ def _measure(options: Options, group_api: str, pod_of: Callable[..., Json]) -> R
 
 def _fill(client: Client, group_api: str, pod_of: Callable[..., Json]) -> None:
     client.create_all(objects.priority_class(f"p{value}", value) for value in (10, 100))
-    # Nodes join in no particular order; without a tie-breaker the scheduler takes equal ones as they came.
+    # Nodes join in a shuffled order, because the scheduler takes nodes of equal score as they came.
     joining = random.Random(NODES).sample(range(NODES), NODES)  # not for secrets
     client.create_all((objects.node(f"n{i:03}") for i in joining), parallel=1)
     wait_for_nodes(client, *(f"n{i:03}" for i in joining))

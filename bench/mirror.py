@@ -1,7 +1,8 @@
-"""The mirror at 5,000 nodes and 150,000 pods: memory, a full list, an event, a snapshot, beside the design's budget.
+"""Measures the mirror at 5,000 nodes and 150,000 pods: memory, a full list, an event and a snapshot, beside the
+budget.
 
-The API server is a stub that hands out JSON bytes as a real one sends them (managed fields and all), so that the
-times are the mirror's own: decoding and applying, without the network. It runs in a process of its own.
+A stub in place of the API server hands out JSON bytes as a real one sends them, with managed fields. So the times are
+the mirror's own: decoding and applying, without the network. It runs in its own process.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PIECE: Final = 64 << 10
 
 
 class Measured(msgspec.Struct):
-    """Seconds, except `resident` and `peak` (bytes) and `page_bytes` (of an average pod)."""
+    """Times are in seconds, `resident` and `peak` in bytes. `page_bytes` is the size of an average pod."""
 
     list_seconds: float
     event_seconds: float
@@ -42,7 +43,7 @@ class Measured(msgspec.Struct):
 
 
 def run(console: Console) -> bool:
-    """Measure in a fresh process and print; whether everything is within the budget."""
+    """Measure in a new process and print. Returns whether everything is within the budget."""
     console.print(f"[bold]The mirror[/]: {NODES:,} nodes, {PODS:,} pods")
     with console.status("listing, then watching"):
         measured = asyncio.run(_in_a_process())
@@ -73,19 +74,19 @@ async def _in_a_process() -> Measured:
 
 
 class StubApiServer:
-    """Lists of synthetic nodes and pods, empty lists of all else; one watch of pods with events."""
+    """Serves lists of synthetic nodes and pods, empty lists of all other kinds, and one watch of pods with events."""
 
     cluster = ""
 
     def __init__(self) -> None:
         self.own_seconds = 0.0
-        """Spent on making what is sent."""
+        """The time it took to make the answers."""
         self.pod_bytes = 0
         self.events_sent = asyncio.Event()
         self.go = asyncio.Event()
 
     async def request(self, _: str, path: str, *, query: Mapping[str, str], seconds: float) -> bytes:
-        """A page."""
+        """A page of a list."""
         began = time.perf_counter()
         make, total = {"/api/v1/nodes": (node, NODES), "/api/v1/pods": (pod, PODS)}.get(path, (node, 0))
         start = int(query.get("continue", "0"))
@@ -103,11 +104,11 @@ class StubApiServer:
     async def stream(
         self, path: str, *, query: Mapping[str, str], read_seconds: float
     ) -> AsyncIterator[StubApiServer]:
-        """A watch."""
+        """The stream of a watch."""
         yield self if path == "/api/v1/pods" else StubApiServer()
 
     async def iter_any(self) -> AsyncIterator[bytes]:
-        """Its bytes: one in three pods moves, the others only change a condition."""
+        """The bytes of the stream. One pod in three moves; the others only change a condition."""
         await self.go.wait()
         spread = [(7919 * number) % PODS for number in range(EVENTS)]
         lines = b"".join(
@@ -160,7 +161,8 @@ def node(index: int, version: int) -> bytes:
 
 
 def pod(index: int, version: int, *, moved: bool = False) -> bytes:
-    """A bound pod as JSON; every fifth one of an app with labels of its own, as stateful sets give them."""
+    """A bound pod as JSON. One pod in five belongs to an app whose pods have labels of their own,
+    as in stateful sets."""
     app = index // PODS_PER_APP
     labels = {
         "app": f"app-{app}",
@@ -211,14 +213,14 @@ def pod(index: int, version: int, *, moved: bool = False) -> bytes:
 
 
 def memory() -> dict[str, int]:
-    """This process's VmRSS and VmHWM, in bytes."""
+    """VmRSS and VmHWM of this process, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     fields = (line.split() for line in lines if line.startswith(("VmRSS", "VmHWM")))
     return {name.rstrip(":"): int(kibibytes) << 10 for name, kibibytes, _ in fields}
 
 
 async def measure() -> Measured:
-    """One run in this process."""
+    """Measure once in this process."""
     stub = StubApiServer()
     views = Views(cast(ApiClient, stub))
     mirror = WatchedTables(views)
@@ -247,7 +249,7 @@ async def measure() -> Measured:
 
 
 if __name__ == "__main__":
-    # What `serve` loads besides, so that the memory is that of the real process.
+    # `serve` also loads these, so the memory is that of the real process.
     import kubernetes_asyncio.client  # noqa: F401 - loaded for its weight
 
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())

@@ -1,7 +1,8 @@
-"""The quota search: what an event, a snapshot, the flavors and the targets cost, with so many workloads admitted.
+"""The quota search: what an event, a snapshot, the flavors and the targets cost, by the number of admitted workloads.
 
-30 ClusterQueues in one cohort, two flavors of four resources, no room left, and one workload that needs a hundredth or
-a tenth of all there is. As a yardstick a sort of as many 64-bit numbers, which no search that sorts could beat.
+There are 30 ClusterQueues in one cohort, with two flavors of four resources and no free room. One workload needs a
+hundredth or a tenth of everything. The yardstick is a sort of as many 64-bit numbers: no search that sorts can be
+faster.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ T = TypeVar("T")
 
 QUEUES: Final = 30
 BORROWERS: Final = 20
-"""So many of them use what all have."""
+"""The ClusterQueues that use the quota of all."""
 FLAVORS: Final = ("on-demand", "spot")
 RESOURCES: Final = {"cpu": 4, "memory": 4, "nvidia.com/gpu": 8, "example.com/nic": 12}
-"""The most that a workload asks for of each."""
+"""The most that a workload asks for of each resource."""
 PRIORITIES: Final = (0, 10, 20, 50, 100)
 SIZES: Final = (3_000, 10_000, 30_000, 100_000)
 ROUNDS: Final = 7
@@ -44,7 +45,7 @@ NOW: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def run(console: Console) -> bool:
-    """Print a row per case; whether room was found in all of them."""
+    """Print a row for each case. Returns whether room was found in all of them."""
     table = Table(
         *("admitted", "wants", "targets", "event µs, p50", "p99", "snapshot ms", "flavors ms", "search ms"),
         *("sort ms", "search / sort", "decode s"),
@@ -62,7 +63,7 @@ def run(console: Console) -> bool:
 
 @dataclass
 class Times:
-    """Seconds."""
+    """Times in seconds."""
 
     events: list[float] = field(default_factory=list)
     snapshot: list[float] = field(default_factory=list)
@@ -93,7 +94,7 @@ def _row(admitted: int, share: int) -> tuple[list[str], bool]:
 
 
 def _round(world: World, times: Times) -> int:
-    """A search after so many events; the number of its targets."""
+    """Search once after many events. Returns the number of targets."""
     for thing in list(world.events()):
         times.events.append(_timed(partial(world.state.apply, thing))[0])
     seconds, snapshot = _timed(world.state.snapshot)
@@ -114,14 +115,14 @@ def _timed(act: Callable[[], T]) -> tuple[float, T]:
 
 
 class World:
-    """A state, and what happens to it."""
+    """A state, with the events that change it."""
 
     def __init__(self, admitted: int, share: int) -> None:
         self.random = random.Random(admitted * 1000 + share)
         self.now = int(NOW.timestamp()) * 1_000_000
         self.state = QuotaState()
         self.totals: dict[tuple[str, str], int] = {}
-        # Bytes, so that the garbage collector has no more to look at than a service of that size would.
+        # Bytes, so that the garbage collector has no more objects to look at than in a service of that size.
         self.holding = {name: self._held(name) for name in (f"w{i:06}" for i in range(admitted))}
         self.named = admitted
         bodies: list[tuple[type[Thing], bytes]] = [(Workload, body) for body in self.holding.values()]
@@ -140,7 +141,7 @@ class World:
         )
 
     def events(self) -> Iterator[Thing]:
-        """Workloads are admitted, evicted and finish, as many each."""
+        """Workloads are admitted, evicted and finished, in equal numbers."""
         for kind in self.random.choices(("admit", "evict", "finish"), k=EVENTS):
             if kind == "admit":
                 name = f"w{self.named:06}"

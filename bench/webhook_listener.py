@@ -48,7 +48,7 @@ def _ours(configuration: WebhooksConfiguration) -> web.Application:
 
 
 def _empty(configuration: WebhooksConfiguration) -> web.Application:
-    """The least that API servers take for an answer: of the review it reads the uid."""
+    """The smallest answer that API servers accept. It reads only the uid of the review."""
     decoder = msgspec.json.Decoder(_Review)
 
     async def allow(request: web.Request) -> web.Response:

@@ -1,4 +1,5 @@
-"""Requests over kept TLS connections, each sent when the one before is answered, in as little Python as can be."""
+"""Sends requests over open TLS connections with as little Python as possible. Each connection has one request at a
+time."""
 
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ ALLOWED: Final = b'"allowed":true'
 def load(
     port: int, context: ssl.SSLContext, path: str, body: bytes, connections: int, requests: int
 ) -> tuple[float, list[float]]:
-    """(seconds in all, seconds of each). Raises RuntimeError for an answer that does not allow."""
+    """The seconds of the whole run, and of each request. Raises RuntimeError for an answer that does not allow."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_load(port, context, _request(path, body), connections, requests))
 
 
 def _request(path: str, body: bytes) -> bytes:
-    """As kube-apiserver's client sends it."""
+    """The request, as kube-apiserver's client sends it."""
     lines = [
         f"POST {path}?timeout=5s HTTP/1.1",
         f"Host: {HOST}",
@@ -79,7 +80,7 @@ class _Caller(asyncio.Protocol):
     def __init__(
         self, request: bytes, answered: Callable[[float], bool], failed: Callable[[str], None]
     ) -> None:
-        """`answered` is told how long it took, and says whether to go on."""
+        """`answered` gets the seconds that a request took, and returns whether to send another one."""
         self._request, self._answered, self._failed = request, answered, failed
         self.transport: asyncio.WriteTransport | None = None
         self._received = b""
@@ -89,13 +90,13 @@ class _Caller(asyncio.Protocol):
         self._failed(f"the connection is closed: {exc}")
 
     def send(self) -> None:
-        """The next request."""
+        """Send the next request."""
         assert self.transport is not None
         self._sent = time.perf_counter()
         self.transport.write(self._request)
 
     def close(self) -> None:
-        """No more of them."""
+        """Send no more requests."""
         assert self.transport is not None
         self.transport.abort()
 

@@ -1,4 +1,4 @@
-"""A ClusterQueue and a Workload of realistic size, and the reviews that an API server sends about them."""
+"""A ClusterQueue and a Workload of realistic size, and the reviews that API servers send about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLAVORS: Final = ("reserved", "on-demand", "spot", "a100", "h100", "l4")
 
 
 def cluster_queue(name: str = "team-a") -> Json:
-    """Six flavors of four resources, borrowing and lending, every kind of preemption."""
+    """A ClusterQueue with six flavors of four resources, borrowing and lending, and every kind of preemption."""
     quota = {"nominalQuota": "512", "borrowingLimit": "256", "lendingLimit": "128"}
     flavors = [
         {"name": flavor, "resources": [{"name": each, **quota} for each in RESOURCES]} for flavor in FLAVORS
@@ -50,7 +50,7 @@ def cluster_queue(name: str = "team-a") -> Json:
 
 
 def workload(name: str = "train-llm-7b", namespace: str = NAMESPACE) -> Json:
-    """A driver and two sets of workers, as a training job has them."""
+    """A Workload of a training job: a driver and two sets of workers."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Workload",
@@ -95,7 +95,7 @@ def _pod_set(name: str, count: int) -> Json:
 
 
 def _written(resource: str, name: str) -> Json:
-    """The labels and annotations that others put there."""
+    """Labels and annotations from other programs."""
     return {
         "labels": {"app.kubernetes.io/managed-by": "jobs", "kueue.x-k8s.io/job-uid": f"{resource}-{name}"},
         "annotations": {f"example.com/note-{index}": "written by somebody " * 3 for index in range(4)},
@@ -142,4 +142,4 @@ REVIEWS: Final = {
     ("/validate/workload", "Workload, created"): _review(workload(), None),
     ("/validate/workload", "Workload, updated"): _review(_relabelled(workload()), workload()),
 }
-"""(path, what it is about) to the body; all of them are allowed."""
+"""By (path, subject): the body of a review. All of them are allowed."""

@@ -1,7 +1,7 @@
-"""The admission server: reviews per second beside a handler that allows everything, and what it adds to an apply.
+"""The admission server: reviews per second beside a handler that allows everything, and the time it adds to an apply.
 
-Listener and load are a process each, on TLS connections that are kept; every figure is the median of rounds in which
-the two listeners take turns, since neighbours on the machine make either slower for a while.
+Listener and load run in a process each, with open TLS connections. Every figure is the median of several rounds. In a
+round the two listeners take turns, because other programs on the machine slow down either of them for a while.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ __all__ = ["run"]
 
 ROUNDS: Final = 9
 REQUESTS: Final = {1: 1_000, 32: 3_000}
-"""Connections to requests a round."""
+"""The number of connections, and the number of requests in a round."""
 WARM_UP: Final = 300
 APPLIED: Final = 1_000
 UNASKED: Final = "kube-system"
-"""A namespace whose objects the API server does not ask us about."""
+"""A namespace that the webhooks are not asked about."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one round came to."""
+    """The result of one round."""
 
     per_second: float
     p50: float
     p99: float
-    """Milliseconds."""
+    """In milliseconds."""
 
 
 def run(console: Console) -> bool:
-    """Print the tables; whether every review was answered, and every Workload applied."""
+    """Print the tables. Returns whether every review was answered, and every Workload applied."""
     _reviews(console)
     _applies(console)
     return True
@@ -86,7 +86,7 @@ def _reviews(console: Console) -> None:
 
 @contextmanager
 def _listener(kind: Kind, certificate: Path) -> Iterator[int]:
-    """Its port, while it listens."""
+    """Runs a listener while the context lasts, and gives its port."""
     command = [sys.executable, "-m", "bench.webhook_listener", kind, str(certificate)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -118,7 +118,8 @@ def _cells(rounds: dict[str, list[Round]]) -> list[str]:
 
 
 def _applies(console: Console) -> None:
-    """Server-side applies, by turns in a namespace that the webhook is asked about, and in one that it is not."""
+    """Server-side applies, in turn in a namespace that the webhook is asked about, and in one that it is not asked
+    about."""
     table = Table("apply of a Workload", "p50 ms", "p99 ms", title=f"{APPLIED:,} Workloads applied, each way")
     times: dict[str, list[float]] = {NAMESPACE: [], UNASKED: []}
     with (

@@ -1,4 +1,4 @@
-"""The command `reprieve`. Subcommands are imported when they are called: `plan` needs no HTTP client."""
+"""The command `reprieve`. It imports a subcommand only when it is called: `plan` needs no HTTP client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMANDS: Final = {
     ),
     "serve": ("cli.serve.command", "Run the scheduler extender, the webhooks, or both, for a cluster."),
 }
-"""Module and one line of help by name; the module calls its command as itself."""
+"""By name: the module, and one line of help. The module has the command under the same name."""
 
 EPILOG: Final = """\b
 Shell completion:
@@ -38,18 +38,18 @@ class LazyGroup(click.Group):
     """Lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of COMMANDS."""
+        """The names, in the order of COMMANDS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module."""
+        """Import the module of the command; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in --help."""
+        """Write the list of commands for --help."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 

@@ -20,9 +20,14 @@ from extender.wire import (
     preemption_result,
 )
 
-__all__ = ["Hold", "Offer", "BoundPod", "Verbs", "World"]
+__all__ = ["PASSING", "BoundPod", "Hold", "Offer", "Verbs", "World"]
 
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
+
+ROOM_IS_RESERVED = "room there is reserved"
+VICTIM_LEAVES = "a victim leaves for a pod group"
+PASSING = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
+"""Reasons against a node that pass when a plan ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class BoundPod:
 
     node: str
     priority: int
-    """Its group's, if it has one."""
+    """See `Roster.unit_priority`."""
     unit_is_group: bool
     """It is part of a group in `all` mode, which goes whole or not at all."""
     leaving: bool = False
@@ -58,6 +63,9 @@ class World(Protocol):
     @property
     def ready(self) -> bool:
         """Whether the mirror may be trusted."""
+
+    def not_ready(self, pod: Pod) -> None:
+        """Preempt was called while the mirror could not be trusted: the pod must be brought back later."""
 
     def verdict(self, pod: Pod) -> Hold | Offer | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
@@ -72,10 +80,15 @@ class World(Protocol):
         """Filter kept the pod, of whatever group, out of reserved room: it must be woken when a reservation ends."""
 
     def priority(self, pod: Pod) -> int:
-        """The pod's priority: its group's, if it has one."""
+        """The pod's priority; of a member that differs from its group, the lower one of both."""
 
-    def free(self, node: str, resource: str) -> int:
-        """Allocatable less what pods hold that are not terminating."""
+    def why_nobody_goes(self, pod: Pod) -> str:
+        """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
+
+    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
+        """Allocatable less what pods hold that are not leaving, and less what other pods of this own priority or more
+        are nominated for on the node; what plans claim is not subtracted.
+        """
 
     def bound(self, uid: str) -> BoundPod | None:
         """The bound pod of this UID, None if there is none."""
@@ -117,13 +130,13 @@ class Verbs:
         names = names_decoder.decode(args.node_names) or []
         pod, requests = args.pod, {**pod_requests(args.pod), "pods": 1}
         uid, priority = pod.metadata.uid, self._world.priority(pod)
+
+        def free(node: str, resource: str) -> int:
+            return self._world.free(pod, node, resource, priority)
+
         self._reservations.grants.expire()
         reserved = set(self._reservations.nodes).intersection(names)
-        barred = {
-            name
-            for name in reserved
-            if self._reservations.bars(name, uid, requests, priority, self._world.free)
-        }
+        barred = {name for name in reserved if self._reservations.bars(name, uid, requests, priority, free)}
         if granted := reserved - barred:
             self._reservations.grants.note(uid, granted, requests)
         if not barred:
@@ -137,6 +150,7 @@ class Verbs:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
         offered = args.node_name_to_meta_victims or {}
         if not self._world.ready:
+            self._world.not_ready(args.pod)
             return preemption_result({})
         if self._world.verdict(args.pod) is not None:
             candidates = {
@@ -145,6 +159,9 @@ class Verbs:
             self._world.preempt_called(args.pod, candidates)
             return preemption_result({})
         priority = self._world.priority(args.pod)
+        if offered and (why := self._world.why_nobody_goes(args.pod)):
+            self._world.nothing_to_evict(args.pod, dict.fromkeys(offered, why))
+            return preemption_result({})
         struck = {
             node: reason
             for node, victims in offered.items()
@@ -157,7 +174,7 @@ class Verbs:
     def _strikes(self, node: str, victims: MetaVictims, priority: int) -> str | None:
         """Why the scheduler must not evict on this node for a pod of this priority; None if it may."""
         if self._reservations.holders(node, at_least=priority):
-            return "room there is reserved"
+            return ROOM_IS_RESERVED
         if not victims.pods:
             return "no victim is named"
         for victim in victims.pods:
@@ -165,7 +182,7 @@ class Verbs:
             if pod is None or pod.node != node:
                 return "a victim is not known there"
             if self._reservations.awaits(victim.uid, at_least=priority):
-                return "a victim leaves for a pod group"
+                return VICTIM_LEAVES
             if pod.leaving:
                 continue
             if pod.unit_is_group:

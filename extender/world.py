@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from api.core import Pod
+from controllers.gangs.account import Account
 from controllers.gangs.controller import GangController, Leading
 from controllers.gangs.gangs import Gang
 from controllers.gangs.life import hold_text
 from controllers.gangs.marks import HOLD_MARK
 from controllers.gangs.observations import NotOffered, Observation, Offered, PreemptCalled
+from controllers.gangs.parked import Why
 from controllers.gangs.roster import group_of
 from extender.metrics import PARKED
-from extender.verbs import BoundPod, Hold, Offer
+from extender.verbs import PASSING, BoundPod, Hold, Offer
 
 __all__ = ["LiveWorld"]
 
@@ -24,6 +26,7 @@ class LiveWorld:
 
     def __init__(self, controller: GangController) -> None:
         self._controller, self._roster = controller, controller.roster
+        self._account = Account(controller.roster, controller.reservations)
 
     @property
     def ready(self) -> bool:
@@ -33,6 +36,10 @@ class LiveWorld:
     @property
     def _leading(self) -> Leading | None:
         return self._controller.leading if self._controller.is_trusted() else None
+
+    def not_ready(self, pod: Pod) -> None:
+        """Remember whoever called in vain."""
+        self._controller.parked.note(pod, Why.NOT_READY)
 
     def verdict(self, pod: Pod) -> Hold | Offer | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
@@ -62,6 +69,8 @@ class LiveWorld:
 
     def held(self, pod: Pod) -> None:
         """Filter turned the pod down because of its own gang."""
+        if not self.ready:
+            self.not_ready(pod)
         if (waker := self._controller.waker) is not None:
             waker.hold(group_of(pod), pod)
 
@@ -71,21 +80,28 @@ class LiveWorld:
             waker.hold(None, pod)
 
     def priority(self, pod: Pod) -> int:
-        """The pod's priority: its group's, if it has one."""
-        key = group_of(pod)
+        """The pod's priority; of a member that differs from its group, the lower one of both."""
+        key, own = group_of(pod), pod.spec.priority or 0
         priority = self._roster.group_priority(key) if key is not None else None
-        return (pod.spec.priority or 0) if priority is None else priority
+        return own if priority is None else min(own, priority)
 
-    def free(self, node: str, resource: str) -> int:
-        """Allocatable less what pods hold that are not terminating."""
-        return self._roster.free(node, resource)
+    def why_nobody_goes(self, pod: Pod) -> str:
+        """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
+        key = group_of(pod)
+        if key is None or self._roster.minimum(key) is None:
+            return ""
+        return self._roster.why_nobody_goes(key)
+
+    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
+        """What is left beside pods that are not leaving, and beside other pods that are nominated there."""
+        return self._account.free_for(pod.metadata.uid, node, resource, priority)
 
     def bound(self, uid: str) -> BoundPod | None:
         """The bound pod of this UID, None if there is none."""
         claim = self._roster.staying(uid)
         if claim is None:
-            node = self._roster.leaving(uid)
-            return BoundPod(node, 0, unit_is_group=False, leaving=True) if node is not None else None
+            claim = self._roster.leaving(uid)
+            return BoundPod(claim.node, 0, unit_is_group=False, leaving=True) if claim is not None else None
         priority = self._roster.unit_priority(uid)
         if priority is None:
             return None
@@ -106,6 +122,8 @@ class LiveWorld:
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
         """Every node that the scheduler offered was struck out (reason per node)."""
         PARKED.inc()
+        if PASSING.intersection(reasons.values()):
+            self._controller.parked.note(pod, Why.RESERVED)
         if self._controller.leading is not None:
             self._controller.leading.reporter.nothing_to_evict(pod, list(reasons.values()))
 

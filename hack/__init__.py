@@ -1,1 +1,1 @@
-"""What developing needs and the product never imports: the local control plane, and what is shown on it."""
+"""Tools for development that the product never imports: the local control plane and the demo."""

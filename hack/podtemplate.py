@@ -1,10 +1,11 @@
-"""The schema of pod templates, as a CRD has to have it, from the OpenAPI document of the pinned API server.
+"""The schema of pod templates for a CRD, from the OpenAPI document of the pinned API server.
 
     python -m hack.podtemplate
 
-writes api/crds/podtemplate.json. What a structural schema cannot have is replaced (references, oneOf) or left out
-(patch strategies, the empty defaults of required fields). So are enums: they grow from one Kubernetes version to the
-next, and the API server checks them when the pods are made. Of the pods' metadata there is what a template may have.
+writes api/crds/podtemplate.json. A structural schema cannot have references and oneOf, so they are replaced. Patch
+strategies and the empty defaults of required fields are left out. Enums are left out, too: they grow with every
+Kubernetes version, and the API server checks them when it creates the pods. The pods' metadata has only the fields
+that a template may have.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def pod_template(client: Client) -> Json:
 
 
 class _Structural:
-    """Schemas of a document, with what they refer to put in its place."""
+    """The schemas of a document, with references replaced by what they refer to."""
 
     def __init__(self, schemas: Mapping[str, Json]) -> None:
         self._schemas = schemas
@@ -71,7 +72,7 @@ class _Structural:
         return schema
 
     def of(self, schema: Json) -> Json:
-        """The schema of a field; its own description goes before its type's."""
+        """The schema of a field. Its own description replaces that of its type."""
         result: Json = {}
         for reference in (schema, *schema.get("allOf", ())):
             if "$ref" in reference:
@@ -92,21 +93,22 @@ class _Structural:
 
     def _property(self, schema: Json, required: bool) -> Json:
         result = self.of(schema)
-        # Every required field has a default there, the empty one: it says what Go makes of nothing.
+        # Every required field has an empty default there, because Go decodes a missing value to it.
         if "default" in schema and not required and schema["default"] != {}:
             result["default"] = schema["default"]
         return result
 
 
 def _first_sentence(text: str) -> str:
-    """Enough for `kubectl explain`: whole, the texts would make the CRD too long for a client-side apply."""
+    """The first sentence is enough for `kubectl explain`. Whole texts would make the CRD too long for client-side
+    apply."""
     paragraph = " ".join(text.split("\n\n")[0].split())
     sentence = SENTENCE.split(f"{paragraph} ", maxsplit=1)[0].strip()
     return sentence if sentence.endswith((".", ":", "!")) or sentence == paragraph else f"{sentence}."
 
 
 def main() -> int:
-    """Write the schema of the pinned version; the exit code."""
+    """Write the schema of the pinned version. Returns the exit code."""
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder), Options(api_only=True)) as plane:
         schema = pod_template(plane.client)
     FILE.write_text(f"{json.dumps(schema, indent=1, sort_keys=True)}\n", encoding="utf-8")

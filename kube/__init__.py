@@ -1,1 +1,1 @@
-"""The API server's other side: client, list and watch, retried writes, events. Knows no kind of object."""
+"""The client side of the API server: requests, list and watch, retried writes, events. Knows no kind of object."""

@@ -1,8 +1,8 @@
-"""Raw requests to the API server: bytes in, bytes out, every one with a time-out.
+"""Raw requests to the API server: bytes in, bytes out. Every request has a time-out.
 
-kubernetes-asyncio reads the configuration, opens the session and refreshes credentials; its models and its watch
-are not used (they cost a hundred times more, and its requests have no time-out). It is imported on connecting,
-because importing it takes over a second.
+kubernetes-asyncio reads the configuration, opens the session and refreshes credentials. This module does not use its
+models and its watch, because they cost a hundred times more, and its requests have no time-out. `connect` imports it,
+because the import takes over a second.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 CONNECT_SECONDS: Final = 5.0
 REQUEST_SECONDS: Final = 15.0
 RELOAD_SECONDS: Final = 10.0
-"""Credentials that were refused are read again, but not more often than this."""
+"""The client reads refused credentials again, but waits at least this long between two reads."""
 
 RETRIABLE: Final = frozenset({0, 429, 500, 502, 503, 504})
 
@@ -56,7 +56,7 @@ class StatusDetails(msgspec.Struct, rename="camel"):
 
 
 class Status(msgspec.Struct, rename="camel"):
-    """meta/v1 Status: what the API server answers when it does not do as asked."""
+    """meta/v1 Status: the API server's answer to a request that fails."""
 
     reason: str = ""
     message: str = ""
@@ -65,10 +65,10 @@ class Status(msgspec.Struct, rename="camel"):
 
 
 class ApiError(Exception):
-    """The API server did not do as asked.
+    """A request failed.
 
-    `status` is the HTTP status, 0 when there was no answer; `reason` is the API's word for it (NotFound,
-    Conflict, AlreadyExists, Expired, ...); `retry_after` is in seconds, None where the server did not say.
+    `status` is the HTTP status, or 0 if there was no answer. `reason` is the API's word for it (NotFound, Conflict,
+    AlreadyExists, Expired, ...). `retry_after` is in seconds, or None if the server did not set it.
     """
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
@@ -85,7 +85,7 @@ class ApiError(Exception):
 
 
 class ApiClient:
-    """One API server. Raises ApiError, and nothing else, when a request does not succeed."""
+    """A client of one API server. A request that fails raises ApiError and no other exception."""
 
     def __init__(
         self,
@@ -101,10 +101,10 @@ class ApiClient:
     ) -> None:
         self._clock = clock
         self.cluster = cluster
-        """Its name in metrics and logs; empty where there is only one."""
+        """The cluster's name in metrics and logs. Empty if there is only one cluster."""
         self._session = session
         self.server = server.rstrip("/")
-        """Its URL."""
+        """The URL of the API server, without a slash at the end."""
         self._credentials = credentials
         self._reload = reload
         self._reloaded = float("-inf")
@@ -116,9 +116,9 @@ class ApiClient:
     async def connect(
         cls, kubeconfig: str | Path | None = None, *, cluster: str = "", clock: Clock = SYSTEM_CLOCK
     ) -> AsyncIterator[ApiClient]:
-        """A client for a kubeconfig's current context; without one for the cluster that this process runs in.
+        """A client for the current context of a kubeconfig. Without a kubeconfig: for the cluster of this process.
 
-        Raises ApiError (status 0) when the configuration is unusable.
+        Raises ApiError (status 0) if the configuration is unusable.
         """
         from kubernetes_asyncio import client, config  # noqa: PLC0415 - takes over a second, and only serving needs it
 
@@ -131,7 +131,7 @@ class ApiClient:
                 else:
                     await config.load_kube_config(str(kubeconfig), client_configuration=configuration)
             except Exception as error:
-                # The library fails in many ways on a file that is not as it expects.
+                # The library raises many types of errors for an invalid file.
                 raise ApiError(0, "Configuration", f"{kubeconfig or 'in-cluster'}: {error}") from error
 
         await load()
@@ -167,7 +167,7 @@ class ApiClient:
         content_type: str = JSON,
         seconds: float = REQUEST_SECONDS,
     ) -> bytes:
-        """The body of a 2xx answer. `seconds` bounds the whole exchange."""
+        """The body of a 2xx answer. `seconds` is the limit for the whole request. Raises ApiError."""
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
         async with self._answer(method, path, query, body, content_type, timeout) as response:
             return await response.read()
@@ -176,7 +176,7 @@ class ApiClient:
     async def stream(
         self, path: str, *, query: Mapping[str, str], read_seconds: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
-        """The body of a 2xx answer as it arrives; `read_seconds` bounds every wait for more of it."""
+        """The body of a 2xx answer as it arrives. `read_seconds` is the limit for each wait. Raises ApiError."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=read_seconds)
         async with self._answer("GET", path, query, None, JSON, timeout) as response:
             yield response.content
@@ -221,7 +221,7 @@ class ApiClient:
                 await self._refused()
 
     async def _refused(self) -> None:
-        """Read the credentials again for the next request: a token may have been replaced."""
+        """Read the credentials again for the next request, because somebody may have replaced the token."""
         now = self._clock.monotonic()
         if self._reload is not None and now - self._reloaded > RELOAD_SECONDS:
             self._reloaded = now
@@ -232,7 +232,7 @@ class ApiClient:
 async def get_or_none(
     client: ApiClient, path: str, *, query: Mapping[str, str] | None = None
 ) -> bytes | None:
-    """What is at the path, None where nothing is (404). Raises ApiError."""
+    """The object at the path, or None if there is no object (404). Raises ApiError for another failure."""
     try:
         return await client.request("GET", path, query=query)
     except ApiError as error:
@@ -242,7 +242,7 @@ async def get_or_none(
 
 
 def _error(response: aiohttp.ClientResponse, body: bytes) -> ApiError:
-    """From the answer's Status, or from whatever a proxy in between has put there."""
+    """The error for an answer. The body is a Status, or text from a proxy between us and the API server."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except msgspec.DecodeError:

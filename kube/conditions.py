@@ -1,11 +1,11 @@
 """Writes conditions: one at a time, by server-side apply, with a field manager for each type.
 
-The API server merges `status.conditions` by type, so nobody's condition is lost whoever else writes at the same time.
-A condition of the type that an earlier version wrote in another way (a merge patch, another field manager) is taken
-over.
+The API server merges `status.conditions` by type. So no condition is lost when others write at the same time. An
+earlier version of reprieve may have written a condition in another way (a merge patch, another field manager). The
+apply takes such a condition over.
 
-The apply carries the resource version of what is known. API servers check no UID in a write to the status of a custom
-resource: without the version, the condition of a deleted object would be written to another one of its name.
+The apply carries the resource version of the known state. API servers do not check the UID in a write to the status of
+a custom resource. Without the resource version, a new object could get the condition of a deleted one of its name.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from kube.sender import Sender
 __all__ = ["ConditionWriter", "Target", "field_manager"]
 
 MESSAGE: Final = 1024
-"""Characters of a condition's message."""
+"""The maximum number of characters of a condition's message."""
 CONFLICTS: Final = 8
-"""Attempts: others may write the same object at the same time."""
+"""The maximum number of attempts. Others may write the same object at the same time."""
 
 Status = Literal["True", "False", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The object that a condition is about, as it is known; what is known may be old."""
+    """The known state of the object that gets the condition. That state may be old."""
 
     path: str
-    """Of the object, e.g. `/api/v1/namespaces/n/pods/p`."""
+    """The URL path of the object, e.g. `/api/v1/namespaces/n/pods/p`."""
     api_version: str
     kind: str
     metadata: ObjectMeta
@@ -45,13 +45,13 @@ class Target:
 
 
 class OnlyStatus(msgspec.Struct):
-    """A status of which nothing but the conditions matters here; they may be unreadable."""
+    """The conditions of a status, not decoded. One of them may be unreadable."""
 
     conditions: list[msgspec.Raw] | None = None
 
 
-class Found(msgspec.Struct):
-    """An object of any kind, in part."""
+class ConditionedObject(msgspec.Struct):
+    """The metadata and conditions of an object of any kind, as the API server shows them."""
 
     metadata: ObjectMeta
     status: OnlyStatus | None = None
@@ -73,10 +73,11 @@ class ConditionWriter:
         *,
         generation: int = 0,
     ) -> bytes | None:
-        """Have the object say so; returns the object as it is then (JSON).
+        """Write the condition. Returns the object after the write (JSON).
 
-        None if nothing was written: the object says just that, or it has gone (another one may have its name).
-        `generation` is the object's that the condition was decided by; 0 leaves it out. Raises ApiError.
+        Returns None if there was nothing to write: the object has exactly this condition already, or it is gone
+        (another object may have its name). `generation` is the object's generation that the condition describes; 0
+        leaves it out. Raises ApiError.
         """
         known: Target | None = target
         for attempt in range(CONFLICTS):
@@ -100,25 +101,24 @@ class ConditionWriter:
     def _after(
         self, before: Condition | None, type_: str, status: Status, reason: str, message: str, generation: int
     ) -> Condition:
-        """A transition is a change of the status, not of reason or message."""
+        """The condition to write. Only a new status is a transition; a new reason or message is not."""
         since = before.last_transition_time if before is not None and before.status == status else None
         if since is None or instant(since) is None:
             since = rfc3339(self._clock.wall())
         return Condition(type_, status, reason, message, since, generation)
 
     async def _look(self, target: Target) -> Target | None:
-        """The object as it is now; None if it has gone."""
+        """The current state of the object, or None if it is gone."""
         collection, _, name = target.path.rpartition("/")
-        query = {
-            "fieldSelector": f"metadata.name={name}"
-        }  # who may watch it may list it, and need not get it
+        # We list instead of get: the rights to watch include `list`, but may lack `get`.
+        query = {"fieldSelector": f"metadata.name={name}"}
         try:
             body = await self._sender.send("look at a conflict", "GET", collection, query=query)
         except ApiError as error:
             if error.status == 404:
                 return None
             raise
-        items = msgspec.json.decode(body, type=List[Found]).items
+        items = msgspec.json.decode(body, type=List[ConditionedObject]).items
         found = next((each for each in items if each.metadata.uid == target.metadata.uid), None)
         if found is None:
             return None
@@ -152,12 +152,15 @@ def _readable(raw: msgspec.Raw) -> Condition | None:
 
 
 def field_manager(type_: str) -> str:
-    """The manager of conditions of that type: no two types share one, or one's apply would remove the other."""
+    """The field manager for conditions of that type.
+
+    If two types shared a manager, the apply of one condition would remove the other.
+    """
     return f"reprieve-{type_}"
 
 
 def _wire(condition: Condition) -> dict[str, Any]:
-    """As CRDs have it, which need reason and message even if they are empty."""
+    """The condition in JSON form. CRDs require reason and message, even if they are empty."""
     value: dict[str, Any] = {
         "type": condition.type,
         "status": condition.status,

@@ -1,4 +1,4 @@
-"""A byte stream as lines, and lines later than they came."""
+"""Splits a byte stream into lines, and can deliver the lines later."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Final
 __all__ = ["MAX_LINE", "LineTooLongError", "delayed", "lines"]
 
 MAX_LINE: Final = 8 << 20
-"""Bytes: some times what etcd takes for one object."""
+"""Bytes. That is several times the size of the largest object that etcd accepts."""
 
 
 class LineTooLongError(Exception):
-    """No line end where one must have come."""
+    """A line is longer than the limit."""
 
 
 async def lines(
     pieces: AsyncIterable[bytes], *, longest: int = MAX_LINE
 ) -> AsyncGenerator[list[bytes], None]:
-    """The complete lines of every piece that arrives; a last line without an end is left out.
+    """The complete lines of each piece that arrives. A last line without an end is left out.
 
-    Raises LineTooLongError. (aiohttp's own `readline` gives up at a length that objects do reach.)
+    Raises LineTooLongError. aiohttp's own `readline` has a lower limit, and real objects exceed it.
     """
     pending: list[bytes] = []
     size = 0
@@ -40,7 +40,7 @@ async def lines(
 async def delayed(
     source: AsyncGenerator[list[bytes], None], seconds: float
 ) -> AsyncGenerator[list[bytes], None]:
-    """The same in the same order, each `seconds` after it came."""
+    """The batches of `source` in the same order, each `seconds` after it came."""
     now = asyncio.get_running_loop().time
     queue: asyncio.Queue[tuple[float, list[bytes] | BaseException | None]] = asyncio.Queue()
 

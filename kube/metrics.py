@@ -1,4 +1,4 @@
-"""What operators can watch of reading and writing; labels are bounded: clusters, kinds, verbs, codes."""
+"""Metrics of reads and writes for operators. The labels are bounded: clusters, kinds, verbs, codes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ API_REQUESTS = Counter(
     "Requests to the API server, by method and status code (0: no answer).",
     ["cluster", "method", "code"],
 )
-MIRROR_EVENTS = Counter("reprieve_mirror_events_total", "Watch events that came.", ["cluster", "kind"])
+MIRROR_EVENTS = Counter("reprieve_mirror_events_total", "Watch events received.", ["cluster", "kind"])
 REFLECTOR_LISTS = Counter(
-    "reprieve_reflector_lists_total", "Lists begun, the first one included.", ["cluster", "kind"]
+    "reprieve_reflector_lists_total", "Lists begun, including the first one.", ["cluster", "kind"]
 )
 REFLECTOR_STREAM_ENDS = Counter(
     "reprieve_reflector_stream_ends_total",
-    "Lists and watches that ended: in time, because the version had expired, by an invalid line, by a refusal (the "
-    "resource is not served, or forbidden), by a fault.",
+    "Lists and watches that ended, by cause: in time, expired (the resource version was too old), invalid (an invalid "
+    "line), refused (the resource is not served, or forbidden), fault (another failure).",
     ["cluster", "kind", "cause"],
 )
 WRITE_SECONDS = Histogram(
@@ -38,6 +38,6 @@ WRITE_SECONDS = Histogram(
 WRITE_RETRIES = Counter("reprieve_write_retries_total", "Writes that were tried again.", ["cluster", "what"])
 EVENTS_DROPPED = Counter(
     "reprieve_events_dropped_total",
-    "Events for users that were not written: too many, or refused.",
+    "Events for users that were not written, because there were too many or the API server refused them.",
     ["cluster", "why"],
 )

@@ -1,4 +1,4 @@
-"""Events for users (events.k8s.io/v1): aggregated, limited, and never in the way of what they tell of."""
+"""Events for users (events.k8s.io/v1). They are aggregated and limited, and never delay the work that they describe."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ log = structlog.get_logger(__name__)
 
 CONTROLLER: Final = "reprieve.dev/reprieve"
 WAITING: Final = 1000
-"""Events that may wait for the API server; more are dropped."""
+"""How many events may wait for the API server. Further events are dropped."""
 REMEMBERED: Final = 4096
-"""Events that may still be repeated, oldest forgotten first."""
+"""How many written events the recorder remembers, to count their repetitions. It forgets the oldest first."""
 SERIES_SECONDS: Final = 360.0
-"""An event that is repeated later than this is a new one."""
+"""A repetition after more than this time counts as a new event."""
 REPEAT_SECONDS: Final = 60.0
-"""From its third time on, an event's repetitions are written not more often than this."""
+"""The minimum time between two writes of an event's repetitions, from the third time on."""
 BURST: Final = 25
-"""Different events about one object that may come at once; then one every REFILL_SECONDS. As in upstream's tools."""
+"""How many different events about one object may come at once. After that: one every REFILL_SECONDS, as in upstream's
+tools."""
 REFILL_SECONDS: Final = 30.0
 NOTE_BYTES: Final = 1024
 
@@ -49,7 +50,7 @@ class Reference(NamedTuple):
 
     @property
     def wire(self) -> dict[str, str]:
-        """As JSON has it."""
+        """The reference in JSON form."""
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,
@@ -60,7 +61,7 @@ class Reference(NamedTuple):
 
 
 class _Happening(NamedTuple):
-    """What makes two events the same."""
+    """The identity of an event: two events with equal values are one event that repeats."""
 
     regarding: Reference
     related: Reference | None
@@ -72,7 +73,7 @@ class _Happening(NamedTuple):
 
 @dataclass(slots=True)
 class _Series:
-    """An event that has been written."""
+    """A written event and its repetitions. `last` and `written` are monotonic seconds."""
 
     name: str
     count: int
@@ -87,7 +88,7 @@ class _Bucket:
 
 
 class EventRecorder:
-    """Writes events beside everything else, from the first one on; `close` ends it."""
+    """Writes events in a task of its own. The first event starts the task, and `close` ends it."""
 
     def __init__(self, sender: Sender, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._sender = sender
@@ -108,7 +109,10 @@ class EventRecorder:
         *,
         related: Reference | None = None,
     ) -> None:
-        """Tell users; returns at once and never raises. `reason` and `action` are UpperCamelCase words."""
+        """Queue an event for users. Returns at once and never raises.
+
+        `reason` and `action` are UpperCamelCase words. A note of more than NOTE_BYTES is cut.
+        """
         note = note.encode()[:NOTE_BYTES].decode(errors="ignore")
         happening = _Happening(regarding, related, type_, reason, action, note)
         if happening not in self._series and not self._allowed(regarding.uid):
@@ -123,7 +127,7 @@ class EventRecorder:
             self._writing = asyncio.get_running_loop().create_task(self._write_all(), name="events")
 
     async def close(self, seconds: float = 2.0) -> None:
-        """Write what waits, for at most `seconds`."""
+        """Write the events that wait, for at most `seconds`. Then stop."""
         if self._writing is None:
             return
         with suppress(TimeoutError):
@@ -133,7 +137,7 @@ class EventRecorder:
         await asyncio.gather(self._writing, return_exceptions=True)
 
     def _allowed(self, uid: str) -> bool:
-        """One token of the object's bucket."""
+        """Take one token from the object's bucket. Returns whether there was one."""
         now = self._clock.monotonic()
         bucket = self._buckets.setdefault(uid, _Bucket(BURST, now))
         self._buckets.move_to_end(uid)
@@ -200,7 +204,7 @@ class EventRecorder:
         except ApiError as error:
             if error.status != 404:
                 raise
-            # The API server has forgotten it: events live for an hour or less.
+            # The API server has deleted the event: events live for an hour or less.
             del self._series[happening]
             await self._write(happening)
 

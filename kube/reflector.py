@@ -1,9 +1,12 @@
-"""List and watch of one resource: what the API server holds, kept in step with a handler.
+"""List and watch of one resource. The reflector tells a handler every change of the API server's objects.
 
-The rules (https://kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"): a list in
-pages, then a watch from the list's resource version with bookmarks; a stream that ends is resumed from the last
-version seen; an expired version means a new list, after which whatever was not in it is gone. Resource versions are
-opaque here.
+The rules (https://kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"):
+
+- The reflector lists in pages. Then it watches from the list's resource version, with bookmarks.
+- When a stream ends, the next one continues from the last version seen.
+- When that version has expired, the reflector lists again. An object that is not in the new list is gone.
+
+Resource versions are opaque here.
 """
 
 from __future__ import annotations
@@ -37,9 +40,9 @@ DEFAULT_BACKOFF: Final = Backoff()
 DEFAULT_REFUSED: Final = Backoff(10.0, 10.0)
 LIST_SECONDS: Final = 60.0
 BRIEF_SECONDS: Final = 1.0
-"""A stream that ends sooner than this and brought nothing counts as a failure."""
+"""A stream counts as a failure if it brought nothing and ended in less than this time."""
 FRUITLESS_RESUMES: Final = 3
-"""After so many streams in a row that began with nonsense the resource is listed anew."""
+"""The reflector lists again after this many invalid streams in a row."""
 
 
 class HasMetadata(Protocol):
@@ -47,7 +50,7 @@ class HasMetadata(Protocol):
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Its metadata."""
+        """The object's metadata."""
 
 
 T = TypeVar("T", bound=HasMetadata)
@@ -59,27 +62,27 @@ def _never(_: object) -> bool:
 
 
 class Handler(Protocol[T_contra]):
-    """Whoever keeps the objects. Called on the event loop; must neither wait nor raise."""
+    """Keeps the objects. The reflector calls it on the event loop. It must neither wait nor raise."""
 
     def upsert(self, item: T_contra, *, listed: bool) -> None:
-        """The object is there; `listed`: it is in a list, so that it counts even if it looks older."""
+        """The object exists in this state. With `listed`, a list has it, so it counts even if it looks older."""
 
     def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool) -> None:
-        """The object is there, in a state that is not of the expected shape; names may be all that `meta` has."""
+        """The object exists, but its state does not have the expected shape. `meta` may have names only."""
 
     def delete(self, meta: ObjectMeta) -> None:
-        """The object is gone, or is no longer selected; `meta` is of that moment."""
+        """The object is gone, or the selector no longer selects it. `meta` is from that moment."""
 
     def replaced(self, keys: AbstractSet[Key], resource_version: str) -> None:
-        """A list is complete, and of this version: everything but these is gone."""
+        """A list of this version is complete. Every object that is not in `keys` is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource(Generic[T]):
-    """What to watch: `kind` is for logs and metrics, `path` the collection's.
+    """A resource to watch. `kind` is for logs and metrics. `path` is the URL path of the collection.
 
-    `left`: whether the selectors leave out an object in this state. API servers send such a state as a deletion;
-    the answer to a write may have it.
+    `left` tells whether the selectors leave out an object in this state. API servers send such a state as a deletion,
+    but the answer to a write may contain it.
     """
 
     kind: str
@@ -87,28 +90,28 @@ class Resource(Generic[T]):
     type: type[T]
     field_selector: str = ""
     page: int = 500
-    """Objects of a list page."""
+    """The maximum number of objects on a list page."""
     left: Callable[[T], bool] = _never
 
     def query(self, **parameters: str) -> dict[str, str]:
-        """The parameters, those left out that are empty."""
+        """The URL parameters of a request, without empty parameters."""
         selected = {"fieldSelector": self.field_selector, **parameters}
         return {name: value for name, value in selected.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """In seconds, except `breath` (events between two yields to the loop)."""
+    """Times in seconds, except `breath`: the number of events between two yields to the event loop."""
 
     backoff: Backoff = DEFAULT_BACKOFF
     watch_least: float = 300.0
     watch_most: float = 600.0
     watch_grace: float = 30.0
     delay: Callable[[], float] = lambda: 0.0
-    """Seconds that a watch's events wait before they are applied: for tests."""
+    """How long the events of a watch wait before they are applied. Only tests set it."""
     breath: int = 100
     refused: Backoff = DEFAULT_REFUSED
-    """While the API server refuses for good: it does not serve the resource, or forbids it."""
+    """The delays while the API server refuses: it does not serve the resource, or forbids it."""
 
 
 class Event(msgspec.Struct, Generic[T]):
@@ -119,20 +122,20 @@ class Event(msgspec.Struct, Generic[T]):
 
 
 class Envelope(msgspec.Struct):
-    """A watch event whose object is looked at later."""
+    """A watch event with an object that is not decoded yet."""
 
     type: str
     object: msgspec.Raw
 
 
 class OnlyMetadata(msgspec.Struct):
-    """An object of which nothing else could be read."""
+    """An object with readable metadata and an unreadable rest."""
 
     metadata: ObjectMeta
 
 
 class Identity(msgspec.Struct, rename="camel"):
-    """meta/v1 ObjectMeta, in part: what says which object it is, and how old its state."""
+    """meta/v1 ObjectMeta, in part: the identity of an object and the version of its state."""
 
     name: str = ""
     namespace: str = ""
@@ -141,21 +144,21 @@ class Identity(msgspec.Struct, rename="camel"):
 
 
 class OnlyIdentity(msgspec.Struct):
-    """An object whose metadata could not be read either."""
+    """An object with unreadable metadata, except its identity."""
 
     metadata: Identity
 
 
 class ExpiredError(Exception):
-    """The resource version is too old to go on from."""
+    """The resource version is too old to continue from."""
 
 
 class StreamError(Exception):
-    """An event of type ERROR, or something on the stream that is no watch event."""
+    """The stream brought an event of type ERROR, or something else than a watch event."""
 
 
 class Reflector(Generic[T]):
-    """Keeps a handler in step with one resource, whatever the network and the API server do."""
+    """Tells a handler all changes of one resource. It survives faults of the network and the API server."""
 
     def __init__(
         self,
@@ -177,21 +180,24 @@ class Reflector(Generic[T]):
         self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(Event[resource.type])  # type: ignore[name-defined] # a run-time type
         self._heard = clock.monotonic()
         self.resource_version = ""
-        """Where the watch goes on from; empty: with a new list."""
+        """The version from which the watch continues. Empty means that a new list comes first."""
         self.refusal: ApiError | None = None
-        """Why the last attempt failed, if a further one will fail too unless somebody does something about it."""
+        """Why the API server refuses, or None. The next attempts fail too, until somebody fixes the cause."""
 
     @property
     def kind(self) -> str:
-        """Of the resource."""
+        """The kind of the resource, for logs and metrics."""
         return self._resource.kind
 
     def last_event_age(self) -> float:
-        """Seconds since the API server was last heard of this resource; it sends bookmarks about every minute."""
+        """Seconds since the API server last sent something about this resource.
+
+        It sends a bookmark about every minute.
+        """
         return self._clock.monotonic() - self._heard
 
     async def run(self) -> None:
-        """Go on until cancelled."""
+        """List and watch until cancelled."""
         while True:
             try:
                 if not self.resource_version:
@@ -208,7 +214,7 @@ class Reflector(Generic[T]):
                     await self._refused(error)
 
     async def _refused(self, error: ApiError) -> None:
-        """Neither an outage nor overload: a CRD is missing, a right was taken away. Begin again, but not often."""
+        """Note the refusal and wait. The cause is a missing CRD or a missing right, not an outage or overload."""
         REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "refused").inc()
         self.resource_version = ""
         if self.refusal is None or self.refusal.status != error.status:
@@ -234,7 +240,7 @@ class Reflector(Generic[T]):
     # ---- list
 
     async def _list(self) -> None:
-        """Everything there is, page by page; raises when any page fails, and then nothing counts as gone."""
+        """List all objects, page by page. Raises if a page fails; then no object counts as gone."""
         REFLECTOR_LISTS.labels(self._cluster, self.kind).inc()
         keys: set[Key] = set()
         token = ""
@@ -264,7 +270,7 @@ class Reflector(Generic[T]):
         )
 
     def _decode_page(self, body: bytes, keys: set[Key]) -> tuple[ListMeta, list[T]]:
-        """One object that cannot be read must not blind us to the others; its key is added to `keys`."""
+        """The page's readable objects. An unreadable object must not hide the others; its key is added to `keys`."""
         try:
             page = self._page_decoder.decode(body)
         except msgspec.ValidationError:
@@ -296,7 +302,7 @@ class Reflector(Generic[T]):
     # ---- watch
 
     async def _watch(self) -> None:
-        """One stream, to its end."""
+        """Watch one stream to its end."""
         timing = self._timing
         seconds = random.uniform(timing.watch_least, timing.watch_most)  # noqa: S311 - spreads load, guards nothing
         query = self._resource.query(
@@ -347,7 +353,7 @@ class Reflector(Generic[T]):
         MIRROR_EVENTS.labels(self._cluster, self.kind).inc()
 
     def _apply_odd(self, line: bytes) -> None:
-        """Bookmarks, errors, and objects that cannot be read."""
+        """Apply a line that is a bookmark, an error, or has an unreadable object."""
         try:
             event = msgspec.json.decode(line, type=Envelope)
             if event.type == "ERROR":
@@ -364,7 +370,7 @@ class Reflector(Generic[T]):
         self.resource_version = meta.resource_version
 
     def _problem(self, raw: msgspec.Raw) -> Exception:
-        """What is wrong with the object's shape."""
+        """The fault in the object's shape."""
         try:
             self._item_decoder.decode(raw)
         except msgspec.ValidationError as error:
@@ -373,7 +379,7 @@ class Reflector(Generic[T]):
 
 
 def _metadata(raw: msgspec.Raw) -> ObjectMeta:
-    """As much as can be read of it. Raises msgspec.ValidationError where that is not even which object it is."""
+    """The readable part of the metadata. Raises msgspec.ValidationError if even the identity is unreadable."""
     try:
         return msgspec.json.decode(raw, type=OnlyMetadata).metadata
     except msgspec.ValidationError:

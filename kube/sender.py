@@ -1,4 +1,4 @@
-"""Requests that are sent again for a while when the API server is away or overloaded."""
+"""Sends requests, and repeats them for a while if the API server is away or overloaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_BACKOFF: Final = Backoff(0.2, 5.0)
 
 
 class FencedError(ApiError):
-    """This process may no longer write: its term is over. In another term the same request may succeed."""
+    """This process may no longer write, because its term is over. In another term, the same request may succeed."""
 
     def __init__(self, what: str) -> None:
         super().__init__(0, "Fenced", f"{what} is not sent: the term is over")
@@ -38,10 +38,10 @@ class Sender:
         backoff: Backoff = DEFAULT_BACKOFF,
         allows: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`allows`: asked before every attempt; the term's, for a sender that acts in one."""
+        """The sender asks `allows` before each attempt. A sender that acts in a term gets `Term.allows`."""
         self._client, self._attempts, self._backoff, self._allows = client, attempts, backoff, allows
         self.cluster = client.cluster
-        """Whose API server it is: for metrics."""
+        """The cluster's name in metrics."""
 
     async def send(
         self,
@@ -53,11 +53,10 @@ class Sender:
         body: bytes | None = None,
         content_type: str = JSON,
     ) -> bytes:
-        """The answer's body; ApiError at once for what will not get better, or after the last attempt.
+        """The body of the answer. `what` names the kind of write in metrics and logs.
 
-        FencedError where `allows` says no: then nothing was sent, or an earlier attempt had no answer.
-
-        `what` names the kind of write in metrics and logs.
+        Raises ApiError at once if a repetition cannot help, otherwise after the last attempt. Raises FencedError if
+        `allows` returns False: then nothing was sent, or an earlier attempt failed.
         """
         retry = Retry(self._backoff)
         with WRITE_SECONDS.labels(self.cluster, what).time():

@@ -1,6 +1,6 @@
-"""Every code that a kernel is given or answers with, by engine. native/codes.pxd has the same for the kernels.
+"""Every code in the input or output of a kernel, by engine. native/codes.pxd has the same codes for the kernels.
 
-A test compares the two, and compares the twins' own copies with them.
+A test compares the two files, and the copies in the twins.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ FITS: Final = 0
 PREEMPTS: Final = 1
 UNSCHEDULABLE: Final = 2
 EXHAUSTED: Final = 3
-"""How a domain fares: nobody needs to go; victims make room; no way; not known within the budget."""
+"""The outcomes of a domain: no eviction is needed; victims make room; impossible; unknown within the search budget."""
 
 INFEASIBLE: Final = 0
 FEASIBLE: Final = 1
 SPENT: Final = -1
-"""What a packing says: the members do not fit; they do; not known within the budget."""
+"""The results of a packing: the members do not fit; the members fit; unknown within the search budget."""
 
 # ---- quota
 
@@ -60,19 +60,20 @@ NEVER: Final = 0
 LOWER_PRIORITY: Final = 1
 LOWER_OR_NEWER: Final = 2
 ANY: Final = 3
-"""Preemption policies; LOWER_OR_NEWER is LowerOrNewerEqualPriority."""
+"""Preemption policies. LOWER_OR_NEWER is LowerOrNewerEqualPriority."""
 
 IN_CLUSTER_QUEUE: Final = 0
 TIME_BASED: Final = 1
 RECLAMATION: Final = 2
 WHILE_BORROWING: Final = 3
 FAIR_SHARING: Final = 4
-"""Why a target goes."""
+"""The reasons why a workload is a target of preemption."""
 
 NO_CANDIDATES: Final = 0
 PREEMPT: Final = 1
 RECLAIM: Final = 2
-"""What a simulated preemption says: nobody may go; somebody of the own ClusterQueue must; only others must."""
+"""The results of a simulated preemption: there is no candidate; a workload of the own ClusterQueue must go; only
+workloads of other ClusterQueues must go."""
 
 FINAL_SHARE: Final = 0
 INITIAL_SHARE: Final = 1
@@ -84,4 +85,4 @@ QUEUE_WITHIN_NOMINAL: Final = 2
 COHORT_WITHIN_QUOTA: Final = 3
 WOULD_BORROW: Final = 4
 SHARE_REFUSED: Final = 5
-"""What becomes of a candidate."""
+"""What the search does with a candidate."""

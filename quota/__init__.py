@@ -1,1 +1,2 @@
-"""The ClusterQueue side: who holds quota, who wants it, and whose must go."""
+"""The quota engine: which Workloads hold quota of which ClusterQueue, and which of them must give it up for another
+one."""

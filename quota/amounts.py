@@ -1,7 +1,7 @@
 """Quantities as the quota search counts them (pkg/resources of Kueue).
 
-Canonical units are thousandths for cpu and whole units for everything else, rounded up. Whatever does not fit 64 bits
-is unlimited as a quota, and an error as a request.
+Canonical units are thousandths of a CPU for cpu, and whole units for every other resource. Amounts are rounded up. A
+quota that does not fit 64 bits is unlimited. A request that does not fit 64 bits is an error.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from native.quota.quotas import UNLIMITED
 __all__ = ["TOO_MUCH", "QuotaError", "fair_weight", "quota_amount", "request_amount", "shown"]
 
 Given = str | int | float | Quantity | None
-"""As it came, or parsed; null is zero."""
+"""A quantity as text or number, or already parsed. Null means zero."""
 
 CPU: Final = "cpu"
 MILLI: Final = 3
 MAX_QUOTA: Final = {True: UNLIMITED // 1000 * 1000, False: UNLIMITED}
-"""From here on a quota is unlimited; of cpu already where the whole CPUs in thousandths reach the top."""
+"""A quota of this size or more is unlimited. The key says whether the resource is cpu: its limit is the largest number
+of whole CPUs."""
 DIGITS: Final = 20
-"""Any number with more is beyond 64 bits."""
+"""A number with more digits than this does not fit 64 bits."""
 BYTES: Final = frozenset({"memory", "ephemeral-storage"})
 HUGE_PAGES: Final = "hugepages-"
 DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E")
@@ -36,19 +37,23 @@ class QuotaError(ValueError):
     """An object that the quota search cannot use."""
 
     def __init__(self, subject: str, field: str, problem: str) -> None:
-        """`subject` as in `Workload ns/name`, "" if only the caller knows; `field` as in `spec.podSets[0].name`."""
+        """`subject` is the object, such as `Workload ns/name`, or "" if only the caller knows it.
+
+        `field` is the path of the field, such as `spec.podSets[0].name`.
+        """
         super().__init__(": ".join(part for part in (subject, field, problem) if part))
         self.subject, self.field, self.problem = subject, field, problem
 
 
 def quota_amount(resource: str, quantity: Given, subject: str, field: str) -> int:
-    """A nominal quota or a limit: 0 or more, UNLIMITED if it does not fit. Raises QuotaError."""
+    """A nominal quota or a limit in canonical units: 0 or more; UNLIMITED if it does not fit 64 bits. Raises
+    QuotaError."""
     amount = _amount(resource == CPU, quantity, subject, field)
     return UNLIMITED if amount >= MAX_QUOTA[resource == CPU] else amount
 
 
 def request_amount(resource: str, quantity: Given, subject: str, field: str) -> int:
-    """What is asked for or used: 0 or more, below UNLIMITED. Raises QuotaError."""
+    """A requested or used amount in canonical units: 0 or more, below UNLIMITED. Raises QuotaError."""
     amount = _amount(resource == CPU, quantity, subject, field)
     if amount >= UNLIMITED:
         raise QuotaError(subject, field, TOO_MUCH)
@@ -56,7 +61,7 @@ def request_amount(resource: str, quantity: Given, subject: str, field: str) -> 
 
 
 def fair_weight(quantity: Given, subject: str, field: str) -> float:
-    """A weight of fair sharing: 0, or more than 1n as Kueue's webhook has it. Raises QuotaError."""
+    """A weight of fair sharing: 0, or more than 1n, as Kueue's webhook requires. Raises QuotaError."""
     weight = _decimal(_parsed(quantity, subject, field))
     if weight < 0:
         raise QuotaError(subject, field, "must be greater than or equal to 0")
@@ -94,7 +99,10 @@ def _amount(cpu: bool, quantity: Given, subject: str, field: str) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _of_text(cpu: bool, text: str) -> int | None:
-    """None where it is negative or no quantity. A quick way for what is read over and over."""
+    """The amount in canonical units, or None if the text is negative or not a quantity.
+
+    The cache makes this fast for texts that occur again and again.
+    """
     try:
         parsed = parse(text)
     except QuantityError:
@@ -112,18 +120,18 @@ def _parsed(quantity: Given, subject: str, field: str) -> Quantity:
 
 
 def _canonical(cpu: bool, quantity: Quantity) -> int:
-    """Rounded up; UNLIMITED for whatever is as much or more. Not negative."""
+    """A quantity of 0 or more in canonical units, rounded up. It is UNLIMITED if it is that large or larger."""
     places = quantity.exponent + (MILLI if cpu else 0)
     if quantity.unscaled and places > DIGITS:
         return UNLIMITED
     if places >= 0:
         return min(UNLIMITED, quantity.unscaled * int(10**places))
-    # Beyond so many places all that is left is whether there is anything.
+    # After so many decimal places the only question left is whether the quantity is zero.
     divisor = int(10 ** min(-places, quantity.unscaled.bit_length() + 1))
     return min(UNLIMITED, -(-quantity.unscaled // divisor))
 
 
 def _decimal(quantity: Quantity) -> Decimal:
-    # Exact: arithmetic would round, and text is limited in length.
+    # This is exact. Arithmetic would round, and Python limits the length of numbers in text.
     sign, digits, _ = Decimal(quantity.unscaled).as_tuple()
     return Decimal((sign, digits, quantity.exponent))

@@ -1,4 +1,5 @@
-"""What a workload asks of the search: who it is, whom its ClusterQueue lets it preempt, and for how much."""
+"""What a workload asks of the search: its place in the order, which workloads it may preempt, and the amounts it
+needs."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from api.workloads import Workload
 from native.codes import ANY, FINAL_SHARE, INITIAL_SHARE, LOWER_OR_NEWER, LOWER_PRIORITY, NEVER
 from native.quota.quotas import Ask
 from quota.assignment import Assignment
-from quota.snapshot import Queue, Snapshot
+from quota.snapshot import Queue, QuotaSnapshot
 from quota.workloads import effective_priority, queue_timestamp
 
 __all__ = ["Options", "ask_for", "ask_of"]
@@ -26,7 +27,7 @@ POLICIES: Final[Mapping[str, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Kueue's configuration, as far as decisions depend on it."""
+    """The part of Kueue's configuration that decisions depend on."""
 
     fair_sharing: bool = False
     strategies: tuple[int, ...] = (FINAL_SHARE, INITIAL_SHARE)
@@ -36,12 +37,12 @@ class Options:
 
     @property
     def search(self) -> tuple[int, ...] | None:
-        """The strategies of the search; None is without fair sharing."""
+        """The strategies for the search; None without fair sharing."""
         return self.strategies if self.fair_sharing else None
 
 
-def ask_of(snapshot: Snapshot, queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
-    """For nothing yet; `now` in microseconds. Raises QuotaError."""
+def ask_of(snapshot: QuotaSnapshot, queue: Queue, workload: Workload, now: int, options: Options) -> Ask:
+    """The workload's question to the search, without amounts. `now` is in microseconds. Raises QuotaError."""
     preemption = queue.spec.preemption
     borrow = preemption.borrow_within_cohort
     return Ask(
@@ -62,11 +63,18 @@ def ask_of(snapshot: Snapshot, queue: Queue, workload: Workload, now: int, optio
 
 
 def ask_for(
-    snapshot: Snapshot, queue: Queue, workload: Workload, now: int, options: Options, assignment: Assignment
+    snapshot: QuotaSnapshot,
+    queue: Queue,
+    workload: Workload,
+    now: int,
+    options: Options,
+    assignment: Assignment,
 ) -> Ask:
-    """For all that the workload would use, of which some is contested; `now` in microseconds. Raises QuotaError.
+    """The workload's question to the search, with all amounts that it would use. `now` is in microseconds. Raises
+    QuotaError.
 
-    As in Kueue the count of pods may be contested, but is not part of what must fit once the targets are gone.
+    As in Kueue, the number of pods may be contested, but the search does not check that it fits once the targets are
+    gone.
     """
     amounts = {pair: 0 if pair[1] == PODS else amount for pair, amount in assignment.usage.items()}
     pairs = sorted(pair for pair, amount in amounts.items() if amount or pair in assignment.contested)

@@ -1,4 +1,4 @@
-"""Which flavors a workload would get, in which it was looked for, and what stood in the way of each.
+"""The flavors that a workload would get, the flavors that were tried, and why each of them was taken or not.
 
 See docs/decisions/0013.
 """
@@ -21,7 +21,7 @@ __all__ = [
     "NoFitReason",
     "Outcome",
     "PodSetFlavors",
-    "Rule",
+    "QuotaRule",
     "SIMULATED",
     "Stop",
     "Tried",
@@ -30,10 +30,13 @@ __all__ = [
 Mode = Literal["Fit", "Preempt", "NoFit"]
 
 Outcome = Literal["Fit", "Reclaim", "Preempt", "NoCandidates", "NoFit"]
-"""From best to worst. Reclaim: others give back what they borrowed. Preempt: workloads of the own ClusterQueue go, too.
-NoCandidates: preemption would be needed, and nobody may go. Of these three the mode is Preempt."""
+"""What becomes of a resource or a flavor, from best to worst.
 
-Rule = Literal[
+Reclaim: other ClusterQueues give back what they borrowed. Preempt: workloads of the same ClusterQueue must go, too.
+NoCandidates: preemption would be needed, but no workload may be preempted. The mode of these three is Preempt.
+"""
+
+QuotaRule = Literal[
     "WithinAvailable",
     "ExceedsMaxQuota",
     "ExceedsNominalQuota",
@@ -42,24 +45,29 @@ Rule = Literal[
     "PreemptionSuffices",
     "NoPreemptionCandidates",
 ]
-"""What decided about a resource in a flavor.
+"""The rule that decided about a resource in a flavor.
 
-WithinAvailable: it is free. ExceedsMaxQuota: there would not be as much if nobody used any. ExceedsNominalQuota: it
-is not free, and nobody goes for what is beyond the nominal quota. NotSimulated: it is not free, and another resource
-rules the flavor out. The others are what a simulated preemption for this resource alone says.
+WithinAvailable: the amount is free. ExceedsMaxQuota: the amount would not be free even if nobody used any.
+ExceedsNominalQuota: the amount is not free and is more than the nominal quota, and no workload may be preempted for
+that. NotSimulated: the amount is not free, and another resource rules the flavor out. The other rules come from a
+simulated preemption for this resource alone.
 """
 
 NoFitReason = Literal["", "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor"]
 """Reason of QuotaReserved=False, from least to most severe."""
 
 Stop = Literal["Fits", "WhenCanPreempt", "WhenCanBorrow", "LastFlavor", "NotCovered"]
-"""Why no further flavor was tried: it fits without borrowing, the policy is MayStopSearch, there was none, or the
-ClusterQueue has no quota for the resource in any."""
+"""Why the search tried no further flavor.
+
+Fits: the flavor fits without borrowing. WhenCanPreempt, WhenCanBorrow: this policy is MayStopSearch. LastFlavor:
+there was no other flavor. NotCovered: the ClusterQueue has no quota for the resource in any flavor.
+"""
 
 Tried = Mapping[str, Mapping[str, int]]
-"""By pod set and resource: index of the last flavor tried in its group, -1 if that was the last there is."""
+"""By pod set and resource: the index of the last flavor that was tried in its group; -1 if it was the last flavor of
+the group."""
 
-SIMULATED: Final[Mapping[int, tuple[Outcome, Rule]]] = {
+SIMULATED: Final[Mapping[int, tuple[Outcome, QuotaRule]]] = {
     NO_CANDIDATES: ("NoCandidates", "NoPreemptionCandidates"),
     PREEMPT: ("Preempt", "PreemptionSuffices"),
     RECLAIM: ("Reclaim", "PreemptionReclaims"),
@@ -68,39 +76,39 @@ SIMULATED: Final[Mapping[int, tuple[Outcome, Rule]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One resource in one flavor. Amounts are in canonical units."""
+    """One resource in one flavor. Amounts are in canonical units (see `quota.amounts`)."""
 
     resource: str
     asked: int
     earlier: int
-    """What earlier pod sets of the workload take of it."""
+    """The amount that earlier pod sets of the workload take."""
     available: int
     potential: int
-    """What would be available if nobody used any."""
+    """The amount that would be available if nobody used any."""
     nominal: int
-    """The ClusterQueue's own quota."""
+    """The ClusterQueue's own nominal quota."""
     borrowing: int
-    """Height of the smallest subtree whose quota suffices; 0 is within the own quota."""
+    """The height of the smallest subtree whose quota suffices. 0 means that the ClusterQueue's own quota suffices."""
     outcome: Outcome | None
-    """None where NotSimulated."""
-    rule: Rule
+    """None if the rule is NotSimulated."""
+    rule: QuotaRule
     reason: str
-    """As Kueue puts it; "" where it fits."""
+    """The reason in Kueue's words; "" if the amount fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One flavor for all resources of a group."""
+    """One flavor, tried for all resources of a group."""
 
     flavor: str
     outcome: Outcome
-    """The worst of its resources."""
+    """The worst outcome of its resources."""
     borrowing: int
-    """Of the resource with the worst outcome."""
+    """The borrowing height of the resource with the worst outcome."""
     checks: tuple[Check, ...]
-    """By resource; none if the pods cannot have this flavor at all."""
+    """One check for each resource. Empty if the pods cannot use this flavor at all."""
     mismatch: str
-    """Why they cannot: the flavor is not there, its taints, labels."""
+    """Why the pods cannot use the flavor: it does not exist, or its taints or labels do not match. "" if they can."""
 
     @property
     def no_fit_reason(self) -> NoFitReason:
@@ -114,14 +122,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class FlavorSearch:
-    """The flavors that were tried for resources that must have the same one."""
+    """The flavors that were tried for a group of resources. The resources must get the same flavor."""
 
     pod_sets: tuple[str, ...]
-    """More than one where they share a podSetGroupName."""
+    """Names. More than one if pod sets share a podSetGroupName."""
     resources: tuple[str, ...]
     attempts: tuple[Attempt, ...]
     chosen: str | None
-    """The flavor taken; None if there is none."""
+    """The flavor that was taken; None if none was."""
     stop: Stop
 
 
@@ -133,7 +141,7 @@ class Assigned:
     mode: Mode
     borrowing: int
     tried: int
-    """Index of the last flavor tried in its group, -1 if that was the last there is."""
+    """The index of the last flavor that was tried in its group; -1 if it was the last flavor of the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +151,9 @@ class PodSetFlavors:
     name: str
     count: int
     requests: Mapping[str, int]
-    """By resource; `pods` is one of them if the ClusterQueue has quota for it."""
+    """Amounts by resource, in canonical units. `pods` is among them if the ClusterQueue has a quota for it."""
     flavors: Mapping[str, Assigned]
-    """By resource. Without those that are not covered and of which nothing is asked."""
+    """By resource. A resource that no quota covers is missing here if the pods ask for none of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +162,16 @@ class Assignment:
 
     mode: Mode
     borrowing: int
-    """The highest of all resources."""
+    """The largest borrowing height of all resources."""
     pod_sets: tuple[PodSetFlavors, ...]
-    """In the order of the spec. Where nothing fits: those before the one that does not."""
+    """In the order of the spec. If one pod set does not fit, only the pod sets before it are here."""
     usage: Mapping[tuple[str, str], int]
-    """What they use together, by flavor and resource; more than 0."""
+    """The amount of all pod sets together, by flavor and resource. Every amount is more than 0."""
     contested: frozenset[tuple[str, str]]
-    """Flavor-resources that are to be had only by preemption."""
+    """Pairs of flavor and resource that are free only after a preemption."""
     searches: tuple[FlavorSearch, ...]
     tried: Tried | None
-    """Where the next search goes on; None if all flavors were tried."""
+    """Where the next search continues; None if all flavors were tried."""
     message: str
-    """As Kueue puts it; "" where it fits at once."""
+    """The problems in Kueue's words; "" if everything fits at once."""
     no_fit_reason: NoFitReason

@@ -1,7 +1,9 @@
-"""One cycle of the scheduler: heads of queues in, what becomes of each out (Kueue: pkg/scheduler/scheduler.go).
+"""One cycle of the scheduler: it takes the heads of queues and says what becomes of each (Kueue:
+pkg/scheduler/scheduler.go).
 
-Each head is first decided for itself. Then they take turns, those that borrow least first, and each sees what those
-before it have taken and whom they preempt. Nothing is changed but a copy.
+First, each head gets a decision of its own. Then the heads take turns; a head that borrows less comes earlier. In its
+turn, a head sees what the heads before it have taken, and which workloads they preempt. The cycle works on a copy of
+the snapshot.
 """
 
 from __future__ import annotations
@@ -17,16 +19,20 @@ from quota.amounts import QuotaError
 from quota.decision import Decision, Options, Tried, decide
 from quota.overlap import Usage, fits, kept_free, numbered, without
 from quota.queues import Requeue, RequeueReason, backs_off, precedence, requeue
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.tournament import Contestant, Tournament
 from quota.workloads import effective_priority, key_of
 
 __all__ = ["Entry", "Outcome", "cycle"]
 
 Outcome = Literal["Admit", "Preempt", "DeferredFit", "Skip", "Gated", "NoCandidates", "NoFit", "Inadmissible"]
-"""Admit: it gets its quota. Preempt: the targets of its decision must go. DeferredFit: it fits once those that are
-preempted for others are gone. Skip: others took what it needs. Gated: its targets stay while its gate is closed.
-NoCandidates: nobody may go for it. NoFit: quota does not suffice. Inadmissible: it was not decided."""
+"""What becomes of a head.
+
+Admit: it gets its quota. Preempt: the targets of its decision must go. DeferredFit: it fits once the targets of other
+heads are gone. Skip: other heads took what it needs. Gated: its targets stay while its preemption gate is closed.
+NoCandidates: it needs a preemption, but no workload may be preempted. NoFit: the quota does not suffice.
+Inadmissible: there was no decision about it.
+"""
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 OVERLAPS: Final = "Workload has overlapping preemption targets with another workload"
@@ -40,22 +46,23 @@ class Entry:
     workload: Workload
     outcome: Outcome
     decision: Decision | None
-    """None only where Inadmissible."""
+    """None only if the outcome is Inadmissible."""
     message: str
     quota_reserved_reason: str
-    """The reason of QuotaReserved=False; "" where Admit."""
+    """The reason of the condition QuotaReserved=False; "" if the outcome is Admit."""
     requeue: Requeue | None = None
-    """When it is tried again: in the next cycle, or once something has changed. None: it does not go back."""
+    """When the workload is tried again: in the next cycle, or after a change. None: it does not go
+    back to the queue."""
     requeue_reason: RequeueReason | None = None
     tried: Tried | None = None
-    """The flavors that were tried, for the next time, where some are left (Kueue: LastAssignment)."""
+    """The flavors that this search tried, for the next search; None if all were tried (Kueue: LastAssignment)."""
     retry_at: int | None = None
-    """When the next of its equals will have held its quota for minAdmitDuration; microseconds. A change that none of
-    the objects shows."""
+    """When minAdmitDuration ends for the next holder of equal priority, in microseconds. No object changes at that
+    time, so the caller has to set a timer."""
 
 
 def cycle(
-    snapshot: Snapshot,
+    snapshot: QuotaSnapshot,
     heads: Sequence[Workload],
     now: int,
     options: Options | None = None,
@@ -64,11 +71,11 @@ def cycle(
     tried: Mapping[str, Tried] | None = None,
     explain: bool = False,
 ) -> list[Entry]:
-    """What becomes of each head, in the order of their turns; the inadmissible ones come last, by key.
+    """What becomes of each head, in the order of their turns. The inadmissible heads come last, sorted by key.
 
-    `heads`: at most one a ClusterQueue. `namespaces`: labels by namespace, of those that have others than their name.
-    `tried`: by key of the workload, what its last entry said, unless quota was freed since. Raises ValueError for two
-    heads of one ClusterQueue.
+    `heads`: at most one for each ClusterQueue. `namespaces`: the labels of namespaces; a namespace that has only the
+    label with its name may be left out. `tried`: what the last entry of a workload said, by key; leave a workload out
+    if quota was freed since then. Raises ValueError if a ClusterQueue has two heads.
     """
     world = replace(snapshot, ledger=snapshot.ledger.snapshot())
     turns = _Turns(world, now, options or Options(), explain)
@@ -94,15 +101,15 @@ class _Nominee:
 
 
 class _Turns:
-    """What has been taken so far, and whom it costs their quota."""
+    """The turns of one cycle: what was taken so far, and which workloads must go for it."""
 
-    def __init__(self, world: Snapshot, now: int, options: Options, explain: bool) -> None:
+    def __init__(self, world: QuotaSnapshot, now: int, options: Options, explain: bool) -> None:
         self.world = world
         self.now = now
         self.options = options
         self.explain = explain
         self.claimed: dict[str, Holder] = {}
-        """Victims of the entries so far, by key."""
+        """The victims of all entries so far, by key."""
 
     def nominate(self, queue: Queue, workload: Workload, tried: Tried | None) -> _Nominee | Entry:
         try:
@@ -121,7 +128,7 @@ class _Turns:
             yield self._turn(each)
 
     def _fairly(self, nominees: list[_Nominee]) -> Iterator[Entry]:
-        """A tournament a tree. Trees do not see one another: they come by name."""
+        """One tournament for each tree. Trees do not influence each other; they come in the order of their names."""
         parent = self.world.layout.quotas.parent.tolist()
         by_node = {each.queue.node: each for each in nominees}
         trees: dict[tuple[str, int], list[Contestant]] = {}
@@ -137,7 +144,8 @@ class _Turns:
                 tournament.changed(queue)
 
     def _root(self, node: int, parent: Sequence[int]) -> tuple[str, int]:
-        """By name; a ClusterQueue may have the name of a Cohort."""
+        """The name and number of the root. The number matters because a ClusterQueue and a Cohort may have the same
+        name."""
         while parent[node] >= 0:
             node = parent[node]
         return self.world.layout.names[node], node
@@ -178,7 +186,7 @@ class _Turns:
         return any(target.holder.key in self.claimed for target in decision.targets)
 
     def _again(self, nominee: _Nominee) -> Decision:
-        """The decision as if the victims of the others were gone, in the same flavors."""
+        """The decision in the same flavors, as if the victims of the other entries were gone."""
         with without(self.world, self.claimed.values()):
             return decide(
                 self.world,
@@ -195,7 +203,7 @@ class _Turns:
     # ---- what becomes of it
 
     def _no_candidates(self, nominee: _Nominee, decision: Decision) -> Entry:
-        """Its quota is kept for it, unless its queue can always get it back from others."""
+        """Keep its quota free for it, unless its queue can always reclaim the quota from others."""
         queue = nominee.queue
         if queue.spec.preemption.reclaim_within_cohort != "Any":
             usage = decision.assignment.usage
@@ -206,7 +214,7 @@ class _Turns:
         return replace(entry, retry_at=self._next_expiry(nominee))
 
     def _waits(self, nominee: _Nominee, decision: Decision, outcome: Outcome, message: str) -> Entry:
-        """For those that leave."""
+        """The entry of a workload that waits until others have left."""
         reason = "WaitingForPreemptedWorkloads"
         return self._requeued(nominee, decision, outcome, "PendingPreemption", message, reason)
 
@@ -219,7 +227,7 @@ class _Turns:
         message: str,
         quota_reserved_reason: str,
     ) -> Entry:
-        # Otherwise the next search starts at the first flavor.
+        # For other outcomes the next search starts at the first flavor.
         tried = decision.tried if outcome in ("NoFit", "NoCandidates") else None
         when = requeue(
             nominee.queue.spec.queueing_strategy,
@@ -230,7 +238,7 @@ class _Turns:
         return Entry(nominee.workload, outcome, decision, message, quota_reserved_reason, when, why, tried)
 
     def _next_expiry(self, nominee: _Nominee) -> int | None:
-        """KEP-8522: when the next holder of equal priority in its queue may go, because its time is over."""
+        """When the next holder of equal priority in its queue can be preempted because its time is over (KEP-8522)."""
         queue, spec = nominee.queue, nominee.queue.spec.preemption
         if spec.within_cluster_queue != "LowerOrNewerEqualPriority" or not self.options.time_based:
             return None
@@ -246,9 +254,9 @@ class _Turns:
 
 
 def _admissible(
-    world: Snapshot, workload: Workload, now: int, namespaces: Mapping[str, Mapping[str, str]]
+    world: QuotaSnapshot, workload: Workload, now: int, namespaces: Mapping[str, Mapping[str, str]]
 ) -> Queue | Entry:
-    """Its ClusterQueue, or why it is not even decided."""
+    """The workload's ClusterQueue, or an entry that says why there is no decision."""
     if any(
         each.type == QUOTA_RESERVED and each.status == "True" for each in workload.status.conditions or ()
     ):

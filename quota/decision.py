@@ -1,4 +1,5 @@
-"""The decision for one workload: which flavors it gets, and whose quota must go for it. A function of the snapshot."""
+"""The decision for one workload: which flavors it gets, and which workloads must go for it. A function of the
+snapshot."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from quota.asks import Options, ask_for
 from quota.assignment import Assignment, Mode, NoFitReason, Tried
 from quota.explain import REASONS, Explanation, explained
 from quota.flavors import assign
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.workloads import has_closed_preemption_gate, key_of
 
 __all__ = ["Decision", "Options", "Target", "Tried", "decide"]
@@ -20,7 +21,7 @@ __all__ = ["Decision", "Options", "Target", "Tried", "decide"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One that must go."""
+    """A workload that must go."""
 
     holder: Holder
     reason: PreemptionReason
@@ -28,35 +29,35 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a workload as things are."""
+    """What becomes of a workload in the present state."""
 
     workload: str
     """`namespace/name`."""
     queue: str
-    """The ClusterQueue."""
+    """Name of the ClusterQueue."""
     mode: Mode
-    """Preempt without targets: room is to be had only by preemption, and nobody may go."""
+    """Preempt without targets means: only a preemption could make room, but no workload may be preempted."""
     flavors: Mapping[str, Mapping[str, str]]
-    """By pod set and resource; empty if NoFit."""
+    """By pod set and resource; empty if the mode is NoFit."""
     borrowing: int
-    """Height of the smallest subtree whose quota suffices; 0 is within its own quota, and if NoFit."""
+    """The height of the smallest subtree whose quota suffices. 0 if its own quota suffices, or if the mode is NoFit."""
     targets: tuple[Target, ...]
-    """By key. Together they make room; none of them could stay alone."""
+    """Sorted by key. Together they make room. If any of them stayed, the workload would not fit."""
     gated: bool
-    """A preemption gate is closed (KEP-8303): the targets stay until it is open. Where there are none it makes no
-    difference."""
+    """Whether a preemption gate is closed (KEP-8303). The targets stay until it is open. Without targets the gate
+    makes no difference."""
     message: str
-    """What stands in the way, as Kueue puts it; "" if nothing does."""
+    """What prevents the admission, in Kueue's words; "" if nothing does."""
     no_fit_reason: NoFitReason
     tried: Tried | None
-    """Where the next search for flavors goes on; None if all were tried."""
+    """Where the next search for flavors continues; None if all were tried."""
     assignment: Assignment
     explanation: Explanation | None
-    """Where it was asked for."""
+    """None if the caller did not ask for it."""
 
 
 def decide(
-    snapshot: Snapshot,
+    snapshot: QuotaSnapshot,
     workload: Workload,
     now: int,
     options: Options | None = None,
@@ -65,10 +66,11 @@ def decide(
     only: Mapping[str, Mapping[str, str]] | None = None,
     last_tried: Tried | None = None,
 ) -> Decision:
-    """The decision for a workload that waits; `now` in microseconds.
+    """The decision for a workload that waits. `now` is in microseconds.
 
-    `only`: flavors by pod set and resource; no others are tried. `last_tried`: the search for flavors goes on behind
-    these. Raises QuotaError for a workload that cannot be decided: no queue, an inactive one, a quantity that is none.
+    `only`: flavors by pod set and resource; no other flavors are tried. `last_tried`: the search for flavors
+    continues after these. Raises QuotaError if the workload cannot be decided: it has no queue, its queue is
+    inactive, or a quantity is invalid.
     """
     options = options or Options()
     queue = _active(snapshot, workload)
@@ -96,7 +98,7 @@ def decide(
     )
 
 
-def _active(snapshot: Snapshot, workload: Workload) -> Queue:
+def _active(snapshot: QuotaSnapshot, workload: Workload) -> Queue:
     queue = snapshot.queue_of(workload)
     if queue.inactive:
         raise QuotaError(f"ClusterQueue {queue.name}", "", f"is not active: {queue.inactive}")

@@ -1,4 +1,5 @@
-"""Why a decision is as it is: what became of each candidate, and why the others were none. As data, not as text."""
+"""Why a decision is as it is: what became of each candidate, and why other workloads were no candidates. Data, not
+text."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from native import codes
 from native.codes import LOWER_OR_NEWER, LOWER_PRIORITY, NEVER
 from native.quota.quotas import Ask, Found
 from quota.assignment import Assignment, FlavorSearch
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Holder, Queue, QuotaSnapshot
 
 __all__ = [
     "REASONS",
@@ -30,9 +31,10 @@ __all__ = [
 Step = Literal["Taken", "PutBack", "QueueWithinNominal", "CohortWithinQuota", "WouldBorrow", "ShareRefused"]
 """What became of a candidate.
 
-PutBack: it was taken, and may stay: it fits without. QueueWithinNominal, CohortWithinQuota: its ClusterQueue, or a
-Cohort above that, does not, or no longer, use more than its quota of what is contested. WouldBorrow: it goes only for
-what is within the nominal quota. ShareRefused: fair sharing's strategy does not let it go.
+PutBack: it was taken, but the workload also fits without it, so it may stay. QueueWithinNominal: its ClusterQueue
+does not use more than its quota of what is contested, or no longer does. CohortWithinQuota: the same for a Cohort
+above its ClusterQueue. WouldBorrow: it goes only for a workload that stays within the nominal quota. ShareRefused:
+the strategy of fair sharing does not let it go.
 """
 
 NotCandidate = Literal[
@@ -47,10 +49,11 @@ NotCandidate = Literal[
 ]
 """Why a holder of the same tree was no candidate.
 
-Policy: withinClusterQueue, or reclaimWithinCohort, is Never. QueueInactive: its ClusterQueue is not active.
-OtherFlavors: it uses nothing of what is contested. Priority: not lower, as the policy wants it. NotNewer: of equal
-priority, not newer, and its time is not over. NotReached: it was one, and its turn did not come: the search was over,
-or with fair sharing done with its queue.
+Policy: withinClusterQueue or reclaimWithinCohort is Never. QueueInactive: its ClusterQueue is not active.
+OtherFlavors: it uses nothing of what is contested. QueueWithinNominal, CohortWithinQuota: as for a candidate.
+Priority: its priority is not lower, as the policy requires. NotNewer: its priority is equal, it is not newer, and its
+time is not over. NotReached: it was a candidate, but its turn did not come. The search ended before, or fair sharing
+was done with its queue.
 """
 
 STEPS: Final[Mapping[int, Step]] = {
@@ -79,26 +82,27 @@ TEXTS: Final[Mapping[PreemptionReason, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A candidate whose turn came. It may come again: put back, or in another pass of fair sharing."""
+    """A candidate in one turn. It can have another turn: when it is put back, or in the second pass of fair sharing."""
 
     holder: Holder
     step: Step
     reason: PreemptionReason | None
-    """Of one that must go in the end; None where it was not taken, may stay, or the attempt was in vain."""
+    """The reason for its preemption if it must go in the end. None if it was not taken, may stay, or the attempt
+    failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAttempt:
-    """One attempt to make room, in the order of what happened."""
+    """One attempt to make room. Its steps are in the order in which they happened."""
 
     borrowing: bool
-    """Whether the workload may borrow once they are gone."""
+    """Whether the workload may borrow in this attempt, once the candidates are gone."""
     candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """Holders of a ClusterQueue that were no candidates."""
+    """Holders of one ClusterQueue that were no candidates, for one reason."""
 
     queue: str
     reason: NotCandidate
@@ -107,31 +111,34 @@ class PassedOver:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a decision is as it is."""
+    """The parts of the search that led to a decision."""
 
     flavors: tuple[FlavorSearch, ...]
     """By pod set and group of resources."""
     attempts: tuple[SearchAttempt, ...]
-    """None where nobody had to go, or nobody could."""
+    """Empty if no workload had to go, or none could."""
     passed_over: tuple[PassedOver, ...]
-    """By ClusterQueue and reason; none where nobody had to go, or it would not have helped."""
+    """By ClusterQueue and reason. Empty if no workload had to go, or a preemption would not have helped."""
 
 
 def explained(
-    snapshot: Snapshot, queue: Queue, ask: Ask, assignment: Assignment, found: Found, fair_sharing: bool
+    snapshot: QuotaSnapshot, queue: Queue, ask: Ask, assignment: Assignment, found: Found, fair_sharing: bool
 ) -> Explanation:
-    """Of what was found for `ask`, with its trace."""
+    """The explanation of what the search found for `ask`. `found` must have a trace."""
     passed_over: tuple[PassedOver, ...] = ()
     if assignment.mode == "Preempt":
         seen = {holder.key for _, _, holder, _ in found.trace if isinstance(holder, Holder)}
-        passed_over = tuple(_Others(snapshot, queue, ask, fair_sharing).counted(seen))
+        passed_over = tuple(_NonCandidates(snapshot, queue, ask, fair_sharing).counted(seen))
     return Explanation(assignment.searches, _attempts(found, fair_sharing), passed_over)
 
 
 def preemption_message(
     preemptor: Workload, reason: PreemptionReason, preemptor_path: str, preemptee_path: str
 ) -> str:
-    """The message of the conditions Preempted and Evicted, as Kueue words it; paths as `Snapshot.path` has them."""
+    """The message of the conditions Preempted and Evicted, in Kueue's words.
+
+    The paths are those of `QuotaSnapshot.path`.
+    """
     job = (preemptor.metadata.labels or {}).get(JOB_UID_LABEL, "")
     return (
         f"Preempted to accommodate a workload (UID: {preemptor.metadata.uid or 'UNKNOWN'}, "
@@ -145,7 +152,7 @@ def _attempts(found: Found, fair_sharing: bool) -> tuple[SearchAttempt, ...]:
     last = found.trace[-1][0] if found.trace else 0
     attempts = []
     for (number, borrowing), steps in groupby(found.trace, key=lambda step: step[:2]):
-        # The last attempt begins anew; with fair sharing it goes on with those that the first pass has taken.
+        # The last attempt starts from nothing. With fair sharing, it continues with what the first pass has taken.
         counts = fair_sharing or number == last
         candidates = [
             Candidate(
@@ -158,10 +165,10 @@ def _attempts(found: Found, fair_sharing: bool) -> tuple[SearchAttempt, ...]:
     return tuple(attempts)
 
 
-class _Others:
-    """Who was not considered. The rules are those of the search, here one holder at a time, and said in words."""
+class _NonCandidates:
+    """The holders that were no candidates. The rules are the search's own, applied to one holder at a time."""
 
-    def __init__(self, snapshot: Snapshot, queue: Queue, ask: Ask, fair_sharing: bool) -> None:
+    def __init__(self, snapshot: QuotaSnapshot, queue: Queue, ask: Ask, fair_sharing: bool) -> None:
         self._snapshot = snapshot
         self._queue = queue
         self._ask = ask
@@ -174,7 +181,8 @@ class _Others:
         self._pairs = frozenset(names[fr] for fr in contested)
 
     def counted(self, seen: set[str]) -> Iterator[PassedOver]:
-        """All but those, by ClusterQueue and reason, the own ClusterQueue first."""
+        """All holders that are not in `seen`, by ClusterQueue and reason. The workload's own
+        ClusterQueue comes first."""
         others = (each for each in self._snapshot.queues.values() if self._in_tree(each.node))
         for queue in sorted(others, key=lambda each: (each is not self._queue, each.name)):
             shut = self._shut(queue)
@@ -187,7 +195,7 @@ class _Others:
                 yield PassedOver(queue.name, reason, count)
 
     def _shut(self, queue: Queue) -> NotCandidate | None:
-        """Why nobody of the ClusterQueue is a candidate."""
+        """Why no holder of the ClusterQueue is a candidate; None if each holder has a reason of its own."""
         if queue is self._queue:
             return "Policy" if self._ask.within == NEVER else None
         if self._ask.reclaim == NEVER:

@@ -1,7 +1,7 @@
 """Which flavors a workload gets (pkg/scheduler/flavorassigner of Kueue).
 
-All resources of a group get the same flavor. Flavors are tried in the order of the ClusterQueue, until one is good
-enough for its flavorFungibility; otherwise the best is taken.
+All resources of a group get the same flavor. The search tries the flavors in the order of the ClusterQueue. It stops
+when a flavor is good enough for the flavorFungibility of the ClusterQueue. If none is, it takes the best one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from quota.assignment import (
     NoFitReason,
     Outcome,
     PodSetFlavors,
-    Rule,
+    QuotaRule,
     Stop,
     Tried,
 )
 from quota.matching import mismatch
-from quota.snapshot import Group, Queue, Snapshot
+from quota.snapshot import Group, Queue, QuotaSnapshot
 from quota.workloads import PodSetRequest, pod_set_requests
 
 __all__ = ["assign"]
@@ -61,7 +61,7 @@ SEVERITY: Final[Mapping[NoFitReason, int]] = {
 
 
 def assign(
-    snapshot: Snapshot,
+    snapshot: QuotaSnapshot,
     queue: Queue,
     workload: Workload,
     options: Options,
@@ -70,9 +70,10 @@ def assign(
     only: Mapping[str, Mapping[str, str]] | None = None,
     last_tried: Tried | None = None,
 ) -> Assignment:
-    """The flavors of all pod sets; `now` in microseconds. Raises QuotaError.
+    """The flavors of all pod sets. `now` is in microseconds. Raises QuotaError.
 
-    `only`: flavors by pod set and resource; no others are tried. `last_tried`: the search goes on behind these.
+    `only`: flavors by pod set and resource; no other flavors are tried. `last_tried`: the search continues after
+    these.
     """
     search = _Assigner(snapshot, queue, workload, options, now, only, last_tried or {})
     return search.assign()
@@ -80,7 +81,7 @@ def assign(
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A pod set, and what it asks for."""
+    """A pod set with the amounts that it asks for."""
 
     spec: PodSet
     count: int
@@ -89,7 +90,7 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """Why a pod set gets nothing."""
+    """Why a pod set gets no flavors."""
 
     reasons: list[str]
     reason: NoFitReason
@@ -98,7 +99,7 @@ class _Refusal:
 class _Assigner:
     def __init__(
         self,
-        snapshot: Snapshot,
+        snapshot: QuotaSnapshot,
         queue: Queue,
         workload: Workload,
         options: Options,
@@ -114,7 +115,7 @@ class _Assigner:
         self._ask = ask_of(snapshot, queue, workload, now, options)
         self._only = only
         self._last_tried = last_tried
-        # Otherwise nobody goes for more than the nominal quota.
+        # If this is false, no workload is preempted for more than the nominal quota.
         self._borrows = self._ask.borrow or (options.fair_sharing and self._ask.reclaim != NEVER)
         self._usage: dict[tuple[str, str], int] = {}
         self._pod_sets: dict[str, PodSetFlavors] = {}
@@ -130,7 +131,7 @@ class _Assigner:
         return self._assignment("Preempt" if "Preempt" in modes else "Fit", "")
 
     def _groups(self) -> list[list[_Member]]:
-        """Pod sets that get their flavors together."""
+        """The pod sets, in groups that get their flavors together."""
         groups: dict[tuple[str, str], list[_Member]] = {}
         requests = pod_set_requests(self._workload)
         for spec, request in zip(self._workload.spec.pod_sets, requests, strict=True):
@@ -149,7 +150,7 @@ class _Assigner:
     # ---- pod sets
 
     def _assign(self, members: list[_Member]) -> _Refusal | None:
-        """Take flavors for these pod sets, or say why they get none."""
+        """Take flavors for these pod sets. The result says why they get none; it is None if they get flavors."""
         requests = _sum(members)
         flavors: dict[str, Assigned] = {}
         reasons: list[str] = []
@@ -186,7 +187,7 @@ class _Assigner:
             self._problems.append((name, reasons))
 
     def _assignment(self, mode: Mode, reason: NoFitReason) -> Assignment:
-        # In the order of the spec: those of a group have been taken together.
+        # The pod sets of a group were taken together. Bring them back into the order of the spec.
         names = [pods.name for pods in self._workload.spec.pod_sets if pods.name in self._pod_sets]
         pod_sets = tuple(self._pod_sets[name] for name in names)
         taken = [(resource, each) for pods in pod_sets for resource, each in pods.flavors.items()]
@@ -212,7 +213,7 @@ class _Assigner:
     def _search(
         self, members: list[_Member], group: Group, requests: Mapping[str, int], resource: str
     ) -> tuple[FlavorSearch, dict[str, Assigned]]:
-        """A flavor for the resources of a group, of which `resource` is one."""
+        """Search a flavor for the resources of a group. `resource` is one of them."""
         wanted = {each: requests[each] for each in sorted(requests) if each in group.resources}
         fungibility = self._queue.spec.flavor_fungibility
         attempts: list[Attempt] = []
@@ -267,7 +268,7 @@ class _Assigner:
         return worst
 
     def _check(self, flavor: str, resource: str, asked: int) -> Check:
-        """Whether it is free, and if not, whether anybody may go for it."""
+        """Whether the amount is free. If it is not: whether a workload may be preempted for it."""
         fr, node, ledger = self._snapshot.layout.frs[flavor, resource], self._queue.node, self._ledger
         earlier = self._usage.get((flavor, resource), 0)
         wanted = earlier + asked
@@ -275,7 +276,7 @@ class _Assigner:
         nominal = int(self._snapshot.layout.quotas.nominal[node, fr])
         height, reclaims = ledger.height(node, fr, wanted)
         outcome: Outcome | None = None
-        rule: Rule = "NotSimulated"
+        rule: QuotaRule = "NotSimulated"
         reason = ""
         if wanted > potential:
             outcome, rule, height = "NoFit", "ExceedsMaxQuota", 0
@@ -294,7 +295,7 @@ class _Assigner:
         return Check(resource, asked, earlier, available, potential, nominal, height, outcome, rule, reason)
 
     def _simulated(self, flavor: str, check: Check) -> Check:
-        """The same with what preemption would make of it, for this resource alone."""
+        """The check with the result of a simulated preemption for this resource alone."""
         if check.outcome is not None:
             return check
         fr = self._snapshot.layout.frs[flavor, check.resource]
@@ -308,7 +309,10 @@ class _Assigner:
 
 
 def _key(outcome: Outcome, borrowing: int, fungibility: FlavorFungibility) -> tuple[int, int, int]:
-    """The greater, the better. Where nothing fits, or nobody may go, preference does not count before that."""
+    """Sort key; greater is better.
+
+    A flavor that fits, or fits after a preemption, comes first, whatever flavorFungibility prefers.
+    """
     rank = RANKS[outcome]
     if rank == 0:
         return 0, 0, 0
@@ -319,7 +323,7 @@ def _key(outcome: Outcome, borrowing: int, fungibility: FlavorFungibility) -> tu
 
 
 def _stop(attempt: Attempt, fungibility: FlavorFungibility) -> Stop | None:
-    """Why the flavor is taken without a look at others, if it is."""
+    """Why the search takes this flavor and tries no other; None if it goes on."""
     if attempt.outcome in ("NoFit", "NoCandidates"):
         return None
     preempts, borrows = attempt.outcome != "Fit", attempt.borrowing > 0
@@ -333,14 +337,14 @@ def _stop(attempt: Attempt, fungibility: FlavorFungibility) -> Stop | None:
 
 
 def _assigned(attempt: Attempt, tried: int) -> dict[str, Assigned]:
-    """By resource. None of the checks of a flavor that is taken is without an outcome."""
+    """By resource. Every check of a flavor that was taken has an outcome."""
     return {
         check.resource: Assigned(attempt.flavor, MODES[check.outcome or "NoFit"], check.borrowing, tried)
         for check in attempt.checks
     }
 
 
-# ---- what is said about it
+# ---- messages
 
 
 def _names(members: Sequence[_Member]) -> tuple[str, ...]:
@@ -363,7 +367,7 @@ def _problems(search: FlavorSearch) -> Iterator[str]:
 
 
 def _severest(search: FlavorSearch) -> NoFitReason:
-    """The flavors are alternatives: what the least hopeless one lacks."""
+    """The reason of the best attempt: flavors are alternatives, so the least severe reason counts."""
     reasons = [attempt.no_fit_reason for attempt in search.attempts]
     return min(reasons, key=SEVERITY.__getitem__, default="NoMatchingFlavor")
 

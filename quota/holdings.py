@@ -1,4 +1,4 @@
-"""Who holds quota of which ClusterQueue, counted in one layout of the tree."""
+"""The Workloads that hold quota, counted in one layout of the tree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Holdings", "holder_of"]
 
 
 def holder_of(workload: Workload) -> Holder | None:
-    """What a Workload says that it holds, not ranked yet; None if it holds nothing. Raises QuotaError."""
+    """The quota that a Workload says it holds, without a rank; None if it holds nothing. Raises QuotaError."""
     if not holds_quota(workload):
         return None
     used = usage(workload)
@@ -49,10 +49,10 @@ def holder_of(workload: Workload) -> Holder | None:
 
 
 class Holdings:
-    """The ledger of a layout, with the holders that its ClusterQueues have."""
+    """The ledger of a layout, with the holders of its ClusterQueues."""
 
     def __init__(self, layout: Layout, holders: Collection[Holder]) -> None:
-        """Raises QuotaError where one of them holds more than can be counted."""
+        """Raises QuotaError if a holder holds more than can be counted."""
         self.layout = layout
         self.ledger = Ledger(layout.quotas)
         self._ranks = Ranks(_name(holder) for holder in holders)
@@ -61,9 +61,10 @@ class Holdings:
             self._count(replace(holder, order=self._ranks[_name(holder)]))
 
     def admit(self, holder: Holder) -> bool:
-        """Count a holder of a ClusterQueue of this layout. False, and nothing is changed, if it takes a new layout.
+        """Count a holder of a ClusterQueue of this layout. Returns False, and changes nothing, if a new layout is
+        needed.
 
-        Raises QuotaError as the constructor does; nothing is changed then.
+        Raises QuotaError, and changes nothing, if the holder holds more than can be counted.
         """
         if not holder.usage.keys() <= self.layout.frs.keys():
             return False
@@ -78,7 +79,7 @@ class Holdings:
         return True
 
     def release(self, key: str) -> None:
-        """Count it no longer, if it was counted."""
+        """Stop counting the holder with this key. Does nothing if it was not counted."""
         holder = self._counted.pop(key, None)
         if holder is not None:
             node = self.layout.queues[holder.queue]
@@ -100,7 +101,7 @@ class Holdings:
             )
         except OverflowError as error:
             flavor, resource = list(self.layout.frs)[error.args[0]]
-            problem = f"with what others hold, {resource} in flavor {flavor} is too much to be counted"
+            problem = f"{resource} in flavor {flavor} is too much: the sum with what others hold does not fit 64 bits"
             raise QuotaError(
                 subject_of(holder.workload), "status.admission.podSetAssignments", problem
             ) from None
@@ -108,5 +109,5 @@ class Holdings:
 
 
 def _name(holder: Holder) -> Name:
-    """By UID, and by key where UIDs are missing or the same."""
+    """The name that gives the rank: the UID, then the key for UIDs that are missing or equal."""
     return holder.workload.metadata.uid, holder.key

@@ -15,16 +15,16 @@ REPELS: Final = frozenset({"NoSchedule", "NoExecute"})
 
 
 def mismatch(flavor: ResourceFlavor, spec: PodSpec) -> str:
-    """Why the pods cannot have this flavor, "" if they can.
+    """Why the pods cannot use this flavor; "" if they can.
 
-    Of their node selector and required affinity only what is about labels of the flavor counts: other labels are
-    for the scheduler to look at.
+    Node selector and required affinity count only for labels that the flavor has. The scheduler looks at other
+    labels.
     """
     name, taints = flavor.metadata.name, flavor.spec.node_taints or ()
     tolerations = (*(spec.tolerations or ()), *(flavor.spec.tolerations or ()))
     for taint in taints:
         if taint.effect in REPELS and not any(
-            # Kueue compares numbers whatever the gate of the scheduler is.
+            # Kueue compares numbers even if the scheduler's feature gate is off.
             tolerates(toleration, taint, comparisons=True)
             for toleration in tolerations
         ):
@@ -47,7 +47,7 @@ def _attracted(spec: PodSpec, labels: Mapping[str, str]) -> bool:
     for term in affinity.required.node_selector_terms or ():
         known = [each for each in term.match_expressions or () if each.key in labels]
         if not known:
-            # Terms are alternatives, and nothing of this one is against the flavor.
+            # Terms are alternatives. No expression of this term is about the flavor's labels, so the flavor may match.
             return True
         terms.append(NodeSelectorTerm(match_expressions=known))
     return not terms or node_selector_matches(NodeSelector(terms), labels, "")

@@ -1,4 +1,4 @@
-"""Usage within a cycle: victims taken away to see what would be, quota kept for whom it is meant."""
+"""Usage within a cycle: take victims away for a test, and keep quota free for the workload that waits for it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from native.codes import UNSET
-from quota.snapshot import Holder, Queue, Snapshot
+from quota.snapshot import Holder, Queue, QuotaSnapshot
 
 __all__ = ["Usage", "fits", "kept_free", "numbered", "without"]
 
 Usage = Mapping[tuple[str, str], int]
-"""Amounts by flavor and resource."""
+"""Amounts in canonical units, by flavor and resource."""
 
 
 @contextmanager
-def without(snapshot: Snapshot, holders: Iterable[Holder]) -> Iterator[None]:
-    """The snapshot as if these, each of which is named once, held no quota; afterwards it is as it was."""
+def without(snapshot: QuotaSnapshot, holders: Iterable[Holder]) -> Iterator[None]:
+    """Within this context these holders hold no quota. Afterwards the snapshot is as before. Name each holder only
+    once."""
     ledger, gone = snapshot.ledger, list(holders)
     for each in gone:
         node = snapshot.queues[each.queue].node
@@ -30,19 +31,22 @@ def without(snapshot: Snapshot, holders: Iterable[Holder]) -> Iterator[None]:
             ledger.admit(node, each, *key, *used)
 
 
-def fits(snapshot: Snapshot, queue: Queue, usage: Usage) -> bool:
-    """Whether the ClusterQueue can take all of it now."""
+def fits(snapshot: QuotaSnapshot, queue: Queue, usage: Usage) -> bool:
+    """Whether the whole usage fits the ClusterQueue now."""
     frs, wanted = numbered(snapshot, usage)
     return all(
         snapshot.ledger.available(queue.node, fr) >= amount for fr, amount in zip(frs, wanted, strict=True)
     )
 
 
-def kept_free(snapshot: Snapshot, queue: Queue, usage: Usage, borrowing: bool) -> dict[tuple[str, str], int]:
-    """What others are kept from taking of the quota that a workload waits for without anybody to preempt.
+def kept_free(
+    snapshot: QuotaSnapshot, queue: Queue, usage: Usage, borrowing: bool
+) -> dict[tuple[str, str], int]:
+    """The quota that is kept free for a workload that waits because no workload may be preempted for it.
 
-    All of it up to the borrowing limit if it must borrow, otherwise what is free of the nominal quota. (Kueue counts
-    less than nothing where a ClusterQueue is beyond its borrowing limit.)
+    If the workload must borrow, the whole usage is kept free, up to the borrowing limit. If not, only the free part
+    of the nominal quota is. The result is never negative. (Kueue's is, for a ClusterQueue beyond its borrowing
+    limit.)
     """
     quotas, kept = snapshot.layout.quotas, {}
     for pair, amount in usage.items():
@@ -56,7 +60,7 @@ def kept_free(snapshot: Snapshot, queue: Queue, usage: Usage, borrowing: bool) -
     return kept
 
 
-def numbered(snapshot: Snapshot, usage: Usage) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """FRs and amounts, as the ledger takes them."""
+def numbered(snapshot: QuotaSnapshot, usage: Usage) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The numbers of the flavor-resources, and the amounts, as the ledger takes them."""
     frs = snapshot.layout.frs
     return tuple(frs[pair] for pair in usage), tuple(usage.values())

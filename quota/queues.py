@@ -1,4 +1,4 @@
-"""Who is considered next in each ClusterQueue, and who is tried again at once (pkg/cache/queue of Kueue).
+"""Which workload is next in each ClusterQueue, and which is tried again at once (pkg/cache/queue of Kueue).
 
 See docs/decisions/0010.
 """
@@ -13,7 +13,7 @@ import msgspec
 from api.core import Container, PodSpec
 from api.workloads import FINISHED, QUOTA_RESERVED, REQUEUED, Workload
 from quota.amounts import QuotaError
-from quota.snapshot import Queue, Snapshot
+from quota.snapshot import Queue, QuotaSnapshot
 from quota.workloads import effective_priority, key_of, queue_timestamp, requeue_at
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
-"""Annotation: a Workload that has it, and not empty, is not queued."""
+"""A Workload with this annotation is not queued, unless the value is empty."""
 
 Precedence = tuple[int, int, str, str]
 Requeue = Literal["immediate", "parked"]
@@ -42,26 +42,27 @@ RequeueReason = Literal[
     "PendingPreemption",
     "FailedAfterNomination",
 ]
-"""Kueue's; Generic is its empty one. PendingMigration and PreemptionFailed do not arise in a pure function."""
+"""The names are Kueue's; Generic is the empty name there. PendingMigration and PreemptionFailed cannot occur in a pure
+function."""
 
 RETRIED: Final = frozenset({"FailedAfterNomination", "PendingPreemption"})
 PARKS_EQUALS: Final = frozenset({"NoFit", "PreemptionNoCandidates"})
 
 
 def heads(
-    snapshot: Snapshot,
+    snapshot: QuotaSnapshot,
     pending: Iterable[Workload],
     now: int,
     *,
     parked: Collection[str] = (),
     sticky: Mapping[str, str] | None = None,
 ) -> list[Workload]:
-    """The first of every active ClusterQueue that has one, by the name of the ClusterQueue.
+    """The first workload of each active ClusterQueue, sorted by the name of the ClusterQueue.
 
-    `parked`: keys ("namespace/name") of those that wait for a change. `sticky`: by BestEffortFIFO ClusterQueue the key
-    of the workload that is waiting for its own preemptions; it stays first. Those that hold quota, have finished, are
-    not active, back off, or have no active queue are passed over. Times in microseconds. Raises QuotaError for times
-    that are none.
+    `parked`: keys ("namespace/name") of workloads that wait for a change. `sticky`: for a BestEffortFIFO
+    ClusterQueue, the key of the workload that waits for its own preemptions; it stays first. A workload is passed
+    over if it holds quota, has finished, is not active, backs off, or has no active queue. Times are in microseconds.
+    Raises QuotaError for a time that cannot be read.
     """
     first: dict[str, tuple[tuple[bool, Precedence], Workload]] = {}
     for workload in pending:
@@ -79,12 +80,12 @@ def heads(
 
 
 def precedence(workload: Workload) -> Precedence:
-    """Sort key: higher priority, earlier queue timestamp, smaller UID, and the key where UIDs are missing."""
+    """Sort key: higher priority, then earlier queue timestamp, then smaller UID, then the key if UIDs are missing."""
     return -effective_priority(workload), queue_timestamp(workload), workload.metadata.uid, key_of(workload)
 
 
 def backs_off(workload: Workload, now: int) -> bool:
-    """Whether it must wait before it is tried again: until requeueAt, or while Requeued is False."""
+    """Whether the workload must wait before it is tried again: until requeueAt, or while Requeued is False."""
     if any(each.type == REQUEUED and each.status == "False" for each in workload.status.conditions or ()):
         return True
     until = requeue_at(workload)
@@ -94,7 +95,7 @@ def backs_off(workload: Workload, now: int) -> bool:
 def requeue(strategy: str, reason: RequeueReason, *, pending_flavors: bool, backing_off: bool) -> Requeue:
     """Whether a workload that was not admitted is tried in the next cycle, or only after a change.
 
-    What frees quota in the tree brings parked ones back, as does an update of their own or of their queues.
+    A parked workload comes back when quota of its tree is freed, or when it or its queues are updated.
     """
     if backing_off:
         return "parked"
@@ -103,11 +104,12 @@ def requeue(strategy: str, reason: RequeueReason, *, pending_flavors: bool, back
 
 
 def equals(
-    snapshot: Snapshot, workload: Workload, reason: RequeueReason, pending: Iterable[Workload]
+    snapshot: QuotaSnapshot, workload: Workload, reason: RequeueReason, pending: Iterable[Workload]
 ) -> list[str]:
-    """Keys of those that are parked together with one that was, because they would fare no better.
+    """Keys of the workloads that are parked together with this one, because they would get the same answer.
 
-    They are in its ClusterQueue, are of its priority and ask for the same (gate SchedulingEquivalenceHashing).
+    They wait in the same ClusterQueue, have the same priority and ask for the same (gate
+    SchedulingEquivalenceHashing).
     """
     if reason not in PARKS_EQUALS:
         return []
@@ -134,7 +136,7 @@ def _is_queued(workload: Workload) -> bool:
     return workload.spec.active and not held_or_done and not gated
 
 
-def _active_queue(snapshot: Snapshot, workload: Workload) -> Queue | None:
+def _active_queue(snapshot: QuotaSnapshot, workload: Workload) -> Queue | None:
     try:
         queue = snapshot.queue_of(workload)
     except QuotaError:
@@ -144,7 +146,7 @@ def _active_queue(snapshot: Snapshot, workload: Workload) -> Queue | None:
 
 
 def _shape(workload: Workload) -> bytes:
-    """All of a workload that flavors and quota depend on, apart from when it came."""
+    """Everything in a workload that flavors and quota depend on, except its age."""
     gone = {pods.name: pods.count for pods in workload.status.reclaimable_pods or ()}
     pod_sets = [
         (

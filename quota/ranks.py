@@ -1,4 +1,4 @@
-"""Numbers that compare as names do, so that the search can compare UIDs without seeing them."""
+"""Numbers in the order of names. With them the search compares UIDs as integers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ __all__ = ["Name", "Ranks"]
 Name = tuple[str, str]
 
 STEP: Final = 1 << 32
-"""Between neighbours that are numbered together: 32 more fit between two of them, wherever they go."""
+"""The distance between neighbours that are numbered together. At least 32 new names fit between two of them, in any
+place."""
 LIMIT: Final = 1 << 62
 
 
 class Ranks:
-    """Names in their order, each with a number of its own. A number stays while its name does."""
+    """Sorted names, each with a number. The number of a name does not change while the name is here."""
 
     def __init__(self, names: Iterable[Name]) -> None:
         self._names = sorted(names)
         self._ranks = {name: index * STEP for index, name in enumerate(self._names)}
 
     def __getitem__(self, name: Name) -> int:
-        """The number. Raises KeyError."""
+        """The number of the name. Raises KeyError."""
         return self._ranks[name]
 
     def add(self, name: Name) -> int | None:
-        """The number of a new name; None, and nothing is changed, if none is free between its neighbours."""
+        """The number of a new name. None, and nothing is changed, if there is no free number between its neighbours."""
         place = bisect_left(self._names, name)
         below = self._ranks[self._names[place - 1]] if place else None
         above = self._ranks[self._names[place]] if place < len(self._names) else None

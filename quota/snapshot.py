@@ -1,4 +1,4 @@
-"""What one decision is made from: the tree, who holds quota of it, and the objects that say what may be used."""
+"""The input of one decision: the tree, the holders of quota, and the objects that say what a workload may use."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from quota.amounts import QuotaError
 from quota.tree import FlavorResource, Layout
 from quota.workloads import subject_of
 
-__all__ = ["Group", "Holder", "Queue", "Snapshot"]
+__all__ = ["Group", "Holder", "Queue", "QuotaSnapshot"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holder:
-    """A Workload that holds quota, as the search knows it."""
+    """A Workload that holds quota, as the search sees it."""
 
     key: str
     """`namespace/name`."""
@@ -30,14 +30,14 @@ class Holder:
     queued: int
     """Its queue timestamp, in microseconds."""
     order: int
-    """Compares as its UID does."""
+    """A number; the numbers of two holders compare as their UIDs do."""
     evicting: bool
     usage: Mapping[FlavorResource, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Resources that come from one flavor together."""
+    """Resources that get the same flavor."""
 
     resources: tuple[str, ...]
     flavors: tuple[str, ...]
@@ -46,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queue:
-    """A ClusterQueue."""
+    """A ClusterQueue, with what the search needs of it."""
 
     name: str
     node: int
@@ -56,12 +56,13 @@ class Queue:
     min_admit: int | None
     """withinClusterQueueConfig.minAdmitDuration (KEP-8522) in microseconds."""
     inactive: str
-    """Why nothing can be admitted; empty if it can."""
+    """Why the ClusterQueue admits nothing; "" if it is active."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
-    """Not touched by what happens afterwards. Only one search at a time may run on its ledger."""
+class QuotaSnapshot:
+    """The state of all quotas at one time. Later events do not change it. Only one search at a time may use its
+    ledger."""
 
     ledger: Ledger
     layout: Layout
@@ -72,10 +73,10 @@ class Snapshot:
     local_queues: Mapping[str, LocalQueue]
     """By `namespace/name`."""
     closed: tuple[int, ...]
-    """Nodes of ClusterQueues that are not active: what is held there counts, and nobody of them is preempted."""
+    """Nodes of ClusterQueues that are not active. Usage there counts, but no workload there is preempted."""
 
     def fr(self, flavor: str, resource: str) -> int | None:
-        """The number of a flavor-resource; None where there is neither quota for it nor use of it."""
+        """The number of a flavor-resource; None if nobody has quota for it and nobody uses it."""
         return self.layout.frs.get((flavor, resource))
 
     def path(self, node: int) -> str:
@@ -83,10 +84,11 @@ class Snapshot:
         return self.layout.path(node)
 
     def queue_of(self, workload: Workload) -> Queue:
-        """The ClusterQueue that it waits for. Raises QuotaError where the way there is broken."""
+        """The ClusterQueue that the workload waits for. Raises QuotaError if it has no LocalQueue, or that has no
+        ClusterQueue."""
         name, subject = workload.spec.queue_name, subject_of(workload)
         if not name:
-            raise QuotaError(subject, "spec.queueName", "is not set: it waits for no quota")
+            raise QuotaError(subject, "spec.queueName", "is not set: it does not wait for quota")
         key = f"{workload.metadata.namespace}/{name}"
         local = self.local_queues.get(key)
         if local is None:

@@ -1,7 +1,7 @@
-"""Everything the quota search knows, updated in place, one event at a time.
+"""Everything the quota search knows. Each event updates it in place.
 
-A workload's event touches the holders of its ClusterQueue and the usage above them. Quotas and cohorts change rarely:
-with them the tree is laid out anew, once, when it is next needed.
+The event of a workload changes the holders of its ClusterQueue and the usage above it. Quotas and cohorts change
+rarely. After such a change the tree is laid out again, once, when a snapshot is next needed.
 
 See docs/decisions/0012.
 """
@@ -18,7 +18,7 @@ from api.selectors import check_selector
 from api.workloads import Workload
 from quota.amounts import QuotaError
 from quota.holdings import Holdings, holder_of
-from quota.snapshot import Group, Holder, Queue, Snapshot
+from quota.snapshot import Group, Holder, Queue, QuotaSnapshot
 from quota.tree import Layout, Member, lay_out, read_cluster_queue, read_cohort
 from quota.workloads import key_of, queue_timestamp, requeue_at
 
@@ -31,7 +31,7 @@ LEAST_MIN_ADMIT: Final = 60_000_000
 
 
 class QuotaState:
-    """What `snapshot` copies. Not for more than one thread."""
+    """The objects of the quota plane; `snapshot` copies them. Not safe for several threads."""
 
     def __init__(self) -> None:
         self._cluster_queues: dict[str, ClusterQueue] = {}
@@ -44,22 +44,22 @@ class QuotaState:
         self._min_admits: dict[str, int | None] = {}
         self._holders: dict[str, Holder] = {}
         self._holdings: Holdings | None = None
-        """None: to be laid out anew."""
+        """None: the layout is out of date."""
         self._queues: dict[str, Queue] | None = None
         self._lent: tuple[Mapping[str, ResourceFlavor], Mapping[str, LocalQueue]] | None = None
-        """Copies that snapshots share; None: something has changed since."""
+        """Copies that snapshots share. None: they are out of date."""
 
     @property
     def workloads(self) -> Mapping[str, Workload]:
-        """Every Workload by `namespace/name`; what happens later shows."""
+        """Every Workload by `namespace/name`. This is a live view."""
         return MappingProxyType(self._workloads)
 
     def strays(self) -> list[Holder]:
-        """Who holds quota of a ClusterQueue that is not there. It counts once the ClusterQueue comes."""
+        """Workloads that hold quota of a ClusterQueue that does not exist. They count once the ClusterQueue comes."""
         return [holder for holder in self._holders.values() if holder.queue not in self._cluster_queues]
 
     def apply(self, thing: Thing) -> None:
-        """Put an object in place of the one of its name, if any. Raises QuotaError, and nothing is changed then."""
+        """Add an object, or replace the one with its name. Raises QuotaError, and then changes nothing."""
         match thing:
             case Workload():
                 self._apply_workload(thing)
@@ -76,7 +76,7 @@ class QuotaState:
                 self._lent = None
 
     def delete(self, kind: str, key: str) -> None:
-        """Forget an object, if it is there: kind ClusterQueue, ..., key its name or `namespace/name`."""
+        """Forget an object, if it is here. `kind` is such as ClusterQueue; `key` is its name or `namespace/name`."""
         match kind:
             case "Workload":
                 self._workloads.pop(key, None)
@@ -98,8 +98,8 @@ class QuotaState:
             case _:
                 raise ValueError(f"no kind that matters for quota: {kind}")
 
-    def snapshot(self) -> Snapshot:
-        """Everything as it is now. Raises QuotaError where what is held cannot be counted."""
+    def snapshot(self) -> QuotaSnapshot:
+        """The present state. Raises QuotaError if the usage is too much to be counted."""
         if self._holdings is None:
             self._holdings = self._laid_out()
             self._queues = None
@@ -109,7 +109,7 @@ class QuotaState:
         if self._lent is None:
             self._lent = dict(self._flavors), dict(self._local_queues)
         flavors, local_queues = self._lent
-        return Snapshot(
+        return QuotaSnapshot(
             ledger=self._holdings.ledger.snapshot(),
             layout=layout,
             queues=self._queues,
@@ -121,7 +121,7 @@ class QuotaState:
     # ---- workloads
 
     def _apply_workload(self, workload: Workload) -> None:
-        # Times that are none are refused here, of whoever waits, too, so that no cycle stumbles over one of many.
+        # An invalid time is an error here, even of a workload that waits. So one such workload cannot stop a cycle.
         queue_timestamp(workload)
         requeue_at(workload)
         holder, key = holder_of(workload), key_of(workload)
@@ -216,7 +216,10 @@ def _check_namespace_selector(queue: ClusterQueue) -> None:
 
 
 def _min_admit(queue: ClusterQueue) -> int | None:
-    """KEP-8522's minAdmitDuration in microseconds; where Kueue's own CRD prunes the field, the annotation's."""
+    """KEP-8522's minAdmitDuration in microseconds; None if it is not set.
+
+    It is also read from an annotation, because Kueue's own CRD drops the field.
+    """
     config = queue.spec.preemption.within_cluster_queue_config
     if config is not None and config.min_admit_duration is not None:
         text, path = config.min_admit_duration, "spec.preemption.withinClusterQueueConfig.minAdmitDuration"

@@ -1,4 +1,4 @@
-"""The order in which fair sharing lets the heads of queues have their turn (Kueue: fair_sharing_iterator.go)."""
+"""The order in which fair sharing lets the heads of queues take their turns (Kueue: fair_sharing_iterator.go)."""
 
 from __future__ import annotations
 
@@ -11,50 +11,52 @@ from quota.queues import Precedence
 __all__ = ["Contestant", "Tournament"]
 
 Rank = tuple[bool, bool, float]
-"""Whether it borrows, whether it borrows at weight zero, and the share (the ratio, at weight zero)."""
+"""Whether the contestant borrows, whether it borrows at weight zero, and its share (at weight zero: the ratio)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """The head of a ClusterQueue, and what it would use."""
+    """The head of a ClusterQueue, with what it would use."""
 
     queue: int
-    """The node."""
+    """The node of the ClusterQueue."""
     precedence: Precedence
     frs: tuple[int, ...]
     amounts: tuple[int, ...]
 
 
 class Tournament:
-    """Contestants of one tree. In each Cohort who leaves its side with the smallest share wins, up to the root.
+    """The contestants of one tree.
 
-    Before that comes who stays within the quota of its side (gate FairSharingPrioritizeNonBorrowing); after it higher
-    priority, earlier queue timestamp, smaller UID.
+    In each Cohort, the contestant wins that leaves its side with the smallest share. The winner goes on to the Cohort
+    above, up to the root. A contestant that stays within the quota of its side comes before all others (gate
+    FairSharingPrioritizeNonBorrowing). Ties go to the higher priority, then the earlier queue timestamp, then the
+    smaller UID.
     """
 
     def __init__(self, parent: Sequence[int], ledger: Ledger, contestants: Iterable[Contestant]) -> None:
-        """`parent`: by node, -1 for a root. At most one contestant a ClusterQueue."""
+        """`parent`: the parent of each node, -1 for a root. `contestants`: at most one for each ClusterQueue."""
         self._parent = parent
         self._ledger = ledger
         self._waiting = {each.queue: each for each in contestants}
         self._ranks: dict[int, dict[int, dict[int, Rank]]] = {}
-        """By side of the root and ClusterQueue: how the contestant ranks in each Cohort above it."""
+        """By side of the root and ClusterQueue: the contestant's rank in each Cohort above it."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def pop(self) -> Contestant:
-        """Take out the winner."""
+        """Remove the winner and return it."""
         winner = self._winner()
         del self._waiting[winner.queue]
         return winner
 
     def changed(self, queue: int) -> None:
-        """Usage of this ClusterQueue has changed: whoever shares a Cohort below the root with it ranks anew."""
+        """The usage of this ClusterQueue has changed. All contestants on its side of the root get new ranks."""
         self._ranks.pop(self._side(queue), None)
 
     def _winner(self) -> Contestant:
-        """The winner of a Cohort is its contestant in the Cohort above; the lowest Cohorts are decided first."""
+        """The winner of a Cohort is its contestant in the Cohort above. The lowest Cohorts are decided first."""
         rivals: dict[int, dict[int, list[Contestant]]] = {}
         for each in self._waiting.values():
             cohort = self._parent[each.queue]
@@ -90,7 +92,7 @@ class Tournament:
         return ranks
 
     def _side(self, node: int) -> int:
-        """The child of the root that the node is below, or is."""
+        """The child of the root that is the node, or is above it."""
         while (above := self._parent[node]) >= 0 and self._parent[above] >= 0:
             node = above
         return node

@@ -19,13 +19,13 @@ from quota.amounts import QuotaError, fair_weight, quota_amount
 __all__ = ["MAX_DEPTH", "FlavorResource", "Layout", "Member", "lay_out", "read_cluster_queue", "read_cohort"]
 
 MAX_DEPTH: Final = 1000
-"""Cohorts above one another; more are taken for a fault, as a cycle is."""
+"""The greatest depth of Cohorts. A deeper tree is treated as an error, like a cycle."""
 
 FlavorResource = tuple[str, str]
 
 
 class Quota(NamedTuple):
-    """Of one flavor-resource; a limit that is not set is UNSET."""
+    """The quota of one flavor-resource. A limit that is not set is UNSET."""
 
     nominal: int
     borrowing_limit: int
@@ -34,18 +34,18 @@ class Quota(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A ClusterQueue or Cohort, as far as the tree is concerned."""
+    """The part of a ClusterQueue or Cohort that the tree needs."""
 
     name: str
     parent: str
-    """The Cohort above, which need not exist; "" for none."""
+    """The name of the Cohort above, which may not exist; "" for none."""
     quotas: Mapping[FlavorResource, Quota]
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The tree as arrays, and what its numbers stand for."""
+    """The tree as arrays, with the names for their indices."""
 
     quotas: Quotas
     queues: Mapping[str, int]
@@ -53,7 +53,7 @@ class Layout:
     names: tuple[str, ...]
     """By node."""
     broken: Mapping[str, str]
-    """ClusterQueues whose cohorts have no root, and why."""
+    """By ClusterQueue: why its cohorts have no root. Only ClusterQueues with this fault are here."""
 
     def path(self, node: int) -> str:
         """From the root Cohort to the node, `/root/team/queue`."""
@@ -65,7 +65,7 @@ class Layout:
 
 
 def read_cluster_queue(queue: ClusterQueue) -> Member:
-    """Raises QuotaError."""
+    """The ClusterQueue as a member of the tree. Raises QuotaError for a quota or weight that is invalid."""
     spec, subject = queue.spec, f"ClusterQueue {queue.metadata.name}"
     return Member(
         name=queue.metadata.name,
@@ -76,7 +76,7 @@ def read_cluster_queue(queue: ClusterQueue) -> Member:
 
 
 def read_cohort(cohort: Cohort) -> Member:
-    """Raises QuotaError."""
+    """The Cohort as a member of the tree. Raises QuotaError for a quota or weight that is invalid."""
     spec, subject = cohort.spec, f"Cohort {cohort.metadata.name}"
     return Member(
         name=cohort.metadata.name,
@@ -87,10 +87,10 @@ def read_cohort(cohort: Cohort) -> Member:
 
 
 def lay_out(queues: Iterable[Member], cohorts: Iterable[Member], used: Iterable[FlavorResource]) -> Layout:
-    """The tree of these members. `used`: flavor-resources that are in use, whether there is quota for them or not.
+    """Lay out the tree of these members. `used`: all flavor-resources in use, with or without quota.
 
-    Cohorts that are named but are not there are roots without quota. ClusterQueues whose cohorts form a cycle are
-    laid out as if they had none.
+    A Cohort that is named but does not exist becomes a root without quota. A ClusterQueue whose cohorts form a cycle
+    is laid out without a cohort.
     """
     queue_of = {member.name: member for member in queues}
     cohort_of = {member.name: member for member in cohorts}
@@ -136,7 +136,7 @@ def _arrays(
 
 
 def _faults(cohorts: Mapping[str, Member]) -> dict[str, str]:
-    """Cohorts from which no root is reached, and why."""
+    """By Cohort: why its parents lead to no root. Only Cohorts with this fault are here."""
     depth: dict[str, int] = {"": 0}
     faults: dict[str, str] = {}
     for name in sorted(cohorts):
@@ -168,7 +168,7 @@ def _quotas(groups: Iterable[ResourceGroup], subject: str) -> dict[FlavorResourc
             _once(flavors, flavor.name, subject, f"{path}.flavors[{j}].name")
             names = [resource.name for resource in flavor.resources]
             if names != group.covered_resources:
-                problem = f"must be those of coveredResources in their order, not {', '.join(names)}"
+                problem = f"must be the coveredResources in the same order, not {', '.join(names)}"
                 raise QuotaError(subject, f"{path}.flavors[{j}].resources", problem)
             for k, quota in enumerate(flavor.resources):
                 place = f"{path}.flavors[{j}].resources[{k}]"
@@ -186,7 +186,7 @@ def _limit(resource: str, quantity: str | int | float | None, subject: str, path
 
 def _once(seen: set[str], name: str, subject: str, path: str) -> None:
     if name in seen:
-        raise QuotaError(subject, path, f"{name!r} is there twice")
+        raise QuotaError(subject, path, f"{name!r} occurs twice")
     seen.add(name)
 
 

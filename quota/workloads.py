@@ -1,4 +1,4 @@
-"""What the quota search reads of a Workload (pkg/workload of Kueue). Times are microseconds since 1970."""
+"""The parts of a Workload that the quota search reads (pkg/workload of Kueue). Times are microseconds since 1970."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ __all__ = [
 ]
 
 ZERO_TIME: Final = -62_135_596_800 * 1_000_000
-"""The first of January of the year 1: how Go reads a time that is not there."""
+"""The first of January of the year 1. Go reads a missing time as this one."""
 MOST: Final = 2**62 - 1
-"""That a Workload may ask for of one resource: sums with what others hold must fit 64 bits."""
+"""The most that a Workload may ask for of one resource. The sum with what others hold must fit 64 bits."""
 QUEUED_AGAIN: Final = frozenset({PODS_READY_TIMEOUT, ADMISSION_CHECK})
-"""Evictions after which a Workload queues behind those that were there meanwhile."""
+"""After an eviction for one of these reasons, a Workload queues again behind the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodSetRequest:
-    """What a pod set that holds no quota asks for."""
+    """The request of a pod set that holds no quota."""
 
     name: str
     count: int
-    """Pods, without the reclaimable ones."""
+    """The number of pods, without the reclaimable ones."""
     requests: Mapping[str, int]
-    """By resource, for all its pods together, zeros included. Pods are not counted as a resource here."""
+    """By resource, for all pods together, in canonical units; zeros are included. The number of pods is not a resource
+    here."""
 
 
 def key_of(workload: Workload) -> str:
@@ -64,19 +65,19 @@ def key_of(workload: Workload) -> str:
 
 
 def subject_of(workload: Workload) -> str:
-    """How errors name it."""
+    """The Workload's name in errors."""
     return f"Workload {key_of(workload)}"
 
 
 def effective_priority(workload: Workload) -> int:
-    """spec.priority, 0 if unset."""
+    """spec.priority; 0 if it is not set."""
     return workload.spec.priority or 0
 
 
 def holds_quota(workload: Workload) -> bool:
-    """Whether its usage counts: quota is reserved, and it is neither finished nor deactivated.
+    """Whether its usage counts: quota is reserved, and the Workload is neither finished nor deactivated.
 
-    One that is evicted counts until the reservation is gone.
+    The usage of an evicted Workload counts until its reservation is gone.
     """
     return (
         workload.spec.active
@@ -86,12 +87,13 @@ def holds_quota(workload: Workload) -> bool:
 
 
 def is_evicting(workload: Workload) -> bool:
-    """Whether it is on its way out, or was the last time that it held quota."""
+    """Whether the condition Evicted is True. It also stays True after the Workload has given its quota back."""
     return _is_true(workload, EVICTED) is not None
 
 
 def reserved_at(workload: Workload) -> int:
-    """When it got the quota that it holds. Raises QuotaError, also if it holds none."""
+    """When it got the quota that it holds, in microseconds. Raises QuotaError if it holds none, or the time is
+    invalid."""
     condition = _is_true(workload, QUOTA_RESERVED)
     if condition is None:
         raise QuotaError(subject_of(workload), "status.conditions", f"{QUOTA_RESERVED} is not True")
@@ -99,11 +101,11 @@ def reserved_at(workload: Workload) -> int:
 
 
 def queue_timestamp(workload: Workload) -> int:
-    """Since when it has been waiting in its queue. Raises QuotaError.
+    """Since when it waits in its queue, in microseconds. Raises QuotaError.
 
-    Kueue's rule (GetQueueOrderTimestamp with requeuingStrategy.timestamp Eviction) but for one departure: who was
-    preempted because its time was up (KEP-8522) waits since then. By its creation it would be the older one, and take
-    its place back at once.
+    This is Kueue's rule (GetQueueOrderTimestamp with requeuingStrategy.timestamp Eviction) with one difference. A
+    Workload that was preempted because its time was over (KEP-8522) waits since that preemption. By its creation time
+    it would be older than its preemptor, and would take its place back at once.
     """
     preempted = _is_true(workload, PREEMPTED)
     if preempted is not None and preempted.reason == IN_CLUSTER_QUEUE_TIME_BASED:
@@ -118,7 +120,7 @@ def queue_timestamp(workload: Workload) -> int:
 
 
 def requeue_at(workload: Workload) -> int | None:
-    """Until when it waits before it is tried again. Raises QuotaError."""
+    """Until when it must not be tried again, in microseconds; None if it need not wait. Raises QuotaError."""
     state = workload.status.requeue_state
     if state is None or state.requeue_at is None:
         return None
@@ -126,13 +128,13 @@ def requeue_at(workload: Workload) -> int | None:
 
 
 def has_closed_preemption_gate(workload: Workload) -> bool:
-    """Whether any gate of its spec is not reported open (KEP-8303)."""
+    """Whether a preemption gate of its spec is not reported as open (KEP-8303)."""
     states = {state.name: state.position for state in workload.status.preemption_gates or ()}
     return any(states.get(gate.name) != "Open" for gate in workload.spec.preemption_gates or ())
 
 
 def usage(workload: Workload) -> dict[tuple[str, str], int]:
-    """What a holder uses, by flavor and resource, without reclaimable pods; zeros are included. Raises QuotaError."""
+    """What a holder uses, by flavor and resource, without reclaimable pods. Zeros are included. Raises QuotaError."""
     subject = subject_of(workload)
     if workload.status.admission is None:
         raise QuotaError(subject, "status.admission", f"must be set while {QUOTA_RESERVED} is True")
@@ -153,7 +155,7 @@ def pod_set_requests(workload: Workload) -> list[PodSetRequest]:
     needed = _needed(workload)
     for i, pods in enumerate(workload.spec.pod_sets):
         if any(pods.name == other.name for other in workload.spec.pod_sets[:i]):
-            raise QuotaError(subject_of(workload), f"spec.podSets[{i}].name", f"{pods.name!r} is there twice")
+            raise QuotaError(subject_of(workload), f"spec.podSets[{i}].name", f"{pods.name!r} occurs twice")
     requests = [
         PodSetRequest(pods.name, needed[pods.name], _requests(workload, i, pods, needed[pods.name]))
         for i, pods in enumerate(workload.spec.pod_sets)
@@ -163,10 +165,10 @@ def pod_set_requests(workload: Workload) -> list[PodSetRequest]:
 
 
 def time_us(text: str, field: str, subject: str = "") -> int:
-    """An RFC 3339 time; what is finer than a microsecond is cut off. Raises QuotaError."""
+    """An RFC 3339 time in microseconds since 1970, rounded down. Raises QuotaError."""
     nanoseconds = instant(text)
     if nanoseconds is None:
-        raise QuotaError(subject, field, f"{text[:40]!r} is no time, such as 2026-01-31T12:00:00Z")
+        raise QuotaError(subject, field, f"{text[:40]!r} is not a time such as 2026-01-31T12:00:00Z")
     return nanoseconds // 1000 + ZERO_TIME
 
 
@@ -174,7 +176,7 @@ def time_us(text: str, field: str, subject: str = "") -> int:
 
 
 def _is_true(workload: Workload, kind: str) -> Condition | None:
-    """The condition of this type, if it is True."""
+    """The condition of this type if it is True, otherwise None."""
     for condition in workload.status.conditions or ():
         if condition.type == kind:
             return condition if condition.status == "True" else None
@@ -192,7 +194,10 @@ def _transition(workload: Workload, condition: Condition) -> int:
 
 
 def _needed(workload: Workload) -> dict[str, int]:
-    """Pods by pod set, without the reclaimable ones. Of these there may be more than pods, after scaling down."""
+    """The number of pods by pod set, without the reclaimable ones.
+
+    After scaling down, there may be more reclaimable pods than pods. Then the number is 0.
+    """
     gone = {pods.name: pods.count for pods in workload.status.reclaimable_pods or ()}
     return {pods.name: max(0, pods.count - gone.get(pods.name, 0)) for pods in workload.spec.pod_sets}
 
@@ -211,7 +216,8 @@ def _add_usage(
             resource, amounts.get(resource), subject, f"{field}.resourceUsage[{resource}]"
         )
         if needed < count:
-            # What one pod uses, times the pods. A partial admission is for fewer pods than the pod set has.
+            # The usage of one pod, times the pods that are needed. After a partial admission there are fewer pods than
+            # in the pod set.
             amount = amount // count * needed
         used[flavor, resource] = used.get((flavor, resource), 0) + amount
 
@@ -229,7 +235,7 @@ def _requests(workload: Workload, index: int, pods: PodSet, count: int) -> dict[
 
 
 def _written(spec: PodSpec) -> Iterator[tuple[str, Quantities | None]]:
-    """All quantities of a pod, and where they are."""
+    """All quantities of a pod, each with its path."""
     for kind, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
         for index, container in enumerate(containers or ()):
             yield from _of_resources(f"{kind}[{index}].resources", container.resources)

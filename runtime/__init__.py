@@ -1,1 +1,1 @@
-"""What every controller runs on."""
+"""The base of every controller: terms, views of the cluster, queues, feature gates, the process."""

@@ -1,4 +1,4 @@
-"""What a controller is: it follows all the time, and acts while it leads."""
+"""The interface of a controller. A controller follows the cluster all the time, and acts only while it leads."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ RETRY_SECONDS: Final = 1.0
 class Controller(Protocol):
     """One job of the process.
 
-    A controller names its resources when it is made (`Views.watch`). What it projects from them is alike in every
-    process. All state that acts is made in `lead` and ends with it.
+    A controller names its resources when it is made (`Views.watch`). Every process projects the same state from them.
+    `lead` makes all state that acts, and that state ends with `lead`.
     """
 
     @property
     def name(self) -> str:
-        """For logs."""
+        """The controller's name in logs."""
 
     def checks(self) -> Mapping[str, Check]:
-        """Its readiness checks. Two controllers may share one: then both give it the same name."""
+        """The controller's readiness checks by name. Two controllers that share a check give it the same name."""
 
     async def lead(self, term: Term) -> None:
-        """Act until cancelled. Called when a term begins, and cancelled when it ends."""
+        """Act until cancelled. The process calls this when a term begins, and cancels it when the term ends."""
 
 
 async def lead_all(controllers: Sequence[Controller], terms: Terms, clock: Clock) -> None:
-    """Let all controllers lead in every term, together. Never ends by itself unless there are no more terms."""
+    """Let all controllers lead together in every term. Returns only if there are no more terms."""
     async for term in terms:
         log.info("a term begins", number=term.number)
         try:
@@ -53,7 +53,7 @@ async def lead_all(controllers: Sequence[Controller], terms: Terms, clock: Clock
 
 
 class _TermOverError(Exception):
-    """Ends everything that acts in a term."""
+    """The term is over. It ends every task that acts in the term."""
 
 
 async def _until_over(term: Term, clock: Clock) -> None:
@@ -66,7 +66,10 @@ async def _until_over(term: Term, clock: Clock) -> None:
 
 
 async def _lead(controller: Controller, term: Term) -> None:
-    """A fault in one controller must not end the others: it leads again, with new state."""
+    """Let one controller lead until the term is over.
+
+    A fault in one controller must not end the others. The failed controller leads again, with new state.
+    """
     while not term.is_over:
         try:
             await controller.lead(term)

@@ -1,7 +1,7 @@
-"""Named places in the code where tests let time pass or the process die.
+"""Named places in the code where tests can make the process wait or die.
 
-Off, a failpoint is one dictionary miss. They are set by `REPRIEVE_FAILPOINTS`, e.g.
-`mirror.delay=3s,evict.between=kill`, or by `configure`; a name without an effect here does nothing.
+A failpoint that is off costs one dictionary look-up. `REPRIEVE_FAILPOINTS` sets failpoints, e.g.
+`mirror.delay=3s,evict.between=kill`. `configure` sets them too. An unknown name has no effect.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ KILL: Final = "kill"
 DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s)")
 
 _active: dict[str, float | None] = {}
-"""Seconds to wait by name; None kills the process."""
+"""Seconds to wait, by name of the failpoint. None kills the process."""
 
 
 def parse(text: str) -> dict[str, str]:
-    """`name=action` pairs, separated by commas. Raises ValueError for a pair without an action."""
+    """Actions by name, from `name=action` pairs with commas between them. ValueError for a pair without an action."""
     pairs = [pair.strip().partition("=") for pair in text.split(",") if pair.strip()]
     for name, equals, action in pairs:
         if not equals or not name or not action:
@@ -33,19 +33,19 @@ def parse(text: str) -> dict[str, str]:
 
 
 def configure(actions: Mapping[str, str]) -> None:
-    """Replace every failpoint. An action is `kill` or a duration (`3s`, `200ms`); ValueError for another."""
+    """Replace all failpoints. An action is `kill` or a duration (`3s`, `200ms`). ValueError for any other action."""
     parsed = {name: _action(name, action) for name, action in actions.items()}
     _active.clear()
     _active.update(parsed)
 
 
 def delay(name: str) -> float:
-    """How long the failpoint waits, in seconds; 0 when it is off. For code that must wait in its own way."""
+    """The wait of the failpoint in seconds, or 0 if it is off. For code that must wait in its own way."""
     return _active.get(name, 0.0) or 0.0
 
 
 async def failpoint(name: str) -> None:
-    """Do what was configured for this place: nothing, wait, or die as by SIGKILL."""
+    """Do the configured action: nothing, a wait, or a SIGKILL of this process."""
     if name not in _active:
         return
     seconds = _active[name]

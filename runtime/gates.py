@@ -1,4 +1,4 @@
-"""Feature gates: which parts of the KEPs this version has, and which of them can be turned on or off."""
+"""Feature gates: the parts of the KEPs in this version, and whether a user can turn them on or off."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["DEFAULTS", "GATES", "Gate", "completed"]
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A feature. `locked`: it is as its default says, and cannot be changed."""
+    """A feature. A locked gate always has its default, and nobody can change it."""
 
     name: str
-    """The KEP's."""
+    """The name in the KEP."""
     default: bool
     locked: bool = False
 
 
 GATES: Final[tuple[Gate, ...]] = (Gate("WorkloadAwarePreemption", default=True, locked=True),)
-"""All that this version knows."""
+"""All feature gates of this version."""
 
 DEFAULTS: Final[Mapping[str, bool]] = {gate.name: gate.default for gate in GATES}
 
@@ -30,15 +30,15 @@ DEFAULTS: Final[Mapping[str, bool]] = {gate.name: gate.default for gate in GATES
 def completed(
     settings: Mapping[str, bool], path: str = "featureGates", *, gates: tuple[Gate, ...] = GATES
 ) -> dict[str, bool]:
-    """Every gate by name, with its default where the settings do not name it.
+    """Every gate by name. A gate that the settings do not name has its default.
 
-    Raises FieldError for a gate that is not known, and for a locked one that is to be changed; `path` is the field's.
+    Raises FieldError for an unknown gate, and for a changed locked gate. `path` is the path of the field.
     """
     known = {gate.name: gate for gate in gates}
     for name, enabled in settings.items():
         if name not in known:
             names = ", ".join(sorted(known))
-            raise FieldError(join(path, name), f"is no feature gate of this version (known: {names})")
+            raise FieldError(join(path, name), f"is not a feature gate of this version (known: {names})")
         gate = known[name]
         if gate.locked and enabled != gate.default:
             locked = "true: this version does nothing else" if gate.default else "false: it is not finished"

@@ -1,4 +1,4 @@
-"""One process: its parts and controllers, run until it is told to stop or one of them ends."""
+"""Runs one process, with its parts and controllers, until it gets a signal to stop or one of them ends."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Part(Protocol):
     """A service that others call."""
 
     def checks(self) -> Mapping[str, Check]:
-        """Its readiness checks; of the same name in two parts: the same check."""
+        """The part's readiness checks by name. Two parts that share a check give it the same name."""
 
     def listening(self) -> AbstractAsyncContextManager[None]:
-        """Answers while the context lasts."""
+        """A context. The part answers requests while the context lasts."""
 
     def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
-        """What goes on beside, by name; never ends by itself."""
+        """Background tasks by name. A task must not end by itself."""
 
 
 async def run_process(
@@ -46,10 +46,10 @@ async def run_process(
     *,
     clock: Clock = SYSTEM_CLOCK,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, or until a part ends by itself. Raises what the listeners find wrong.
+    """Serve until SIGTERM or SIGINT, or until a part ends by itself. Raises the errors of the listeners.
 
-    The process is ready when all parts are. A controller's checks are shown beside them: what only a controller lacks
-    (a CRD, say) must not keep others from being called.
+    The process is ready if all parts are ready. /readyz also shows the checks of the controllers. But a fault of a
+    controller (for example a missing CRD) does not make the process unready, because callers still need the parts.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -76,7 +76,7 @@ async def run_process(
 async def _background(
     name: str, coroutine: Coroutine[Any, Any, None], stop: asyncio.Event
 ) -> AsyncIterator[None]:
-    """Run beside; its end, by whatever cause, stops the process."""
+    """Run the coroutine in the background. If it ends for any reason, the process stops."""
     task = asyncio.create_task(coroutine, name=name)
     task.add_done_callback(lambda _: stop.set())
     try:

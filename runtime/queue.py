@@ -1,8 +1,8 @@
-"""A queue of keys to look at, with delays: the rules of client-go's workqueue.
+"""A queue of keys for workers, with delays. It follows the rules of client-go's workqueue:
 
-A key that is added twice before anybody takes it is worked on once; of its delays only the shortest counts. While one
-worker has it, nobody else gets it; if it is added meanwhile, it comes again after `done`. Keys come in the order in
-which they became due.
+- A key that is added twice before a worker takes it is worked on once. Only the shortest of its delays counts.
+- Only one worker has a key at a time. A key that is added meanwhile comes again after `done`.
+- Keys come in the order in which they became due.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ DEFAULT_BACKOFF: Final = Backoff(1.0, 300.0)
 
 
 class KeyedQueue(Generic[K]):
-    """Used on the event loop, by any number of workers: each calls `get`, works, and calls `done`."""
+    """A queue for any number of workers on the event loop. A worker calls `get`, works, and calls `done`."""
 
     def __init__(self, *, backoff: Backoff = DEFAULT_BACKOFF, clock: Clock = SYSTEM_CLOCK) -> None:
-        """`backoff` is that of `retry`."""
+        """`backoff` gives the delays of `retry`."""
         self._backoff, self._clock = backoff, clock
         self._ready: deque[K] = deque()
         self._wanted: set[K] = set()
-        """Keys in `_ready`, and keys that were added while somebody works on them."""
+        """Keys in `_ready`, and keys that were added while a worker has them."""
         self._working: set[K] = set()
         self._due: dict[K, float] = {}
-        """When a delayed key is added."""
+        """The time at which each delayed key becomes due, in monotonic seconds."""
         self._heap: list[tuple[float, int, K]] = []
-        """The same in order; an entry that differs from `_due` is void."""
+        """The entries of `_due` in order. An entry that differs from `_due` is void."""
         self._order = itertools.count()
         self._failures: dict[K, int] = {}
         self._changed = asyncio.Event()
 
     def __len__(self) -> int:
-        """Keys that are due, those included that somebody works on at this moment."""
+        """The number of keys that are due, including keys that were added while a worker has them."""
         self._admit()
         return len(self._wanted)
 
-    # ---- for those who want something looked at
+    # ---- to add keys
 
     def add(self, key: K) -> None:
-        """Have somebody look at it now. A later look that was asked for stays asked for."""
+        """Make the key due now. A delayed `add_after` of the key stays."""
         if key in self._wanted:
             return
         self._wanted.add(key)
@@ -61,7 +61,7 @@ class KeyedQueue(Generic[K]):
             self._changed.set()
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Have somebody look at it in so many seconds; if that was asked for already, at the earlier time."""
+        """Make the key due after this many seconds. If it has a delay already, the earlier time counts."""
         if seconds <= 0:
             self.add(key)
             return
@@ -73,24 +73,24 @@ class KeyedQueue(Generic[K]):
         self._changed.set()
 
     def retry(self, key: K) -> float:
-        """It failed: have somebody look at it after the backoff's delay, which is returned (in seconds)."""
+        """Note that the work on the key failed, and add it again after the backoff. Returns the delay in seconds."""
         self._failures[key] = self._failures.get(key, 0) + 1
         delay = self._backoff.delay(self._failures[key])
         self.add_after(key, delay)
         return delay
 
     def forget(self, key: K) -> None:
-        """It succeeded, or is gone: the next failure is the first one again. What was added stays added."""
+        """Forget the failures of the key, because it succeeded or is gone. A key that was added stays added."""
         self._failures.pop(key, None)
 
     def failures(self, key: K) -> int:
-        """How often it failed in a row."""
+        """How often the work on the key failed in a row."""
         return self._failures.get(key, 0)
 
     # ---- for workers
 
     async def get(self) -> K:
-        """The next key, when there is one. `done` must follow, whatever comes of the work."""
+        """Wait for the next key. The worker must call `done` after the work, even if the work fails."""
         while True:
             key = self.take()
             if key is not None:
@@ -101,7 +101,7 @@ class KeyedQueue(Generic[K]):
                     await self._changed.wait()
 
     def take(self) -> K | None:
-        """The next key if there is one now. `done` must follow."""
+        """The next key that is due now, or None. The worker must call `done` after the work."""
         self._admit()
         if not self._ready:
             return None
@@ -111,14 +111,14 @@ class KeyedQueue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """Nobody works on it any more."""
+        """Note that the worker no longer has the key."""
         self._working.discard(key)
         if key in self._wanted:
             self._ready.append(key)
             self._changed.set()
 
     def due_in(self) -> float | None:
-        """Seconds until the next delayed key is due; None if there is none."""
+        """Seconds until the next delayed key is due, or None if no key is delayed."""
         while self._heap and self._due.get(self._heap[0][2]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return max(0.0, self._heap[0][0] - self._clock.monotonic()) if self._heap else None

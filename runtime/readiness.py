@@ -1,4 +1,4 @@
-"""Whether views may be trusted: readiness checks, each of the views that one consumer needs."""
+"""Readiness checks that tell whether views are trustworthy. Each check covers the views of one consumer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["not_synced", "too_old"]
 
 
 def not_synced(views: Collection[View[Any]]) -> Check:
-    """The check that everything has been listed once: None, or what is wrong."""
+    """A check that every view has been listed once. It returns None, or what is wrong."""
     return lambda: next((fault for view in views if not view.synced and (fault := view.fault())), None)
 
 
 def too_old(views: Collection[View[Any]], seconds: float) -> Check:
-    """The check that the API server was heard of every resource in the last `seconds`."""
+    """A check that the API server sent something about every resource in the last `seconds`."""
     return lambda: next((fault for view in views if view.synced and (fault := view.fault(seconds))), None)

@@ -35,7 +35,7 @@ NODES: Final = Resource("nodes", "/api/v1/nodes", Node)
 PODS: Final = Resource(
     "pods", "/api/v1/pods", Pod, "status.phase!=Succeeded,status.phase!=Failed", left=_has_ended
 )
-"""Pods that have ended use nothing: the API server sends the end of a pod as its deletion."""
+"""Pods that have not ended, because an ended pod uses nothing. The API server sends the end of a pod as a deletion."""
 BUDGETS: Final = Resource("poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets", PodDisruptionBudget)
 PRIORITY_CLASSES: Final = Resource(
     "priorityclasses", "/apis/scheduling.k8s.io/v1/priorityclasses", PriorityClass

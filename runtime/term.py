@@ -1,4 +1,4 @@
-"""A term: the time in which one process may act."""
+"""A term: the time during which one process may act."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["EternalTerms", "Term", "Terms"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """`number` grows from term to term. After `deadline` (monotonic seconds) nothing may be written."""
+    """The time during which this process may write.
+
+    `number` grows from term to term. Nothing may be written after `deadline` (monotonic seconds).
+    """
 
     number: int
     deadline: float
@@ -26,23 +29,23 @@ class Term:
         return self.clock.monotonic() >= self.deadline
 
     def allows(self) -> bool:
-        """Whether a write may be sent now: the fence of every writer that is made for this term."""
+        """Whether a writer of this term may send a write now."""
         return not self.is_over
 
 
 class Terms(Protocol):
-    """Where terms come from."""
+    """The source of terms."""
 
     def __aiter__(self) -> AsyncIterator[Term]:
-        """Each term of this process, when it begins. The next one is asked for when the last has ended."""
+        """Yield each term of this process when it begins. The caller asks for the next one after the last has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class EternalTerms:
-    """One term without an end, for a single replica that nobody elects."""
+    """One term without an end, for a single replica without an election."""
 
     clock: Clock
 
     async def __aiter__(self) -> AsyncIterator[Term]:
-        """The one term."""
+        """Yield the only term, with number 1."""
         yield Term(1, math.inf, self.clock)

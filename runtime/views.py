@@ -1,11 +1,11 @@
-"""Views of one cluster: what its API server holds of a resource, given to the stores of whoever watches it.
+"""Views of one cluster. A view follows one resource and passes its objects to stores.
 
-A view decides which state of an object is the newest one, once for all stores. Its rules:
+A view decides once for all stores which state of an object is the newest. Its rules:
 
-- a state that a watch brings counts if it is newer than the one held (`runtime.versions`);
-- a state in a list counts even if it looks older: after a restore of etcd from a backup it does;
-- an object that has gone stays gone, whatever older state of it turns up;
-- the answer to one of our own writes (`View.apply`) counts until the watch has passed it.
+- A state from a watch counts if it is newer than the held state (`runtime.versions`).
+- A state in a list counts even if it looks older, because etcd may have been restored from a backup.
+- A deleted object stays deleted, even if an older state of it comes later.
+- The answer to one of our own writes (`View.apply`) counts until the watch has passed it.
 """
 
 from __future__ import annotations
@@ -34,27 +34,28 @@ __all__ = ["ObjectHook", "Objects", "Store", "View", "Views"]
 log = structlog.get_logger(__name__)
 
 REMEMBERED: Final = 10_000
-"""Objects of a view that have gone, the last ones."""
+"""How many deleted objects a view remembers. It forgets the oldest first."""
 
 T = TypeVar("T", bound=HasMetadata)
 T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
 
 Hook = Callable[[], None]
 ObjectHook = Callable[[str, T | None], None]
-"""Called with an object's UID and its newest state; None when it is gone, or has left the selection."""
+"""The view calls it with an object's UID and its newest state. None if the object is gone or no longer selected."""
 
 
 class Store(Protocol[T_contra]):
-    """Whoever keeps the objects of a resource. Called on the event loop, with newer and newer states only.
+    """Keeps the objects of a resource. A view calls it on the event loop, and never with an older state.
 
-    Both methods return whether `View.on_change` is to hear of it. They neither wait nor raise, but for the ValueError.
+    Both methods return whether the view calls its `on_change` hooks. They must not wait. They must not raise anything
+    but the ValueError of `upsert`.
     """
 
     def upsert(self, item: T_contra) -> bool:
-        """The object is there in this state. ValueError: the state cannot be read, and nothing was changed."""
+        """The object exists in this state. Raises ValueError, and changes nothing, if the state is unreadable."""
 
     def delete(self, namespace: str, name: str) -> bool:
-        """The object is gone. The store may never have had it: none of its states could be read."""
+        """The object is gone. If all its states were unreadable, the store never had it."""
 
 
 class Objects(Generic[T]):
@@ -64,7 +65,7 @@ class Objects(Generic[T]):
         self._objects: dict[Key, T] = {}
 
     def get(self, namespace: str, name: str) -> T | None:
-        """The object of that name; the namespace of cluster-scoped objects is empty."""
+        """The object of that name, or None. The namespace of cluster-scoped objects is empty."""
         return self._objects.get((namespace, name))
 
     def __iter__(self) -> Iterator[T]:
@@ -84,7 +85,7 @@ class Objects(Generic[T]):
 
 
 class View(Generic[T]):
-    """One resource of one cluster. The reflector's handler."""
+    """One resource of one cluster. It is the handler of a reflector."""
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class View(Generic[T]):
         timing: Timing,
         announce: Callable[[list[Hook]], None],
     ) -> None:
-        """Made by `Views.watch`."""
+        """Only `Views.watch` makes views."""
         self._resource, self._announce, self._cluster = resource, announce, client.cluster
         self._reflector = Reflector(client, resource, self, timing=timing, clock=clock)
         self._listed = asyncio.Event()
@@ -104,7 +105,7 @@ class View(Generic[T]):
         self._held: dict[Key, Version] = {}
         self._unreadable: set[Key] = set()
         self._gone: OrderedDict[str, int] = OrderedDict()
-        """By UID: no state up to this number can bring the object back."""
+        """Number by UID of a deleted object. A state up to this number cannot bring the object back."""
         self._ahead: dict[Key, int] = {}
         """Numbers of our own writes that the watch has not shown yet."""
         labels = client.cluster, resource.kind
@@ -113,45 +114,45 @@ class View(Generic[T]):
         self._refused = MIRROR_REFUSED.labels(*labels)
 
     def __len__(self) -> int:
-        """Objects that exist."""
+        """The number of objects that exist."""
         return len(self._held)
 
     @property
     def kind(self) -> str:
-        """Of the resource."""
+        """The kind of the resource, for logs and metrics."""
         return self._resource.kind
 
     # ---- for consumers
 
     def on_change(self, hook: Hook) -> None:
-        """Have `hook` called after changes that a store finds worth it: once for many, of several views too."""
+        """Call `hook` after changes that a store reports. One call covers many changes, also of several views."""
         self._hooks.append(hook)
 
     def on_object(self, hook: ObjectHook[T]) -> None:
-        """Have `hook` called after every newer state of every object, when the stores have it."""
+        """Call `hook` after every newer state of every object, after the stores have that state."""
         self._object_hooks.append(hook)
 
     @property
     def synced(self) -> bool:
-        """Whether everything has been listed once."""
+        """Whether all objects have been listed once."""
         return self._listed.is_set()
 
     async def wait_synced(self) -> None:
-        """Return once everything has been listed."""
+        """Wait until all objects have been listed."""
         await self._listed.wait()
 
     @property
     def is_absent(self) -> bool:
-        """Whether the API server does not serve the resource: its CRD is not installed."""
+        """Whether the API server does not serve the resource, because its CRD is not installed."""
         refusal = self._reflector.refusal
         return refusal is not None and refusal.status == 404
 
     def age(self) -> float:
-        """Seconds since the API server was last heard. On a quiet cluster it grows to a minute, until a bookmark."""
+        """Seconds since the API server last sent something. On a quiet cluster this grows to a minute (bookmarks)."""
         return self._reflector.last_event_age()
 
     def fault(self, max_age: float = math.inf) -> str | None:
-        """Why the view may not be trusted; None if it may. `max_age`: seconds without a word that are too many."""
+        """Why the view is not trustworthy, or None if it is. `max_age` is the maximum of `age`, in seconds."""
         age, refusal = self.age(), self._reflector.refusal
         if self.synced and age <= max_age:
             return None
@@ -161,7 +162,7 @@ class View(Generic[T]):
         return f"{self.kind}: {problem}{f' ({refusal})' if refusal is not None else ''}"
 
     def apply(self, item: T) -> bool:
-        """Take the answer to one of our own writes before the watch shows it; whether it is newer than what is held."""
+        """Take the answer to one of our own writes before the watch shows it. Returns whether it is newer."""
         version, key = Version.of(item.metadata), _key(item.metadata)
         seen = number_of(self._reflector.resource_version)
         if 0 <= version.number <= seen or self._is_old(key, version):
@@ -185,7 +186,7 @@ class View(Generic[T]):
             return
         held = self._held.get(key)
         if held is not None and meta.uid and held.uid != meta.uid:
-            self._remove(key, held, version.number)  # another object has taken its place
+            self._remove(key, held, version.number)  # another object has this name now
         self._note(key, version)
         self._refuse(key, meta, error)
 
@@ -202,7 +203,7 @@ class View(Generic[T]):
         """See `Handler`."""
         listed = number_of(resource_version)
         for key in self._held.keys() - keys:
-            if self._ahead.get(key, -1) <= listed:  # else it was written while the list was on its way
+            if self._ahead.get(key, -1) <= listed:  # otherwise we wrote it while the list was on its way
                 self._remove(key, self._held[key], listed)
         self._ahead.clear()
         self._listed.set()
@@ -212,13 +213,13 @@ class View(Generic[T]):
         await self._reflector.run()
 
     def add(self, store: Store[T]) -> None:
-        """Give it the objects, too; before `run`."""
+        """Pass the objects to this store too. Only before `run`."""
         self._stores.append(store)
 
     # ---- what is held
 
     def _counts(self, key: Key, version: Version, *, listed: bool) -> bool:
-        """Whether a state that came from the API server unasked for is to be taken."""
+        """Whether a state from a list or watch counts."""
         ahead = self._ahead.get(key)
         if ahead is not None and 0 <= version.number < ahead:
             return False
@@ -247,7 +248,7 @@ class View(Generic[T]):
                 read = False
                 self._refuse(key, item.metadata, error)
                 if former is not None:
-                    changed |= store.delete(*key)  # the state that it keeps is another object's
+                    changed |= store.delete(*key)  # the store has the state of a former object
         if read:
             self._unreadable.discard(key)
         self._note(key, version)
@@ -259,7 +260,7 @@ class View(Generic[T]):
             self._announce(self._hooks)
 
     def _note(self, key: Key, version: Version) -> None:
-        """Hold the version. What is there already is changed in place: strings of the first state are kept."""
+        """Hold the version. A held version of this object changes in place, so that its strings stay shared."""
         held = self._held.get(key)
         if held is not None and held.uid == version.uid:
             held.number = version.number
@@ -278,7 +279,7 @@ class View(Generic[T]):
             self._announce(self._hooks)
 
     def _remember(self, uid: str, number: int) -> None:
-        """The object is gone."""
+        """Remember that the object is gone."""
         if uid:
             self._gone[uid] = max(number, self._gone.get(uid, -1))
             self._gone.move_to_end(uid)
@@ -286,7 +287,7 @@ class View(Generic[T]):
                 self._gone.popitem(last=False)
 
     def _refuse(self, key: Key, meta: ObjectMeta, error: Exception) -> None:
-        """Whoever can mend the object must hear of it; its last state that could be read stays."""
+        """Count and log the unreadable object, so that somebody can repair it. Its last readable state stays."""
         self._unreadable.add(key)
         self._refused.inc()
         log.error(
@@ -304,7 +305,7 @@ class View(Generic[T]):
 
 
 class Views:
-    """All views of one cluster: those who watch the same resource share one. Everything runs on the event loop."""
+    """All views of one cluster. Consumers of the same resource share a view. Everything runs on the event loop."""
 
     def __init__(
         self, client: ApiClient, *, clock: Clock = SYSTEM_CLOCK, timing: Timing | None = None
@@ -316,9 +317,12 @@ class Views:
         self._is_running = False
 
     def watch(self, resource: Resource[T], store: Store[T]) -> View[T]:
-        """Give `store` everything of the resource. RuntimeError once `run` has begun: the store would miss the list."""
+        """Pass all objects of the resource to `store`.
+
+        Raises RuntimeError after `run` has begun, because the store would miss the list.
+        """
         if self._is_running:
-            raise RuntimeError(f"{resource.kind}: watch before run")
+            raise RuntimeError(f"{resource.kind}: call watch before run")
         view = self._views.get(resource)
         if view is None:
             view = View(self._client, resource, self._clock, self._timing, self._changed)
@@ -330,7 +334,7 @@ class Views:
         return iter(self._views.values())
 
     async def run(self) -> None:
-        """Follow the API server until cancelled. A resource that is not served is asked for again, for ever."""
+        """Follow the API server until cancelled. A resource that is not served is listed again and again."""
         self._is_running = True
         async with asyncio.TaskGroup() as tasks:
             for view in self:

@@ -1,4 +1,4 @@
-"""The quota engine's state, kept in step with a cluster."""
+"""The state of the quota engine, which follows a cluster through views."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Kept(Generic[T]):
 
 
 class WatchedQuota:
-    """The state, and the views that fill it. An object that the state refuses keeps its last state there."""
+    """The state, and the views that fill it. If the state refuses an object, it keeps the object's last state."""
 
     def __init__(self, views: Views) -> None:
         self.state: Final = QuotaState()

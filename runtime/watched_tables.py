@@ -1,4 +1,4 @@
-"""The node engine's tables, kept in step with a cluster."""
+"""The tables of the node engine, which follow a cluster through views."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
 
 
 class _Kept(Generic[T_contra]):
-    """The store of a resource that one table keeps."""
+    """The store of one resource. It writes to one of the tables."""
 
     def __init__(self, upsert: Callable[[T_contra], Change], delete: Callable[[str, str], Change]) -> None:
         self._upsert, self._delete = upsert, delete
@@ -49,19 +49,22 @@ class WatchedTables:
         self.views = (self.nodes, self.pods, self.budgets, self.priority_classes, self.groups)
 
     def on_change(self, hook: Callable[[], None]) -> None:
-        """Have `hook` called after changes that decisions depend on, or of a member's status: once for many."""
+        """Call `hook` after changes that decisions depend on, and after changes of a member's status.
+
+        One call covers many changes.
+        """
         for view in self.views:
             view.on_change(hook)
 
     def on_pod(self, hook: ObjectHook[Pod]) -> None:
-        """Have `hook` called with a pod's UID after every newer state of it; None when it is gone, or has ended."""
+        """Call `hook` with a pod's UID and each newer state of it. The state is None if the pod is gone or ended."""
         self.pods.on_object(hook)
 
     @property
     def synced(self) -> bool:
-        """Whether everything has been listed once."""
+        """Whether all objects have been listed once."""
         return all(view.synced for view in self.views)
 
     async def wait_synced(self) -> None:
-        """Return once everything has been listed."""
+        """Wait until all objects have been listed."""
         await asyncio.gather(*(view.wait_synced() for view in self.views))

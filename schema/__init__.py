@@ -1,6 +1,6 @@
-"""What API servers themselves do to an object and find wrong with it, without an API server.
+"""The work of an API server on an object, offline: fill in defaults and find faults.
 
-From the schemas of `api.crds`, CEL rules included; tests hold the verdicts against a real one's.
+It uses the schemas of `api.crds`, with their CEL rules. Tests compare the verdicts with those of a real API server.
 
 See docs/decisions/0018.
 """
@@ -35,7 +35,7 @@ __all__ = ["KNOWN", "DECODE_ERROR", "NO_PATH", "UNKNOWN_FIELD", "Object", "Prepa
 Object = dict[str, Any]
 STATUS: Final = "status"
 BLOCKING: Final = frozenset({NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID})
-"""With a cause of these types, rules are not asked."""
+"""If there is a cause of one of these types, the rules are not evaluated."""
 KNOWN: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
 """The kinds that have a schema."""
 
@@ -46,16 +46,16 @@ class Prepared:
 
     kind: str
     new: Object
-    """As it would be stored."""
+    """The object as it would be stored."""
     old: Object | None
     subresource: str
 
 
 def prepare(kind: str, new: Object, old: Object | None, subresource: str = "") -> Prepared | list[Cause]:
-    """Read the request: defaults put in, and the part dropped that its endpoint does not write; or why it cannot be.
+    """Read the request. The answer is the completed request, or the causes if it cannot be read.
 
-    `old` is what is stored, None to create. Nothing that is given is changed. Raises KeyError for a kind that is not
-    in KNOWN.
+    Defaults are filled in. The part of the object that this endpoint does not write is dropped. `old` is the stored
+    object, None to create. The arguments are not changed. Raises KeyError for a kind that is not in KNOWN.
     """
     about, node = KNOWN[kind], node_of(kind)
     causes = decoding_causes(node, about.api_version, kind, new)
@@ -78,7 +78,7 @@ def prepare(kind: str, new: Object, old: Object | None, subresource: str = "") -
 
 
 def judge(request: Prepared) -> list[Cause]:
-    """What is wrong with it, in the order in which an API server says it."""
+    """The faults of the object, in the order in which an API server reports them."""
     node, new, old = node_of(request.kind), request.new, request.old
     correlated = None if old is None else Correlated(new, old, node)
     if old is None:
@@ -100,10 +100,10 @@ def judge(request: Prepared) -> list[Cause]:
 
 
 def _stored(node: Node, old: Object) -> Object:
-    """What is stored, as an API server reads it: unknown fields and metadata of the wrong type are not there."""
+    """The stored object as an API server reads it: without unknown fields, and without metadata of the wrong type."""
     whole: Object = completed(node, pruned(node, {**old, "metadata": {}}))
     metadata = readable(decoded(old.get("metadata")))
-    # What managedFields hold is not looked at, and no schema has it.
+    # API servers do not check the contents of managedFields, and no schema has the field.
     kept = {name: metadata[name] for name in (MANAGED,) if name in metadata}
     return whole | {"metadata": pruned(METADATA, metadata) | kept}
 

@@ -1,4 +1,4 @@
-"""Which old value a new one replaces: faults are tolerated in what did not change."""
+"""Finds the old value that a new value replaces. Faults in unchanged values are tolerated."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from schema.nodes import Json, Node
 __all__ = ["TYPE_META", "Correlated", "map_key", "old_entries"]
 
 TYPE_META: Final = frozenset({"apiVersion", "kind"})
-"""Of the object itself these are never an old fault."""
+"""A fault in these fields of the object itself never counts as an old fault."""
 
 
 class Correlated:
-    """A new value with its old one.
+    """A new value with its old value.
 
-    Fields correlate by name and entries of map lists by their keys; entries of other lists do not, they change whole.
+    Fields correlate by name, and entries of map lists by their keys. Entries of other lists do not correlate: such a
+    list changes as a whole.
     """
 
     __slots__ = ("_children", "_equal", "_old_entries", "new", "node", "old")
@@ -28,19 +29,19 @@ class Correlated:
         self._equal: bool | None = None
 
     def key(self, name: str) -> Correlated | None:
-        """The field of the new object; None unless the old one has it."""
+        """The field of the new object with its old value; None if the old object does not have the field."""
         if name not in self._children:
             self._children[name] = self._field(name)
         return self._children[name]
 
     def index(self, index: int) -> Correlated | None:
-        """The entry of the new list; None unless the old one has one with the same keys."""
+        """The entry of the new list with its old value; None if the old list has no entry with the same keys."""
         if index not in self._children:
             self._children[index] = self._entry(index)
         return self._children[index]
 
     def equal(self) -> bool:
-        """Whether nothing changed; the order of map lists does not count."""
+        """Whether nothing changed. The order of map lists does not count."""
         if self._equal is None:
             self._equal = self._compare()
         return self._equal
@@ -79,7 +80,7 @@ def _equal(child: Correlated | None) -> bool:
 
 
 def old_entries(node: Node, old: Json) -> dict[Json, Json]:
-    """The entries of an old map list by their keys, the first of those with the same; none of any other list."""
+    """The entries of an old map list by their keys. The first entry wins if keys repeat. Empty for any other list."""
     entries: dict[Json, Json] = {}
     if node.list_type == "map" and isinstance(old, list):
         for entry in old:
@@ -90,7 +91,7 @@ def old_entries(node: Node, old: Json) -> dict[Json, Json]:
 
 
 def map_key(node: Node, entry: Json) -> Json:
-    """What entries of a map list correlate by; None for an entry without its keys."""
+    """The key that entries of a map list correlate by; None for an entry without its keys."""
     if not isinstance(entry, dict):
         return None
     values = [entry.get(name) for name in node.map_keys]
@@ -100,7 +101,7 @@ def map_key(node: Node, entry: Json) -> Json:
 
 
 def _identical(left: Json, right: Json) -> bool:
-    """Equality as of JSON in Go, where 1, 1.0 and true are three things."""
+    """Equality of JSON values in Go: 1, 1.0 and true are three different values."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_identical(left[name], right[name]) for name in left)
     if isinstance(left, list) and isinstance(right, list):

@@ -1,4 +1,4 @@
-"""What becomes of an object before it is checked: unknown fields are refused, nulls dropped, defaults put in."""
+"""The step before an object is checked: refuse unknown fields, drop nulls, fill in defaults."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["DECODE_ERROR", "MANAGED", "UNKNOWN_FIELD", "completed", "decoding_ca
 
 UNKNOWN_FIELD: Final = "UnknownField"
 DECODE_ERROR: Final = "DecodeError"
-"""Types of causes that API servers have no name for: they refuse the request as a bad one."""
+"""Cause types of our own. API servers answer these requests with BadRequest, which has no causes."""
 META_FIELDS: Final = TYPE_META | {"metadata"}
 MANAGED: Final = "managedFields"
-"""Kept by API servers; what comes from them with `kubectl get` may come back."""
+"""API servers maintain this field. `kubectl get` prints it, so users send it back."""
 LONGEST_NAME: Final = 64
-"""Of fields, with room for a mistake."""
+"""The longest field name that is compared with others. It leaves room for a spelling mistake."""
 ALIKE: Final = 0.7
-"""How alike two names must be (`difflib`) for one to be taken for the other, misspelt."""
+"""How alike two names must be (`difflib`) for a hint that one is a misspelling of the other."""
 MAX_INT64: Final = 2**63 - 1
 
 
 def decoding_causes(node: Node, api_version: str, kind: str, value: dict[str, Json]) -> list[Cause]:
-    """Why the object cannot be read at all."""
+    """The reasons why the object cannot be read at all."""
     causes = [
         Cause(name, INVALID, f"must be {expected}, not {shown(value.get(name))}")
         for name, expected in (("apiVersion", api_version), ("kind", kind))
@@ -71,14 +71,17 @@ def _unknown_fields(node: Node | None, value: Json, path: str) -> Iterator[Cause
 
 
 def _no_field(node: Node | None, name: str) -> str:
-    """Kueue's v1beta1 has other names for some fields, and everybody misspells one sometimes."""
+    """The message for an unknown field, with a hint if a known name is alike.
+
+    Users misspell names, and Kueue's v1beta1 has other names for some fields.
+    """
     known = node.properties if node is not None and len(name) <= LONGEST_NAME else ()
     alike = get_close_matches(name, known, 1, ALIKE)
     return f"there is no such field; is {alike[0]} meant?" if alike else "there is no such field"
 
 
 def pruned(node: Node | None, value: Json) -> Any:
-    """A copy without the fields that are not known, as what is stored is read."""
+    """A copy without unknown fields. API servers read stored objects in this way."""
     if isinstance(value, dict):
         parts = ((name, part, node.child(name)) for name, part in value.items()) if node is not None else ()
         return {name: pruned(known, part) for name, part, known in parts if known is not None}
@@ -88,7 +91,7 @@ def pruned(node: Node | None, value: Json) -> Any:
 
 
 def completed(node: Node, value: Json) -> Any:
-    """A copy as the API server keeps it: without nulls that mean absent, with defaults."""
+    """A copy as the API server keeps it: without nulls that mean "absent", and with defaults."""
     if isinstance(value, dict):
         fields = {name: part for name, part in value.items() if not _is_absent(node.child(name), part)}
         for name, part in node.properties.items():
@@ -98,7 +101,7 @@ def completed(node: Node, value: Json) -> Any:
     if isinstance(value, list):
         return [_completed(node.items, item) for item in value]
     if isinstance(value, int) and not -MAX_INT64 - 1 <= value <= MAX_INT64:
-        return _float(value)  # as Go reads it
+        return _float(value)  # Go reads it as a float
     return value
 
 

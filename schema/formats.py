@@ -1,4 +1,4 @@
-"""Texts as API servers check them: Go's regular expressions, date-time."""
+"""Checks of texts as API servers do them: Go's regular expressions, and the format date-time."""
 
 from __future__ import annotations
 
@@ -14,32 +14,35 @@ TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 IGNORE_CASE: Final = "(?i)"
 UNSUPPORTED: Final = ("(?", "\\p", "\\P", "\\Q", "\\C", "\\z", "[[:")
 FOLDED: Final = {0x17F: "s", 0x212A: "k"}
-"""The two characters beyond ASCII that Go takes for letters of it where case is ignored."""
+"""Two characters outside ASCII. Go takes them for ASCII letters if it ignores case."""
 DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 
 
 @cache
 def go_pattern(text: str) -> re.Pattern[str]:
-    """The same in Python. Raises ValueError for what Go and Python could understand differently."""
+    """The pattern as a Python pattern. Raises ValueError if Go and Python could read it differently."""
     body = text.removeprefix(IGNORE_CASE)
     if any(part in body.replace("(?:", "(") for part in UNSUPPORTED):
         raise ValueError(f"no pattern that Go and Python read alike: {text!r}")
     flags = re.ASCII | (re.IGNORECASE if body != text else 0)
-    # Python's $ also stands before a last newline.
+    # Python's $ also matches before a final newline.
     tokens = (r"\Z" if token == "$" else token for token in TOKEN.findall(body))  # noqa: S105 - not a password
     return re.compile("".join(tokens), flags)
 
 
 def matches(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether the pattern is somewhere in the text."""
+    """Whether the pattern matches somewhere in the text."""
     if pattern.flags & re.IGNORECASE:
         text = text.translate(FOLDED)
     return pattern.search(text) is not None
 
 
 def is_date_time(text: str) -> bool:
-    """The format date-time as API servers check it, which is not quite RFC 3339: case and offsets are free."""
+    """Whether the text has the format date-time as API servers check it.
+
+    This is less strict than RFC 3339: letters may have any case, and offsets may have any size.
+    """
     day, _, rest = text.lower().partition("t")
     time = TIME.fullmatch(rest.partition("t")[0])
     if time is None or not _is_date(day):
@@ -54,7 +57,7 @@ def _is_date(text: str) -> bool:
         return False
     year, month, day = map(int, match.groups())
     try:
-        # Python has no year 0, which is a leap year like 2000.
+        # Python has no year 0. The year 2000 is a leap year like it.
         date(year or 2000, month, day)
     except ValueError:
         return False

@@ -20,14 +20,15 @@ def invalid(path: str, faults: Iterable[str]) -> Iterator[Cause]:
 
 
 def label_key_causes(key: str, path: str) -> Iterator[Cause]:
-    """Of one label key or other qualified name."""
+    """The faults of one label key or other qualified name."""
     return invalid(path, label_key_faults(key))
 
 
 def label_causes(labels: Mapping[str, str], path: str) -> Iterator[Cause]:
-    """Of a map of labels; all at the map's own path."""
+    """The faults of a map of labels. Every cause has the path of the map."""
     for key, value in labels.items():
-        # Nearly all are right: to ask for their faults nevertheless would be a fifteenth of a Workload's review.
+        # Nearly all labels are right. To look for their faults anyway would take a fifteenth of the review of a
+        # Workload.
         if not is_qualified_name(key):
             yield from invalid(path, label_key_faults(key))
         if not is_label_value(value):
@@ -35,7 +36,7 @@ def label_causes(labels: Mapping[str, str], path: str) -> Iterator[Cause]:
 
 
 def annotation_causes(annotations: Mapping[str, str], path: str) -> Iterator[Cause]:
-    """Of a map of annotations; all at the map's own path."""
+    """The faults of a map of annotations. Every cause has the path of the map."""
     for key in annotations:
         yield from invalid(path, label_key_faults(key.lower()))
     size = sum(len(part.encode(errors="replace")) for pair in annotations.items() for part in pair)

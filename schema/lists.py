@@ -1,4 +1,4 @@
-"""Entries of lists that are there twice (x-kubernetes-list-type set and map)."""
+"""Duplicate entries in lists (x-kubernetes-list-type set and map)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["duplicates"]
 
 
 def duplicates(node: Node, value: Json, path: str = "") -> Iterator[Cause]:
-    """A cause for each entry that repeats another; one that is there three times counts once."""
+    """A cause for each entry that repeats another one. An entry that occurs three times gets one cause."""
     if isinstance(value, dict):
         for name, part in value.items():
             if name in node.properties:
@@ -51,7 +51,8 @@ def _objects(items: list[Json]) -> Iterator[dict[str, Json]]:
 def _repeated(keys: Iterable[Json], path: str) -> Iterator[Cause]:
     seen: dict[str, int] = {}
     for index, key in enumerate(keys):
-        like = json.dumps(key, sort_keys=True)  # the same for the same values: 1, 1.0 and true are three
+        # Equal values have equal text. 1, 1.0 and true are three different values.
+        like = json.dumps(key, sort_keys=True)
         seen[like] = seen.get(like, 0) + 1
         if seen[like] == 2:
             yield Cause(paths.index(path, index), DUPLICATE, f"{json.dumps(key)} is there already")

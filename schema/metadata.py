@@ -1,4 +1,4 @@
-"""meta/v1 ObjectMeta, which no schema of ours has: API servers read and check it by themselves."""
+"""Checks of meta/v1 ObjectMeta. Schemas do not describe it: API servers read and check it by themselves."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ METADATA: Final[Node] = read_node(
 )
 """The fields and their types."""
 SYSTEM: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
-"""What API servers set, and put back on update."""
+"""Fields that API servers set. On update they restore the old values."""
 DEFAULT_NAMESPACE: Final = "default"
 LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 """RFC 1123."""
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 SUFFIX: Final = "abcde"
-"""As long as what API servers append to generateName."""
+"""As long as the suffix that API servers append to generateName."""
 
 
 def decoded(metadata: Json) -> Json:
-    """The metadata as Go decodes it: null is what a field is without a value."""
+    """The metadata as Go decodes it: a null field has the value of an absent field."""
     return _decoded(METADATA, metadata)
 
 
@@ -87,14 +87,17 @@ def _decoded(node: Node, value: Json) -> Json:
 
 
 def readable(metadata: Json) -> dict[str, Json]:
-    """The parts of stored metadata that are of their types."""
+    """The fields of stored metadata that have the right type."""
     if not isinstance(metadata, dict):
         return {}
     return {name: part for name, part in metadata.items() if not value_causes(METADATA, {name: part}, None)}
 
 
 def carried_over(metadata: dict[str, Json], old: dict[str, Json] | None, namespaced: bool) -> dict[str, Json]:
-    """The metadata as it is stored: with the namespace that a request would name, and what the system had set."""
+    """The metadata as it is stored.
+
+    It has the namespace of the request's URL, and the old values of the fields that the system sets.
+    """
     stored = dict(metadata)
     stored.pop("namespace", None)
     if "ownerReferences" in stored:
@@ -109,7 +112,7 @@ def carried_over(metadata: dict[str, Json], old: dict[str, Json] | None, namespa
 
 
 def created_causes(metadata: dict[str, Json]) -> Iterator[Cause]:
-    """What is wrong with the metadata of a new object."""
+    """The faults in the metadata of a new object."""
     name = metadata.get("name") or ""
     if prefix := metadata.get("generateName"):
         yield from invalid("metadata.generateName", subdomain_faults(prefix.removesuffix("-") + SUFFIX))
@@ -123,7 +126,7 @@ def created_causes(metadata: dict[str, Json]) -> Iterator[Cause]:
 
 
 def identity_causes(metadata: dict[str, Json], old: dict[str, Json], namespaced: bool) -> Iterator[Cause]:
-    """Why the metadata is not that of the object whose place it is to take: API servers look no further then."""
+    """Why the metadata belongs to another object than the stored one. API servers check nothing more in this case."""
     for field, absent in {"name": "", **({"namespace": DEFAULT_NAMESPACE} if namespaced else {})}.items():
         sent, stored = metadata.get(field) or absent, old.get(field) or absent
         if sent != stored:
@@ -137,7 +140,7 @@ def identity_causes(metadata: dict[str, Json], old: dict[str, Json], namespaced:
 
 
 def updated_causes(metadata: dict[str, Json], old: dict[str, Json]) -> Iterator[Cause]:
-    """What is wrong with the metadata that takes the place of the old."""
+    """The faults in metadata that replaces other metadata."""
     if old.get("deletionTimestamp") is not None:
         added = set(metadata.get("finalizers") or []) - set(old.get("finalizers") or [])
         if added:
@@ -185,7 +188,7 @@ def _owner_causes(owners: list[dict[str, Json]]) -> Iterator[Cause]:
 
 
 def _distinct(owners: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Without those that are there already, as API servers keep them."""
+    """Without repeated entries. API servers drop them, too."""
     distinct: list[dict[str, Json]] = []
     for owner in owners:
         said = {field: part for field, part in owner.items() if part != ""}

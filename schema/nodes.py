@@ -1,4 +1,4 @@
-"""Structural schemas, read once: what of `openAPIV3Schema` decides about an object."""
+"""Structural schemas, read once: the parts of `openAPIV3Schema` that decide about an object."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from api.crds import schema_of
 from schema.cel import Program, compile_rule
 from schema.formats import go_pattern
 
-__all__ = ["Json", "Node", "Rule", "node_of", "read_node"]
+__all__ = ["Json", "Node", "CompiledRule", "node_of", "read_node"]
 
 Json = Any
-"""What JSON decodes to."""
+"""Any value that JSON can express."""
 
 TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "boolean"})
 IGNORED: Final = frozenset({"description", "x-kubernetes-map-type"})
-"""Without effect here: an atomic map differs from a granular one only in server-side apply."""
+"""These have no effect here. Atomic and granular maps differ only in server-side apply."""
 READ: Final = frozenset(
     {"type", "format", "nullable", "properties", "additionalProperties", "items", "required", "enum"}
     | {"pattern", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
@@ -30,8 +30,8 @@ FORMATS: Final = {"string": ("date-time",), "integer": ("int32", "int64"), "numb
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """An entry of x-kubernetes-validations."""
+class CompiledRule:
+    """An entry of x-kubernetes-validations, with its expression compiled."""
 
     text: str
     program: Program
@@ -45,31 +45,31 @@ class Node:
     """The schema of one value. Nodes compare by identity, so that they can be keys of caches."""
 
     types: tuple[str, ...] = ()
-    """JSON types, two for int-or-string; none if only `any_of` says what is meant."""
+    """JSON types: two for int-or-string; empty if only `any_of` names the types."""
     format: str = ""
     nullable: bool = False
     properties: Mapping[str, Node] = field(default_factory=dict)
     additional: Node | None = None
-    """Of the values of a map."""
+    """The schema of a map's values; None if the value is not a map."""
     items: Node | None = None
     required: tuple[str, ...] = ()
     enum: tuple[Json, ...] = ()
     pattern: re.Pattern[str] | None = None
     pattern_text: str = ""
     lengths: tuple[int | None, int | None] = (None, None)
-    """Of a string, in characters: least and most."""
+    """The least and the greatest length of a string, in characters."""
     sizes: tuple[int | None, int | None] = (None, None)
-    """Of a list."""
+    """The least and the greatest number of items in a list."""
     counts: tuple[int | None, int | None] = (None, None)
-    """Of the keys of an object."""
+    """The least and the greatest number of keys in an object."""
     bounds: tuple[float | None, float | None] = (None, None)
-    """Of a number; both are allowed."""
+    """The least and the greatest value of a number. Both are allowed."""
     any_of: tuple[Node, ...] = ()
     default: Json = None
-    """None: there is none, since null cannot be one."""
+    """None means that there is no default. A default cannot be null."""
     list_type: str = ""
     map_keys: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[CompiledRule, ...] = ()
 
     def child(self, name: str) -> Node | None:
         """The schema of a property or of a map's value."""
@@ -78,12 +78,12 @@ class Node:
 
 @cache
 def node_of(kind: str) -> Node:
-    """The schema of a kind. Raises KeyError for a kind without one."""
+    """The schema of a kind, read once. Raises KeyError for a kind without a schema."""
     return read_node(schema_of(kind))
 
 
 def read_node(schema: Mapping[str, Json]) -> Node:
-    """The schema. Raises ValueError for a keyword that nothing here reads: no rule is skipped silently."""
+    """Read a schema. Raises ValueError for a keyword that is not read here, so that no rule is skipped silently."""
     if unread := set(schema) - READ - IGNORED:
         raise ValueError(f"schema keywords that are not known: {', '.join(sorted(unread))}")
     types = _types(schema)
@@ -125,7 +125,7 @@ def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _format(schema: Mapping[str, Json], types: tuple[str, ...]) -> str:
-    """The format, where API servers check it."""
+    """The format if API servers check it for this type; "" if not."""
     text: str = schema.get("format", "")
     if not text or len(types) != 1:
         return ""
@@ -134,9 +134,9 @@ def _format(schema: Mapping[str, Json], types: tuple[str, ...]) -> str:
     return text
 
 
-def _rules(entries: Sequence[Mapping[str, Json]]) -> list[Rule]:
+def _rules(entries: Sequence[Mapping[str, Json]]) -> list[CompiledRule]:
     return [
-        Rule(
+        CompiledRule(
             text=entry["rule"],
             program=compile_rule(entry["rule"]),
             message=entry.get("message") or f"failed rule: {entry['rule']}",

@@ -1,4 +1,4 @@
-"""Paths of fields, as in spec.podSets[0].name; keys of maps stand in brackets as they are."""
+"""Paths of fields, such as spec.podSets[0].name. A key of a map stands in brackets, unchanged."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Final
 __all__ = ["NO_PATH", "child", "index", "key", "shown"]
 
 NO_PATH: Final = "<nil>"
-"""What API servers call the whole object."""
+"""The path that API servers use for the whole object."""
 
 
 def child(path: str, name: str) -> str:
-    """Of a field."""
+    """The path of a field of the object at `path`."""
     return f"{path}.{name}" if path else name
 
 
 def key(path: str, name: str) -> str:
-    """Of a value in a map."""
+    """The path of a value in the map at `path`."""
     return f"{path}[{name}]"
 
 
 def index(path: str, number: int) -> str:
-    """Of an item in a list."""
+    """The path of an item in the list at `path`."""
     return f"{path}[{number}]"
 
 
 def shown(path: str) -> str:
-    """As API servers have it in a cause."""
+    """The path as API servers write it in a cause: NO_PATH for the whole object."""
     return path or NO_PATH

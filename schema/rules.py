@@ -1,4 +1,4 @@
-"""CEL rules on an object, as API servers ask them: what did not change is tolerated, changes are checked."""
+"""Evaluates CEL rules on an object as API servers do: what did not change is tolerated, and changes are checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schema import paths
 from schema.cel import CelError
 from schema.cel.values import ABSENT, OptionalValue, Value, variable
 from schema.correlation import TYPE_META, Correlated, map_key, old_entries
-from schema.nodes import Json, Node, Rule
+from schema.nodes import CompiledRule, Json, Node
 from schema.verdict import INVALID, Cause
 
 __all__ = ["has_rules", "rule_causes"]
@@ -18,18 +18,18 @@ __all__ = ["has_rules", "rule_causes"]
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """How a value relates to what was stored: its own old value, or that of what it is in."""
+    """How a value relates to the stored object: its own old value, or the old value of its parent."""
 
     own: Correlated | None = None
     parent: Correlated | None = None
 
     def unchanged(self) -> bool:
-        """Whether nothing changed, so that a fault was there before."""
+        """Whether nothing changed. A fault in it is then an old fault."""
         known = self.own or self.parent
         return known is not None and known.equal()
 
     def key(self, name: str) -> _Standing:
-        """Of a field."""
+        """The standing of a field."""
         if self.own is None:
             return self
         if self.parent is None and name in TYPE_META:
@@ -37,19 +37,19 @@ class _Standing:
         return _Standing(self.own.key(name), self.own)
 
     def index(self, index: int) -> _Standing:
-        """Of an item."""
+        """The standing of an item."""
         return self if self.own is None else _Standing(self.own.index(index), self.own)
 
 
 @cache
 def has_rules(node: Node) -> bool:
-    """Whether there is a rule in the schema or below."""
+    """Whether the schema, or a schema inside it, has a rule."""
     parts = (*node.properties.values(), node.additional, node.items)
     return bool(node.rules) or any(part is not None and has_rules(part) for part in parts)
 
 
 def rule_causes(node: Node, new: Json, old: Json, correlated: Correlated | None) -> Iterator[Cause]:
-    """What the rules find in an object whose types are right; `old` is None on create."""
+    """The causes that the rules find in an object whose types are right. `old` is None on create."""
     return _causes(node, new, old, "", _Standing(correlated))
 
 
@@ -84,7 +84,7 @@ def _own_causes(node: Node, new: Json, old: Json, path: str, standing: _Standing
             yield Cause(_place(rule, path), INVALID, rule.message)
 
 
-def _scope(rule: Rule, node: Node, new: Json, old: Json) -> dict[str, Value]:
+def _scope(rule: CompiledRule, node: Node, new: Json, old: Json) -> dict[str, Value]:
     scope: dict[str, Value] = {"self": variable(new, node)}
     if rule.optional_old_self:
         scope["oldSelf"] = ABSENT if old is None else OptionalValue(variable(old, node))
@@ -93,5 +93,5 @@ def _scope(rule: Rule, node: Node, new: Json, old: Json) -> dict[str, Value]:
     return scope
 
 
-def _place(rule: Rule, path: str) -> str:
+def _place(rule: CompiledRule, path: str) -> str:
     return paths.child(path, rule.field_path) if rule.field_path else paths.shown(path)

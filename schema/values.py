@@ -1,6 +1,6 @@
 """Types, bounds and required fields, as API servers check them (kube-openapi's validation).
 
-On update, what is wrong with a value that did not change is tolerated.
+On update, faults in a value that did not change are tolerated.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from schema.verdict import INVALID, NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY,
 __all__ = ["value_causes"]
 
 RANGES: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
-"""Format to the least integer that is too large."""
+"""By format: the smallest integer that is too large."""
 MAX_EXACT: Final = 2**53 - 1
-"""Floats beyond it, or below its negative, are not taken for integers."""
+"""A float counts as an integer only up to this absolute value."""
 CLOSE: Final = 1e-9
-"""The relative distance from an integer within which a float counts as one."""
+"""A float counts as an integer if its relative distance from the next integer is below this."""
 
 
 class Fault(NamedTuple):
-    """A cause before its whole path is known; API servers report one without a path for the whole value."""
+    """A cause without the path of the root. The path is None if API servers report the fault without a path."""
 
     path: str | None
     type: str
@@ -36,7 +36,7 @@ class Fault(NamedTuple):
 
 
 def value_causes(node: Node, value: Json, correlated: Correlated | None, root: str = "") -> list[Cause]:
-    """What is wrong with the value; `root` is its own path, `correlated` the same value with its old one."""
+    """The faults of the value. `root` is the path of the value; `correlated` is the value with its old value."""
     found = dict.fromkeys(_faults(node, value, "", correlated))
     return [Cause(_full(root, fault.path), fault.type, fault.message) for fault in found]
 
@@ -74,7 +74,7 @@ def _type_faults(node: Node, value: Json, path: str) -> Iterator[Fault]:
     if found == "null":
         fits = node.nullable
     elif found == "array" and node.format and node.types == ("string",):
-        fits = True  # An API server leaves it to the format, which it only checks of strings.
+        fits = True  # API servers leave this to the check of the format, which looks only at strings
     else:
         fits = found in node.types or _counts_as(found, value, node)
     if not fits:
@@ -113,7 +113,7 @@ def _is_integral(value: float) -> bool:
 
 
 def _any_of_faults(node: Node, value: Json, path: str) -> Iterator[Fault]:
-    """The first alternative's faults stand for all, as none is nearer than another."""
+    """If no alternative fits, the faults of the first one are reported."""
     if not node.any_of:
         return
     tries = [_faults(choice, value, path, None) for choice in node.any_of]

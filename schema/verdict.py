@@ -1,4 +1,4 @@
-"""What a check finds."""
+"""The result of a check."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORBIDDEN: Final = "FieldValueForbidden"
 TOO_LONG: Final = "FieldValueTooLong"
 TOO_MANY: Final = "FieldValueTooMany"
 TYPE_INVALID: Final = "FieldValueTypeInvalid"
-"""meta/v1 CauseType, as far as rules use it."""
+"""meta/v1 CauseType, the values that our rules use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,11 @@ class Cause:
     """One fault (meta/v1 StatusCause)."""
 
     field: str
-    """Where, as in `spec.podSets[0].name`; map keys stand in brackets as they are."""
+    """The path, such as `spec.podSets[0].name`. A key of a map stands in brackets, unchanged."""
     type: str
     message: str
-    """For people, without the field. It names every value that the rule judged by (see `webhooks.rules.ratchet`)."""
+    """A text for people, without the field. It names every value that the rule depends on (see
+    `webhooks.rules.ratchet`)."""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}" if self.field else self.message
@@ -48,7 +49,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to a request: allowed unless there are causes."""
+    """The answer to a request. It is allowed if there are no causes."""
 
     causes: tuple[Cause, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -60,5 +61,5 @@ class Verdict:
 
     @classmethod
     def of(cls, causes: Iterable[Cause], warnings: Iterable[str] = ()) -> Verdict:
-        """The verdict with these, in this order."""
+        """The verdict with these causes and warnings, in this order."""
         return cls(tuple(causes), tuple(warnings))

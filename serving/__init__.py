@@ -1,1 +1,1 @@
-"""What every service of ours has: the listeners, what a request may cost, the operators' endpoints."""
+"""The parts that every service of reprieve has: listeners, limits for requests, the operators' endpoints."""

@@ -1,7 +1,7 @@
-"""The connections of a listener: how many there may be, and how long one may keep us waiting.
+"""The connections of a listener: a limit for their number, and for how long one may keep us waiting.
 
-aiohttp's only bound before a handler runs is its keep-alive, which has to be long. It bounds neither the time that a
-request's head may take, nor the time that an answer may be left unread, nor the number of connections.
+Before a handler runs, aiohttp has only one limit: its keep-alive, which must be long. It does not limit the time for
+the head of a request, the time for the client to read an answer, or the number of connections.
 
 See docs/decisions/0021.
 """
@@ -19,10 +19,11 @@ from aiohttp import web
 __all__ = ["Connections", "begin"]
 
 LOOKS: Final = 4
-"""A wait is over after so many looks at it. They are counted, since a clock goes on while this process is paused."""
+"""A wait is too long after this many looks at it. Looks are counted because a clock runs on while the process is
+paused."""
 DRAIN_LOOK_SECONDS: Final = 0.05
 QUIET_LOOKS: Final = 10
-"""A listener that ends is drained once this many looks in a row have found no request."""
+"""A listener that ends is drained after this many looks in a row without a request."""
 TOO_MANY: Final = b"too many connections\n"
 REFUSAL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\n"
@@ -31,48 +32,51 @@ REFUSAL: Final = (
 
 
 class State(Enum):
-    """What a connection is about."""
+    """What a connection waits for."""
 
     IDLE = auto()
-    """Nothing of a request has come; or all has, and the answer is on its way."""
+    """No part of a request has come, or the answer to the last one is on its way."""
     HEAD = auto()
-    """A request has begun."""
+    """The first bytes of a request have come, but not its whole head."""
     BUSY = auto()
-    """The request's head is there; `Limits` bounds the wait for its body."""
+    """The head of the request has come. `Limits` limits the wait for its body."""
 
 
 class Connections:
-    """Those of one listener; calling it makes the protocol of the next one."""
+    """The connections of one listener. A call makes the protocol of a new connection."""
 
     def __init__(self, make: Callable[[], asyncio.Protocol], most: int, seconds: float) -> None:
-        """`make`: aiohttp's protocol; `seconds`: for the head of a request, and for the reading of an answer."""
+        """`make` makes aiohttp's protocol. `most` is the maximum number of connections.
+
+        `seconds` is the time for the head of a request, and the time for the client to read an answer.
+        """
         self._make, self._most, self._seconds = make, most, seconds
         self.open: set[Connection] = set()
         self._is_ending = False
         self._quiet_looks = 0
 
     def __call__(self) -> asyncio.Protocol:
-        """For `create_server`."""
+        """Make the protocol of a new connection: the protocol factory for `create_server`."""
         return Connection(self, self._make())
 
     @property
     def is_full(self) -> bool:
-        """Whether there may be no more."""
+        """Whether the listener has its maximum number of connections."""
         return len(self.open) >= self._most
 
     def begun(self) -> None:
-        """A request has begun on one of them."""
+        """Note that a request has begun on a connection."""
         self._quiet_looks = 0
 
     async def watch(self) -> None:
-        """Break those that keep us waiting; never returns."""
+        """Break the connections that keep us waiting too long. Never returns."""
         while True:
             await asyncio.sleep(self._seconds / LOOKS)
             for each in [each for each in self.open if each.is_late()]:
                 each.abort()
 
     async def answered(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Signal handler, for `on_response_prepare`."""
+        """Note that an answer begins. A signal handler for `on_response_prepare`."""
         connection = _of(request)
         if connection is not None:
             connection.state = State.IDLE
@@ -81,9 +85,9 @@ class Connections:
             response.headers["Connection"] = "close"  # aiohttp has made its headers already
 
     async def drain(self, seconds: float) -> None:
-        """Close each connection with its next answer; return when no more requests come, or after `seconds`.
+        """Close each connection with its next answer. Returns when no more requests come, or after `seconds`.
 
-        To close one that is idle would lose the request that may be on its way.
+        It does not close an idle connection, because a request may be on its way.
         """
         self._is_ending = True
         self._quiet_looks = 0
@@ -96,22 +100,22 @@ class Connections:
 
 
 class Connection(asyncio.Protocol):
-    """aiohttp's protocol, watched."""
+    """A wrapper of aiohttp's protocol that measures waits."""
 
     __slots__ = ("_all", "_inner", "_is_unread", "_looks", "_transport", "state")
 
     def __init__(self, connections: Connections, inner: asyncio.Protocol) -> None:
         self._all, self._inner = connections, inner
         self._transport: asyncio.Transport | None = None
-        """None before it is made, after it is lost, and if it is refused."""
+        """None before the connection is made, after it is lost, and if it is refused."""
         self._is_unread = False
-        """What is written does not fit into the buffers."""
+        """True if the buffers are full because the other side does not read."""
         self._looks = 0
-        """Since the wait began."""
+        """The number of looks since the wait began."""
         self.state = State.IDLE
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Refused, if there are too many."""
+        """Accept the connection, or answer 503 if there are too many."""
         self._transport = cast(asyncio.Transport, transport)
         if self._all.is_full:
             self._transport.write(REFUSAL)
@@ -122,7 +126,7 @@ class Connection(asyncio.Protocol):
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """The first bytes of a request begin the wait for its head."""
+        """Pass the data on. The first bytes of a request start the wait for its head."""
         if self._transport is None:
             return
         if self.state is State.IDLE:
@@ -131,41 +135,41 @@ class Connection(asyncio.Protocol):
         self._inner.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Passed on."""
+        """Pass it on to aiohttp, unless the connection was refused."""
         return self._inner.eof_received() if self._transport is not None else None
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Passed on."""
+        """Forget the connection, and pass it on to aiohttp unless it was refused."""
         self._all.open.discard(self)
         if self._transport is not None:
             self._transport = None
             self._inner.connection_lost(error)
 
     def pause_writing(self) -> None:
-        """The other side does not read; the wait for it begins."""
+        """The other side does not read. The wait for it starts now."""
         self._is_unread, self._looks = True, 0
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """The other side has read."""
+        """The other side has read. The wait is over."""
         self._is_unread = False
         self._inner.resume_writing()
 
     def is_late(self) -> bool:
-        """Count one more look; whether that was one too many."""
+        """Count one more look. Returns whether the wait is too long."""
         if self.state is not State.HEAD and not self._is_unread:
             return False
         self._looks += 1
         return self._looks > LOOKS
 
     def abort(self) -> None:
-        """Close it at once, whatever is still to be sent."""
+        """Close the connection at once, even if data waits to be sent."""
         if self._transport is not None:
             self._transport.abort()
 
 
 def begin(request: web.Request) -> None:
-    """The head of a request is there."""
+    """Note that the head of the request has come."""
     connection = _of(request)
     if connection is not None:
         connection.state = State.BUSY

@@ -1,4 +1,4 @@
-"""How often Python looks for garbage in cycles."""
+"""How often Python searches for garbage in cycles."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Final
 __all__ = ["collect_seldom"]
 
 THRESHOLDS: Final = (50_000, 20, 10)
-"""Containers of the youngest generation, some tens of megabytes at most; then as often as usual."""
+"""Arguments of `gc.set_threshold`: containers of the youngest generation (some tens of megabytes at most), then for
+the older generations Python's defaults."""
 
 
 def collect_seldom() -> None:
-    """Let requests make more garbage between two looks, and never look at what was imported.
+    """Search less often, and never among the imported modules.
 
-    A decoded review has a thousand containers, which reference counts free when it is answered; by Python's own
-    threshold, the collector would look at each review twice while it is in use.
+    A decoded review has a thousand containers. Reference counts free them after the answer. With Python's own
+    threshold, the collector would check each review twice while it is in use.
     """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

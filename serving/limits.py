@@ -1,4 +1,4 @@
-"""What a request may cost before anything is done for it."""
+"""Limits for a request before its handler starts: the size of its body, the time to arrive, how many at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from serving.sections import GuardedListener
 __all__ = ["Limits", "Refuse"]
 
 Refuse = Callable[[int, str], web.Response]
-"""Makes the answer that says why nothing was done, and counts it."""
+"""Makes the answer for a refused request from (HTTP status, reason), and counts it."""
 
 
 class Limits:
@@ -26,7 +26,10 @@ class Limits:
         self._refuse = refuse
 
     async def body(self, request: web.Request) -> bytes | web.Response:
-        """The whole body, or the refusal. The application's `client_max_size` must be the listener's."""
+        """The whole body, or the answer that refuses the request.
+
+        The application's `client_max_size` must equal the listener's `max_body_bytes`.
+        """
         begin(request)
         if request.headers.get("Content-Encoding", "identity") != "identity":
             return self._refuse(415, "compressed bodies are not accepted")
@@ -41,7 +44,7 @@ class Limits:
         except TimeoutError:
             return self._refuse(408, f"the body did not arrive within {self._seconds} s")
         except ConnectionResetError:
-            return self._refuse(400, "the connection broke before the body was there")
+            return self._refuse(400, "the connection broke before the body arrived")
         except web.HTTPRequestEntityTooLarge:
             return self._too_large()
         finally:

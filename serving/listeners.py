@@ -1,4 +1,4 @@
-"""Listening, for as long as a context lasts."""
+"""Listens on a port while a context lasts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["serving"]
 log = structlog.get_logger(__name__)
 
 KEEPALIVE_SECONDS: Final = 120.0
-"""Above the 90 s after which Go's transport drops an idle connection: the client closes first, no request is lost."""
+"""Go's transport drops an idle connection after 90 s. We wait longer, so the client closes first and no request is
+lost."""
 HANDSHAKE_SECONDS: Final = 5.0
 GOODBYE_SECONDS: Final = 2.0
-"""For the other side to end TLS."""
+"""How long the other side may take to end TLS."""
 BACKLOG: Final = 1024
 
 
@@ -30,9 +31,9 @@ BACKLOG: Final = 1024
 async def serving(
     app: web.Application, listener: Listener, tls: ssl.SSLContext | None = None, *, drain_seconds: float = 0
 ) -> AsyncIterator[int]:
-    """Listen while the context lasts; yields the port (the system's choice where the configuration says 0).
+    """Listen while the context lasts. Yields the port, which the system chooses if the configuration says 0.
 
-    Then for at most `drain_seconds` requests are still answered, each as the last one of its connection.
+    After that, the listener still answers requests for at most `drain_seconds`. Each answer closes its connection.
     """
     runner = web.AppRunner(
         app,

@@ -10,13 +10,14 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 __all__ = ["Check", "ops_app"]
 
 Check = Callable[[], str | None]
-"""A readiness check: None when it passes, else what is wrong."""
+"""A readiness check. Returns None if it passes, otherwise what is wrong."""
 
 
 def ops_app(checks: Mapping[str, Check], others: Mapping[str, Check] | None = None) -> web.Application:
-    """GET /livez (the loop answers), /readyz (every check passes; ?verbose lists them) and /metrics.
+    """The application for GET /livez, /readyz and /metrics.
 
-    `others` are listed, too, with `[!]` where they fail, but the process is ready without them.
+    /livez answers 200 while the event loop runs. /readyz answers 200 if every check passes, otherwise 503; ?verbose
+    lists the checks. The list also has `others`, with `[!]` for a failure, but the process is ready without them.
     """
     beside = {name: check for name, check in (others or {}).items() if name not in checks}
 

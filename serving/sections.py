@@ -1,4 +1,4 @@
-"""Parts of the Configuration file that several services have."""
+"""Sections of the Configuration file that several services have."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ __all__ = [
 ]
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
-"""0 lets the system choose."""
+"""A TCP port. 0 lets the system choose."""
 Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
 Poll = Annotated[float, Meta(gt=0, le=60)]
-"""Seconds between two looks at something that may have changed."""
+"""The seconds between two checks whether something has changed."""
 FilePath = Annotated[str, Meta(min_length=1)]
 
 
 class Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Base of every part of the file."""
+    """Base class of every section: camelCase names, and no unknown fields."""
 
 
 class Listener(Section, kw_only=True):
-    """Where a service listens."""
+    """The address and port of a service."""
 
-    bind_address: str = "0.0.0.0"  # noqa: S104 - a Pod's address is not known beforehand
+    bind_address: str = "0.0.0.0"  # noqa: S104 - nobody knows a Pod's address beforehand
     port: Port
 
 
 class GuardedListener(Listener, kw_only=True):
-    """A listener that others than the kubelet call, and what one of their requests may cost.
+    """A listener with limits for requests, because not only the kubelet calls it.
 
-    readTimeoutSeconds: for the head of a request, and again for its body.
+    readTimeoutSeconds is the time for the head of a request, and again for its body.
     """
 
     max_body_bytes: Count = 16 * 1024 * 1024
@@ -52,6 +52,6 @@ class GuardedListener(Listener, kw_only=True):
 
 
 class OpsConfiguration(Listener, kw_only=True):
-    """The listener for probes and metrics, plain HTTP."""
+    """The listener for probes and metrics. It speaks plain HTTP."""
 
     port: Port = 9080

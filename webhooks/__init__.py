@@ -1,1 +1,1 @@
-"""The admission server: preemption settings are checked, and completed, where they are written."""
+"""The admission server. It checks and completes preemption settings when they are written."""

@@ -24,12 +24,12 @@ Name = Annotated[str, Meta(min_length=1, max_length=253)]
 
 
 class ManagedConfiguration(Section, kw_only=True):
-    """Certificates that are made here, of an authority in a Secret that all replicas share.
+    """Certificates that the server makes itself. Their authority is in a Secret that all replicas share.
 
     hosts: names on the certificate; the API server calls <service>.<namespace>.svc.
     authoritySeconds, certificateSeconds: lives; each is renewed at two thirds of it.
     overlapSeconds: how long an authority is trusted before it signs.
-    validatingWebhookConfigurations, mutating...: whose caBundle is kept.
+    validatingWebhookConfigurations, mutatingWebhookConfigurations: their caBundles are kept up to date.
     """
 
     namespace: Name = "reprieve-system"
@@ -48,31 +48,32 @@ class ManagedConfiguration(Section, kw_only=True):
 
 
 class FilesConfiguration(Section, kw_only=True):
-    """Certificates that somebody else renews, cert-manager say. PEM files, read again when they change."""
+    """Certificates that another program renews, such as cert-manager. The PEM files are read again when they change."""
 
     cert_file: FilePath
     key_file: FilePath
 
 
 class CertificatesConfiguration(Section, kw_only=True):
-    """Where the serving certificate comes from: `files` if they are named, else it is made here."""
+    """The source of the serving certificate: `files` if they are set, otherwise the server makes it."""
 
     files: FilesConfiguration | None = None
     managed: ManagedConfiguration = field(default_factory=ManagedConfiguration)
     poll_seconds: Poll = 10
-    """Between two looks at files, Secret and clock."""
+    """The time between two looks at files, Secret and clock."""
 
 
 class WebhooksConfiguration(GuardedListener, kw_only=True):
     """The listener that API servers call.
 
-    maxDepth: of a review's JSON.
-    clientCAFile, clientNames: only API servers with a certificate of this CA, and (unless empty) of one of these
-    common names, are answered; they have one where --admission-control-config-file gives it to them.
-    gateOpeners: preemption gate to the users that may open it; for other gates RBAC alone decides.
-    systemNamespaces: whose PodGroups may have a system PriorityClass, besides kube-system's.
-    recheckSeconds: between two checks of all stored objects, for those that came in while nobody was asked.
-    besideKueue: Kueue itself is installed; only what it lacks is checked.
+    maxDepth: the deepest nesting that the JSON of a review may have.
+    clientCAFile, clientNames: only clients with a certificate of this CA are answered. If clientNames is not empty, the
+    certificate must have one of these common names. API servers get such a certificate from the file of their flag
+    --admission-control-config-file.
+    gateOpeners: by preemption gate, the users that may open it. For other gates RBAC alone decides.
+    systemNamespaces: namespaces besides kube-system whose PodGroups may have a system PriorityClass.
+    recheckSeconds: the time between two checks of all stored objects. They find objects that no webhook has seen.
+    besideKueue: Kueue itself is installed, so only what Kueue lacks is checked.
     """
 
     port: Port = 9444
@@ -88,7 +89,7 @@ class WebhooksConfiguration(GuardedListener, kw_only=True):
 
 
 def settings_of(configuration: WebhooksConfiguration) -> Settings:
-    """What the rules need of it."""
+    """The settings of the rules."""
     return Settings(
         gate_openers={gate: tuple(users) for gate, users in configuration.gate_openers.items()},
         system_namespaces=tuple(configuration.system_namespaces),
@@ -97,14 +98,14 @@ def settings_of(configuration: WebhooksConfiguration) -> Settings:
 
 
 def check_webhooks(configuration: WebhooksConfiguration) -> None:
-    """Raises FieldError for settings that do not go together."""
+    """Raises FieldError for settings that contradict each other."""
     if configuration.client_names and configuration.client_ca_file is None:
-        raise FieldError("webhooks.clientNames", "mean nothing without webhooks.clientCAFile")
+        raise FieldError("webhooks.clientNames", "have no effect without webhooks.clientCAFile")
     managed = configuration.certificates.managed
     path = "webhooks.certificates.managed"
     if managed.certificate_seconds > managed.authority_seconds:
         raise FieldError(f"{path}.certificateSeconds", "is more than authoritySeconds")
-    # A successor comes when a third of the life is left, and has to sign before that is over.
+    # A successor comes when a third of the life is left. It must sign before that is over.
     if managed.overlap_seconds + 2 * configuration.certificates.poll_seconds > managed.authority_seconds / 3:
         raise FieldError(
             f"{path}.overlapSeconds", "is more than a third of authoritySeconds, less two pollSeconds"

@@ -1,4 +1,4 @@
-"""What other objects say: rules that need it ask here, and may hear that it is not known."""
+"""Facts about other objects. Rules ask for them here; the answer can be that a fact is not known."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 
 class Unknown(Enum):
-    """The answer while the mirror is not synced."""
+    """The answer while the mirror is not synced, or if no file has the object."""
 
     UNKNOWN = "unknown"
 
 
 UNKNOWN: Final = Unknown.UNKNOWN
 Answer: TypeAlias = "T | Literal[Unknown.UNKNOWN] | None"
-"""None: there is no such object."""
+"""None means that there is no such object."""
 
 
 class NotSynced(Exception):
-    """Defaulting needs objects that are not mirrored yet; the same request may succeed a little later."""
+    """Defaulting needs an object that is not mirrored yet. The same request may succeed a little later."""
 
 
 class Facts(Protocol):
@@ -44,7 +44,7 @@ class Facts(Protocol):
 
 
 class KnownFacts:
-    """Facts from objects that are all there; the two classes that API servers make at start are always known."""
+    """Facts from a complete set of objects. The two classes that API servers create at start are always known."""
 
     def __init__(self, classes: Iterable[PriorityClass] = (), groups: Iterable[PodGroup] = ()) -> None:
         self._classes = {**SYSTEM_CLASSES, **{each.metadata.name: each for each in classes}}
@@ -65,7 +65,7 @@ class KnownFacts:
 
 class _NoFacts:
     def priority_class(self, name: str) -> Answer[PriorityClass]:
-        """Known only for the classes that API servers make at start."""
+        """Only the classes that API servers create at start are known."""
         return SYSTEM_CLASSES.get(name, UNKNOWN)
 
     def default_priority_class(self) -> Answer[PriorityClass]:
@@ -78,4 +78,4 @@ class _NoFacts:
 
 
 NO_FACTS: Final[Facts] = _NoFacts()
-"""Before anything is known."""
+"""No facts, for the time before anything is known."""

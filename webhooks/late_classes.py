@@ -1,6 +1,7 @@
-"""A PriorityClass and a PodGroup applied from one file: the group may come before we know its class.
+"""Handles a PriorityClass and a PodGroup that are applied from one file: the group may come before its class is known.
 
-Nothing is asked of an API server; a watch brings the class. One that does not come is judged as what it is: not there.
+The server does not ask an API server, because a watch brings the class. If the class does not come, the group is
+judged without it.
 """
 
 from __future__ import annotations
@@ -16,32 +17,33 @@ from webhooks.watched import WatchedFacts
 __all__ = ["LateClasses"]
 
 SECONDS: Final = 0.5
-"""For each of the two reviews of a group, of the few seconds that API servers give them. A watch takes milliseconds."""
+"""The time to wait, in each of the two reviews of a group. API servers wait a few seconds. A watch
+takes milliseconds."""
 MAX_WAITING: Final = 64
-"""Reviews that wait at once; any more are answered without waiting."""
+"""The most reviews that wait at the same time. Further ones are answered without waiting."""
 
 
 class Spec(msgspec.Struct, rename="camel"):
-    """PodGroupSpec, in part."""
+    """PodGroupSpec: the fields that are used here."""
 
     priority_class_name: str = ""
 
 
 class Group(msgspec.Struct):
-    """PodGroup, in part."""
+    """PodGroup: the fields that are used here."""
 
     spec: Spec
 
 
 class Request(msgspec.Struct):
-    """admission/v1 AdmissionRequest, in part."""
+    """admission/v1 AdmissionRequest: the fields that are used here."""
 
     operation: str
     object: Group
 
 
 class Review(msgspec.Struct):
-    """admission/v1 AdmissionReview, in part."""
+    """admission/v1 AdmissionReview: the fields that are used here."""
 
     request: Request
 
@@ -63,9 +65,10 @@ class LateClasses:
         self._changed = asyncio.Event()
 
     async def wait(self, body: bytes) -> None:
-        """Return once the class that this review's PodGroup names is known, or after `seconds`.
+        """Return when the class of this review's PodGroup is known, or after `seconds`.
 
-        At once if there is nothing to wait for: no group is created, it names no class, or no class is known yet.
+        Returns at once if there is nothing to wait for: the review creates no group, the group names no class, or
+        classes are not known yet.
         """
         name = _class_of(body)
         if not name or not self._is_missing(name) or self._waiting >= MAX_WAITING:
@@ -84,7 +87,7 @@ class LateClasses:
 
 
 def _class_of(body: bytes) -> str:
-    """The class that a new group names; empty for any other review, and for what is none."""
+    """The class that a new group names; "" for any other review, and for a body that is not a review."""
     try:
         request = _decoder.decode(body).request
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""What operators can watch of the admission server; labels are bounded: kinds, codes, never an object's name."""
+"""Metrics of the admission server. Labels are bounded: kinds and codes, never the name of an object."""
 
 from __future__ import annotations
 

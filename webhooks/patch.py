@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902) from one JSON object to another."""
+"""Computes the JSON Patch (RFC 6902) between two JSON objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["json_patch"]
 
 
 def json_patch(old: Any, new: Any, path: str = "") -> Iterator[dict[str, Any]]:
-    """Operations that make `old` into `new`. Lists of another length are replaced whole."""
+    """The operations that turn `old` into `new`. A list with another length is replaced as a whole."""
     if old is new:
         return
     if isinstance(old, dict) and isinstance(new, dict):

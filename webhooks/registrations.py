@@ -1,4 +1,4 @@
-"""What API servers ask us about: one table, from which the webhook configurations and the server's paths are made.
+"""The requests that API servers ask us about. The webhook configurations and the server's paths come from this table.
 
 `python -m webhooks.registrations manifests/base/webhooks/webhooks.yaml` writes the configurations.
 """
@@ -22,7 +22,7 @@ __all__ = [
     "REGISTRATIONS",
     "SERVICE",
     "Registration",
-    "Rule",
+    "RuleWithOperations",
     "configurations",
 ]
 
@@ -31,19 +31,19 @@ SERVICE: Final = "reprieve-webhooks"
 CONFIGURATION: Final = "reprieve"
 """The name of both webhook configurations."""
 EXCLUDED_NAMESPACES: Final = ("kube-system", NAMESPACE)
-"""What we need ourselves, and what must never wait for us."""
+"""The webhooks are not asked about these. kube-system must never wait for us, and we run in the other one."""
 KUEUE: Final = ("kueue.x-k8s.io", "v1beta2")
 OURS: Final = ("reprieve.dev", "v1alpha1")
 
 Json = dict[str, Any]
 Condition = tuple[str, str]
-"""(name, CEL)."""
+"""The name of a match condition, and its CEL expression."""
 
 NOT_OURS: Final[Condition] = (
     "not-our-own",
     f"request.userInfo.username != 'system:serviceaccount:{NAMESPACE}:{SERVICE}'",
 )
-"""The re-check writes the condition of objects that are not valid, too."""
+"""The re-check writes a condition on objects that are not valid. Its own writes must not be refused."""
 
 CHECKED_STATUS: Final = (
     "admission",
@@ -56,46 +56,49 @@ CHECKED_STATUS: Final = (
     "requeueState",
     "resourceRequests",
 )
-"""Of Workloads: what rules look at, and times and quantities, which may be unreadable. Other fields of their status
-are written all the time."""
+"""The fields of a Workload's status that are checked: rules read them, or they have times and quantities. Other fields
+of the status change all the time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A webhook's rule: for the object itself (no subresource), or for its status."""
+class RuleWithOperations:
+    """admissionregistration/v1 RuleWithOperations, for the object itself (no subresource) or for its status."""
 
     operations: tuple[str, ...] = ("CREATE", "UPDATE")
     subresource: str = ""
     conditions: tuple[Condition, ...] = ()
-    """Only requests that meet all of them."""
+    """The match conditions. Only requests that meet all of them are sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A kind, and when we are asked about it."""
+    """A kind, and the requests about it that are sent to us."""
 
     kind: str
     plural: str
     group: str
     version: str
     namespaced: bool
-    validating: tuple[Rule, ...] = (Rule(),)
-    mutating: tuple[Rule, ...] = ()
+    validating: tuple[RuleWithOperations, ...] = (RuleWithOperations(),)
+    mutating: tuple[RuleWithOperations, ...] = ()
     has_conditions: bool = False
-    """Its status has them."""
+    """Whether the status of the kind has conditions."""
     required: bool = True
-    """Without an answer there is no write (failurePolicy Fail)."""
+    """Whether a write fails if the webhook does not answer (failurePolicy Fail)."""
     selector: Json | None = None
-    """objectSelector: only these objects."""
+    """The objectSelector; None for all objects."""
 
     @property
     def api_version(self) -> str:
-        """As in `apiVersion`."""
+        """The group and version, as in `apiVersion`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
 def _changes(fields: tuple[str, ...]) -> str:
-    """Whether one of these fields of the status does; or the status has none, which the schema is to refuse."""
+    """The CEL expression that is true if one of these fields of the status changes.
+
+    It is also true if the status is not an object. The schema must refuse that.
+    """
     no_object = "[object, oldObject].exists(o, has(o.status) && type(o.status) != map)"
     return " || ".join(
         [no_object, *(f"object.?status.?{field} != oldObject.?status.?{field}" for field in fields)]
@@ -112,20 +115,26 @@ REGISTRATIONS: Final = (
         *KUEUE,
         namespaced=True,
         validating=(
-            Rule(),
-            Rule(("UPDATE",), "status", (NOT_OURS, ("checked-fields-change", _changes(CHECKED_STATUS)))),
+            RuleWithOperations(),
+            RuleWithOperations(
+                ("UPDATE",), "status", (NOT_OURS, ("checked-fields-change", _changes(CHECKED_STATUS)))
+            ),
         ),
-        mutating=(Rule(("UPDATE",), "status", (("gates-change", _changes(("preemptionGates",))),)),),
+        mutating=(
+            RuleWithOperations(("UPDATE",), "status", (("gates-change", _changes(("preemptionGates",))),)),
+        ),
         has_conditions=True,
     ),
-    Registration("PodGroup", "podgroups", *OURS, namespaced=True, mutating=(Rule(),), has_conditions=True),
+    Registration(
+        "PodGroup", "podgroups", *OURS, namespaced=True, mutating=(RuleWithOperations(),), has_conditions=True
+    ),
     Registration(
         "Pod",
         "pods",
         "",
         "v1",
         namespaced=True,
-        validating=(Rule(("CREATE",)),),
+        validating=(RuleWithOperations(("CREATE",)),),
         required=False,
         selector={"matchExpressions": [{"key": POD_GROUP_LABEL, "operator": "Exists"}]},
     ),
@@ -140,7 +149,9 @@ def configurations() -> list[Json]:
     ]
 
 
-def _configuration(kind: str, purpose: str, rules: Callable[[Registration], tuple[Rule, ...]]) -> Json:
+def _configuration(
+    kind: str, purpose: str, rules: Callable[[Registration], tuple[RuleWithOperations, ...]]
+) -> Json:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
@@ -149,7 +160,7 @@ def _configuration(kind: str, purpose: str, rules: Callable[[Registration], tupl
     }
 
 
-def _webhook(purpose: str, registration: Registration, rule: Rule) -> Json:
+def _webhook(purpose: str, registration: Registration, rule: RuleWithOperations) -> Json:
     name = ".".join(filter(None, (rule.subresource, registration.plural, purpose, OURS[0])))
     webhook: Json = {
         "name": name,
@@ -191,7 +202,7 @@ def _webhook(purpose: str, registration: Registration, rule: Rule) -> Json:
 
 
 def render() -> str:
-    """The configurations as YAML documents."""
+    """Both configurations as YAML documents."""
     head = "# Made by python -m webhooks.registrations; do not edit.\n"
     return head + yaml.dump_all(configurations(), Dumper=PlainDumper, sort_keys=False, width=110)
 

@@ -1,6 +1,6 @@
-"""AdmissionReview in, AdmissionReview out: what API servers send, and what they are answered.
+"""Reads AdmissionReviews and answers them.
 
-An answer depends on the request and on what the mirror knows; a dry run gets the same one, since nothing is written.
+An answer depends on the request and on the mirror. A dry run gets the same answer, because nothing is written.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
 CAUSES: Final = 100
 WARNINGS: Final = 20
-"""An answer has no more; clients show 4 KiB of warnings at most."""
+"""The most warnings in an answer. Clients show at most 4 KiB of them."""
 RETRY_SECONDS: Final = 1
 
 
 class BadReviewError(ValueError):
-    """The body is no review that can be answered."""
+    """The body is not a review that can be answered."""
 
 
 class GroupVersionKind(msgspec.Struct):
@@ -49,13 +49,13 @@ class GroupVersionKind(msgspec.Struct):
 
 
 class UserInfo(msgspec.Struct):
-    """authentication/v1 UserInfo, in part."""
+    """authentication/v1 UserInfo: the fields that are used here."""
 
     username: str = ""
 
 
 class AdmissionRequest(msgspec.Struct, rename="camel", kw_only=True):
-    """admission/v1 AdmissionRequest, in part."""
+    """admission/v1 AdmissionRequest: the fields that are used here."""
 
     uid: str
     kind: GroupVersionKind
@@ -68,7 +68,7 @@ class AdmissionRequest(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class AdmissionReview(msgspec.Struct, rename="camel"):
-    """admission/v1 AdmissionReview as API servers send it."""
+    """admission/v1 AdmissionReview, as API servers send it."""
 
     api_version: Literal["admission.k8s.io/v1"]
     kind: Literal["AdmissionReview"]
@@ -89,11 +89,11 @@ class Reviewer:
         max_depth: int,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`max_depth`: of the JSON of a review."""
+        """`max_depth`: the deepest nesting that the JSON of a review may have."""
         self._facts, self._settings, self._max_depth, self._clock = facts, settings, max_depth, clock
 
     def answer(self, purpose: Purpose, registration: Registration, body: bytes) -> bytes:
-        """The review with the response. Raises BadReviewError."""
+        """The review with its response, as JSON. Raises BadReviewError."""
         try:
             request = self._decode(body)
             response = self._response(purpose, registration, request)
@@ -116,7 +116,7 @@ class Reviewer:
     ) -> dict[str, Any]:
         asked = (request.kind.group, request.kind.version, request.kind.kind)
         if asked != (registration.group, registration.version, registration.kind):
-            raise BadReviewError(f"{'/'.join(asked)} is not what is answered for at this path")
+            raise BadReviewError(f"{'/'.join(asked)} is not answered at this path")
         answered = REVIEWS.labels
         if request.operation not in ("CREATE", "UPDATE") or request.object is None:
             answered(purpose, registration.kind, "allowed").inc()
@@ -164,7 +164,7 @@ class Reviewer:
 
 
 def _invalid(verdict: Verdict, request: AdmissionRequest) -> dict[str, Any]:
-    """The Status of an object that the API server itself finds invalid: kubectl prints a line for each cause."""
+    """The Status that an API server gives for an invalid object. kubectl prints a line for each cause."""
     causes = [_cause(each) for each in verdict.causes[:CAUSES]]
     texts = _first([str(each) for each in verdict.causes], CAUSES)
     return {
@@ -190,7 +190,7 @@ def _cause(cause: Cause) -> dict[str, str]:
 
 
 def _unavailable(message: str) -> dict[str, Any]:
-    """The Status of a request that may succeed when it is made again."""
+    """The Status for a request that may succeed later."""
     return {
         "status": "Failure",
         "code": 503,

@@ -1,4 +1,4 @@
-"""The listener that API servers call: what a review may cost, who may ask, and the paths."""
+"""The listener for API servers: limits for a review, clients that may ask, and paths."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ JSON: Final = "application/json"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Wait = Callable[[bytes], Awaitable[None]]
-"""Given a review's body, returns when it may be answered."""
+"""Gets a review's body, and returns when the review may be answered."""
 
 MAX_TEXT: Final = 300
-"""Characters of a refusal: what was sent may be part of it."""
+"""The most characters in a refusal. It may contain a part of what was sent."""
 
 
 def refuse(status: int, text: str) -> web.Response:
-    """A refusal that says why; the API server does what the webhook's failurePolicy says."""
+    """A refusal with its reason. The API server then follows the webhook's failurePolicy."""
     REFUSED.labels(str(status)).inc()
     return web.Response(status=status, text=text[:MAX_TEXT] + "\n")
 
@@ -34,9 +34,10 @@ def refuse(status: int, text: str) -> web.Response:
 def review_app(
     reviewer: Reviewer, configuration: WebhooksConfiguration, waits: Mapping[str, Wait] | None = None
 ) -> web.Application:
-    """POST /validate/<kind> and /mutate/<kind>, the kind in lower case. What is no review gets 400.
+    """The app for POST /validate/<kind> and /mutate/<kind>, with the kind in lower case. A body that is no review gets
+    400.
 
-    `waits`: by kind, what its reviews wait for before they are answered.
+    `waits`: by kind, what a review waits for before it is answered.
     """
     limits = Limits(configuration, refuse)
     names = frozenset(configuration.client_names)
@@ -73,7 +74,7 @@ def review_app(
 
 
 def _is_one_of(request: web.Request, names: Collection[str]) -> bool:
-    """Whether the common name of the client's certificate, verified in the handshake, is one of these."""
+    """Whether the verified client certificate has one of these common names."""
     certificate = request.get_extra_info("peercert") or {}
     subject = certificate.get("subject", ())
     return any(key == "commonName" and value in names for part in subject for key, value in part)

@@ -1,4 +1,4 @@
-"""The admission server as a service: the parts put together."""
+"""Builds the admission server from its parts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from webhooks.watched import WatchedFacts
 __all__ = ["WebhookService"]
 
 DRAIN_SECONDS: Final = 5.0
-"""For API servers to send what they have to send on connections that are there."""
+"""How long API servers may still use their open connections."""
 
 
 class WebhookService:
-    """Answers reviews from the request and what is known of other objects, and looks after its certificate."""
+    """Answers reviews and looks after its certificate. Answers depend on the request and on the facts."""
 
     def __init__(
         self,
@@ -54,14 +54,14 @@ class WebhookService:
         self.rechecker = rechecker(
             client, self._facts, settings, self._facts.fault, configuration.recheck_seconds, clock
         )
-        """The controller that checks again what is stored."""
+        """The controller that checks stored objects again."""
 
     def checks(self) -> dict[str, Check]:
-        """The readiness checks."""
+        """The readiness checks, by name."""
         return {"facts": self._facts.fault, "certificate": self._certificates.fault}
 
     def tasks(self) -> dict[str, Coroutine[Any, Any, None]]:
-        """Whoever looks after certificates."""
+        """The tasks that keep certificates up to date, by name."""
         seconds = self._configuration.certificates.poll_seconds
         tasks = {
             "certificates": keep(self._certificates, seconds, CERTIFICATE_METRICS, EXPECTED),
@@ -74,7 +74,7 @@ class WebhookService:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        """Reviews are answered while the context lasts; until there is a certificate no handshake succeeds."""
+        """Answer reviews while the context lasts. Until there is a certificate, every handshake fails."""
         waits = {"PodGroup": LateClasses(self._facts).wait}
         app = review_app(self._reviewer, self._configuration, waits)
         async with serving(app, self._configuration, self._live.context, drain_seconds=DRAIN_SECONDS):

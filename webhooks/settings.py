@@ -1,4 +1,4 @@
-"""What operators can set about the rules."""
+"""Settings of the rules."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["Settings"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The rules' configuration."""
+    """What operators can set about the rules."""
 
     gate_openers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Preemption gate to the user names that may open it. For gates that are not in it, RBAC alone decides."""
+    """By preemption gate: the users that may open it. For gates that are not here, RBAC alone decides."""
     system_namespaces: tuple[str, ...] = ()
-    """Namespaces, besides kube-system, whose PodGroups may have a `system-` PriorityClass."""
+    """Namespaces besides kube-system whose PodGroups may have a `system-` PriorityClass."""
     beside_kueue: bool = False
-    """Kueue itself is installed and checks what is its own: only what it lacks is checked here."""
+    """Kueue is installed and checks its own rules. Only what Kueue lacks is checked here."""

@@ -1,4 +1,4 @@
-"""What the rules say of objects that are stored already."""
+"""Checks stored objects with the rules of admission."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def rechecker(
     seconds: float,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Rechecker:
-    """The controller that checks stored objects by the rules, every so many seconds; `fault`: of the facts."""
+    """The controller that checks stored objects every `seconds`. `fault` says why facts are missing; None if they are
+    all here."""
 
     def validate(kind: CheckedKind, stored: Object) -> Verdict:
         request = Request(kind=kind.name, operation="CREATE", new=stored, facts=facts, settings=settings)

@@ -1,4 +1,4 @@
-"""What other objects say, from views of the cluster."""
+"""Facts about other objects, from views of the cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["WatchedFacts"]
 
 
 class WatchedFacts:
-    """`Facts` of a cluster; nothing is known of a resource before it has been listed."""
+    """`Facts` of a cluster. Nothing is known of a resource until it has been listed."""
 
     def __init__(self, views: Views) -> None:
         self._classes: Objects[PriorityClass] = Objects()
@@ -24,11 +24,14 @@ class WatchedFacts:
         self._groups_view = views.watch(GROUPS, self._groups)
 
     def on_class(self, hook: Callable[[], None]) -> None:
-        """Have `hook` called after changes of PriorityClasses: once for many."""
+        """Call `hook` after PriorityClasses have changed, once for many changes."""
         self._classes_view.on_change(hook)
 
     def fault(self) -> str | None:
-        """The readiness check. Without the CRD of PodGroups there are none to ask about: other kinds are judged."""
+        """Why the server is not ready; None if it is.
+
+        If the CRD of PodGroups is not installed, there are no PodGroups to wait for, and other kinds can be judged.
+        """
         for view in (self._classes_view, self._groups_view):
             if not view.synced and not view.is_absent:
                 return view.fault()

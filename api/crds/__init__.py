@@ -2,8 +2,8 @@
 
     python -m api.crds manifests
 
-Types, bounds and defaults are the structs'; descriptions are their docstrings and the sentences below their fields.
-What a type cannot say is in `api.crds.rules` (CEL) and `api.crds.lists` (which entries of lists are the same one).
+Types, bounds and defaults come from the structs. Descriptions are the docstrings of the structs and the sentences below
+their fields. Two modules add what types cannot express: `api.crds.rules` (CEL) and `api.crds.lists` (how lists merge).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Json = dict[str, Any]
 
 
 def definitions() -> dict[str, Json]:
-    """File name to CustomResourceDefinition, for every kind: ours, and those of Kueue's that we know."""
+    """The CustomResourceDefinition of every known kind, ours and Kueue's, by file name."""
     return {kind.file_name: definition(kind, schema_of(kind.name)) for kind in KINDS}
 
 
 @cache
 def schema_of(kind: str) -> Json:
-    """The openAPIV3Schema of a kind, shared: not to be changed. Raises KeyError for a kind that is none of ours."""
+    """The openAPIV3Schema of a kind. Callers share it and must not change it. Raises KeyError for an unknown kind."""
     return root_schema(_kinds()[kind].struct)
 
 

@@ -15,11 +15,11 @@ from api.yaml import PlainDumper
 __all__ = ["FOLDERS", "main", "text_of"]
 
 FOLDERS: Final = {"reprieve.dev": "crds", "kueue.x-k8s.io": "kueue-crds"}
-"""API group to folder: users install and remove the two apart."""
+"""The folder of each API group. Users install and remove the two folders separately."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the definitions of our kinds and of Kueue's into two folders below the one that is named; the exit code."""
+    """Write the definitions of our kinds and of Kueue's kinds into two folders below FOLDER. Returns the exit code."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m api.crds FOLDER\n")
         return 2
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def text_of(definition: dict[str, Any]) -> str:
-    """The definition as YAML, with a line on where it comes from."""
+    """The definition as YAML. The first line is a comment that names the generator."""
     body = yaml.dump(definition, Dumper=PlainDumper, sort_keys=False, width=110, allow_unicode=True)
     return f"# Generated: python -m api.crds manifests\n{body}"
 

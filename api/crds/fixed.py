@@ -1,4 +1,4 @@
-"""Schemas that no struct has: quantities, conditions as API servers want them, pod templates."""
+"""Schemas that do not come from a struct: quantities, strict conditions, pod templates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUANTITY: Final[Json] = {
     ),
     "x-kubernetes-int-or-string": True,
 }
-"""resource.Quantity. The pattern is the one that all of Kubernetes' own generators write."""
+"""resource.Quantity. All generators of Kubernetes write this pattern."""
 
 CONDITION: Final[Json] = {
     "description": "Whether something holds.",
@@ -53,7 +53,7 @@ CONDITION: Final[Json] = {
             "format": "date-time",
         },
         "observedGeneration": {
-            "description": "The generation of the object that it was said of.",
+            "description": "The generation of the object that the condition describes.",
             "type": "integer",
             "format": "int64",
             "minimum": 0,
@@ -61,12 +61,12 @@ CONDITION: Final[Json] = {
     },
     "required": ["lastTransitionTime", "message", "reason", "status", "type"],
 }
-"""meta/v1 Condition. `api.meta.Condition` also reads those of pods and nodes, which may have less."""
+"""meta/v1 Condition. `api.meta.Condition` also reads conditions of pods and nodes, which may have fewer fields."""
 
 
 @cache
 def pod_template() -> Json:
-    """core/v1 PodTemplateSpec, as hack/podtemplate.py took it from an API server."""
+    """The schema of core/v1 PodTemplateSpec. hack/podtemplate.py took it from an API server."""
     text = resources.files("api.crds").joinpath("podtemplate.json").read_text(encoding="utf-8")
     schema: Json = json.loads(text)
     return schema

@@ -1,4 +1,4 @@
-"""The kinds, and what is said of them apart from their schema: names, scope, columns."""
+"""The kinds, and the parts of their CRDs outside of the schema: names, scope, columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 class Column(NamedTuple):
-    """A column of `kubectl get`; those that are not important are for `-o wide`."""
+    """A column of `kubectl get`. A wide column is shown only with `-o wide`."""
 
     name: str
     type: str
@@ -38,7 +38,7 @@ def _status(condition: str) -> str:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind and its names."""
+    """A kind with its names, scope and columns. `api_version` is group and version, with a slash between them."""
 
     struct: type[Struct]
     api_version: str
@@ -48,33 +48,33 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """As in `kind`."""
+        """The name of the kind, as in the field `kind`."""
         return self.struct.__name__
 
     @property
     def group(self) -> str:
-        """The API group."""
+        """The API group, such as kueue.x-k8s.io."""
         return self.api_version.partition("/")[0]
 
     @property
     def version(self) -> str:
-        """The version in the group."""
+        """The version in the group, such as v1beta2."""
         return self.api_version.partition("/")[2]
 
     @property
     def plural(self) -> str:
-        """As in URLs."""
+        """The plural, as in URLs."""
         name = self.name.lower()
         return f"{name}es" if name.endswith("s") else f"{name}s"
 
     @property
     def file_name(self) -> str:
-        """Where the definition is kept."""
+        """The name of the definition's file."""
         return f"{self.group}_{self.plural}.yaml"
 
     @property
     def has_status(self) -> bool:
-        """Whether there is a status, with an endpoint of its own."""
+        """Whether the kind has a status, with an endpoint of its own."""
         return "status" in self.struct.__struct_fields__
 
 

@@ -1,4 +1,4 @@
-"""Which entries of a list are the same one: by keys (a map), by value (a set), or none, so that it changes whole."""
+"""How API servers merge lists and objects: by keys (a map), by value (a set), or only as a whole (atomic)."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ KEYS: Final[Mapping[type[Struct], Mapping[str, tuple[str, ...] | Literal["set"]]
         "preemptionGates": NAME,
     },
 }
-"""By struct and field, the keys of map lists, or `set`. Lists of conditions are maps by type without being named."""
+"""The keys of map lists, or `set`, by struct and field. Every list of conditions is a map by type and is not here."""
 
 ATOMIC: Final[Mapping[type[Struct], frozenset[str]]] = {
     ResourceFlavorSpec: frozenset({"nodeLabels"}),
     LabelSelector: frozenset({""}),
 }
-"""Objects that change whole: fields by struct; `` is the struct itself."""
+"""Objects that change only as a whole: fields by struct. An empty name stands for the struct itself."""
 
 WIDE_CONDITIONS: Final = frozenset({PodGroupStatus, PreemptionPlanStatus})
-"""Whose conditions may lack a reason or a message. Those of Kueue's kinds are meta/v1 Conditions to the letter."""
+"""Structs whose conditions may lack a reason or a message. Kueue's kinds have strict meta/v1 Conditions."""

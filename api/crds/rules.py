@@ -1,8 +1,8 @@
-"""What types cannot say, in CEL (`x-kubernetes-validations`): it holds with the webhook down as well.
+"""Rules that types cannot express, in CEL (`x-kubernetes-validations`). They apply even while the webhook is down.
 
-The rules of Kueue's kinds accept and refuse what Kueue's own do; those that Kueue does not have name their KEP. Ours
-let a fault be that is stored already (`oldSelf`), where the API server does not see by itself that nothing changed.
-Workload's are in `api.crds.workload_rules`.
+The rules of Kueue's kinds accept and refuse the same objects as Kueue's own rules. A rule that Kueue does not have
+names its KEP. Our rules accept a fault that is stored already (`oldSelf`), where the API server does not see by itself
+that nothing changed. The rules of Workload are in `api.crds.workload_rules`.
 
 See docs/decisions/0017.
 """
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from api.checks import AdmissionCheckSpec, ClusterSource
 from api.crds import workload_rules
-from api.crds.rule import Rule, exactly_one, unchanged
+from api.crds.rule import ValidationRule, exactly_one, unchanged
 from api.crds.workload_rules import TOLERATIONS
 from api.groups import DisruptionMode, PodGroupSchedulingPolicy, PodGroupSpec, TopologyConstraint
 from api.kueue import (
@@ -32,24 +32,24 @@ from api.plans import PreemptionPlanSpec
 
 __all__ = ["FIELD_RULES", "RULES"]
 
-IMMUTABLE: Final = Rule("self == oldSelf", "field is immutable")
+IMMUTABLE: Final = ValidationRule("self == oldSelf", "field is immutable")
 
 KEP_5710: Final = (
-    Rule(
+    ValidationRule(
         "oldSelf.hasValue() || !(has(self.disruptionMode) && has(self.disruptionMode.all))"
         " || has(self.schedulingPolicy.gang)",
         "only a gang can be disrupted as a whole: a group with the basic policy goes pod by pod",
         ".disruptionMode",
         optional_old_self=True,
     ),
-    Rule(
+    ValidationRule(
         "oldSelf.hasValue() || !has(self.priority) || self.priority == 0"
         " || has(self.priorityClassName) && self.priorityClassName != ''",
         "a priority comes from a PriorityClass: set priorityClassName, and priority follows",
         ".priority",
         optional_old_self=True,
     ),
-    Rule(
+    ValidationRule(
         "oldSelf.hasValue() || !has(self.priority) || self.priority <= 1000000000"
         " || has(self.priorityClassName) && self.priorityClassName.startsWith('system-')",
         "priorities above 1000000000 are for the classes of the system",
@@ -57,9 +57,9 @@ KEP_5710: Final = (
         optional_old_self=True,
     ),
 )
-"""On create alone: none of these fields can be changed."""
+"""These rules apply only on create, because nobody can change these fields later."""
 
-KEP_8522: Final = Rule(
+KEP_8522: Final = ValidationRule(
     "!has(self.withinClusterQueueConfig) || self.withinClusterQueue == 'LowerOrNewerEqualPriority'"
     " || oldSelf.hasValue() && has(oldSelf.value().withinClusterQueueConfig)"
     " && oldSelf.value().withinClusterQueueConfig == self.withinClusterQueueConfig"
@@ -68,20 +68,20 @@ KEP_8522: Final = Rule(
     ".withinClusterQueueConfig",
     optional_old_self=True,
 )
-MIN_ADMIT_DURATION: Final = Rule(
+MIN_ADMIT_DURATION: Final = ValidationRule(
     "self.matches('^[+-]?(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$')"
     " && duration(self) >= duration('1m')",
     "must be a duration of at least one minute, such as 30m or 1h30m",
 )
 
-TOPOLOGY_KEY: Final = Rule(
+TOPOLOGY_KEY: Final = ValidationRule(
     "self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     "([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$')",
     "must be the key of a label, such as topology.kubernetes.io/zone",
 )
-"""No node has another one: the group could run nowhere."""
+"""No node can have a label with an invalid key, so such a group could not run on any node."""
 
-RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
+RULES: Final[Mapping[type[Struct], Sequence[ValidationRule]]] = {
     PodGroupSpec: [
         *map(
             unchanged,
@@ -91,27 +91,29 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
     ],
     PodGroupSchedulingPolicy: [
         exactly_one("basic", "gang"),
-        Rule("has(self.gang) == has(oldSelf.gang)", "the kind of policy is immutable; minCount is not"),
+        ValidationRule(
+            "has(self.gang) == has(oldSelf.gang)", "the kind of policy is immutable; minCount is not"
+        ),
     ],
     DisruptionMode: [
-        Rule("!(has(self.single) && has(self.all))", "at most one of single and all may be set")
+        ValidationRule("!(has(self.single) && has(self.all))", "at most one of single and all may be set")
     ],
-    PreemptionPlanSpec: [Rule("self == oldSelf", "a decision is immutable")],
+    PreemptionPlanSpec: [ValidationRule("self == oldSelf", "a decision is immutable")],
     ClusterQueueSpec: [
-        Rule(
+        ValidationRule(
             "has(self.cohortName) || !has(self.resourceGroups)"
             " || self.resourceGroups.all(g, g.flavors.all(f, f.resources.all(r, !has(r.borrowingLimit))))",
             "borrowingLimit is for members of a cohort: set cohortName",
         ),
     ],
     ResourceGroup: [
-        Rule(
+        ValidationRule(
             "self.flavors.all(f, size(f.resources) == size(self.coveredResources))",
             "every flavor must have as many resources as coveredResources",
         ),
     ],
     FlavorFungibility: [
-        Rule(
+        ValidationRule(
             "!has(self.preference)"
             " || self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor'",
             "preference needs both whenCanBorrow and whenCanPreempt to be TryNextFlavor",
@@ -119,7 +121,7 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
     ],
     ClusterQueuePreemption: [
         # KEP-1337
-        Rule(
+        ValidationRule(
             "self.reclaimWithinCohort != 'Never' || !has(self.borrowWithinCohort)"
             " || self.borrowWithinCohort.policy == 'Never'",
             "borrowWithinCohort.policy other than Never needs reclaimWithinCohort LowerPriority or Any",
@@ -127,11 +129,11 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
         KEP_8522,
     ],
     ResourceFlavorSpec: [
-        Rule(
+        ValidationRule(
             "!has(self.topologyName) || has(self.nodeLabels) && size(self.nodeLabels) >= 1",
             "topologyName needs at least one of nodeLabels",
         ),
-        Rule(
+        ValidationRule(
             "!has(oldSelf.topologyName) || has(self.topologyName) && self.topologyName == oldSelf.topologyName",
             "topologyName cannot be changed once it is set",
         ),
@@ -139,13 +141,13 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
     ClusterSource: [exactly_one("kubeConfig", "clusterProfileRef")],
     **workload_rules.RULES,
 }
-"""Rules on all values of a struct."""
+"""The rules on every value of a struct."""
 
-FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[Rule]]]] = {
+FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[ValidationRule]]]] = {
     WithinClusterQueueConfig: {"minAdmitDuration": [MIN_ADMIT_DURATION]},
     ResourceFlavorSpec: {
         "nodeTaints": [
-            Rule(
+            ValidationRule(
                 "self.all(t, t.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])",
                 "the effect of a taint is NoSchedule, PreferNoSchedule or NoExecute",
             )
@@ -157,4 +159,4 @@ FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[Rule]]]] = {
     AdmissionCheckSpec: {"controllerName": [IMMUTABLE]},
     **workload_rules.FIELD_RULES,
 }
-"""Rules on one field of a struct, by its name in JSON."""
+"""The rules on one field of a struct, by the field's name in JSON."""

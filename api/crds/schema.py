@@ -1,4 +1,4 @@
-"""Structural schemas of structs."""
+"""Makes the structural schemas of CRDs from structs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TYPE_META: Final = {
 
 
 def root_schema(kind: type[Struct]) -> Json:
-    """The schema of a whole object: TypeMeta and ObjectMeta are the API server's own to check."""
+    """The schema of a whole object. The API server itself checks TypeMeta and ObjectMeta."""
     schema = _struct_schema(kind)
     for name, description in TYPE_META.items():
         schema["properties"][name] = {"description": description, "type": "string"}
@@ -63,8 +63,11 @@ def _struct_schema(struct: type[Struct]) -> Json:
 
 
 def _field_schema(struct: type[Struct], field: mi.Field, sentence: str | None) -> Json:
-    """The schema of a field: its own sentence, before its type's, and what the tables say of it."""
-    # What is written out even when it is null has to be nullable; elsewhere a field is left out instead.
+    """The schema of a field, with the rules and list keys from the tables.
+
+    The description is the sentence below the field. A field without one has the description of its type.
+    """
+    # A struct that writes nulls needs nullable fields. Another struct leaves the field out.
     nulls = not struct.__struct_config__.omit_defaults
     schema = _schema(field.type, nulls)
     if sentence is not None:
@@ -88,7 +91,7 @@ def _field_schema(struct: type[Struct], field: mi.Field, sentence: str | None) -
 
 
 def _default(field: mi.Field) -> Json:
-    """What an API server puts in: a struct's own defaults, or a value; an empty one is the same as none."""
+    """The default that an API server fills in: a struct's own defaults, or a value. An empty value needs no default."""
     if isinstance(field.default_factory, type) and issubclass(field.default_factory, Struct):
         return {"default": {}}
     if field.default is not NODEFAULT and isinstance(field.default, bool | int | str) and field.default:
@@ -97,7 +100,10 @@ def _default(field: mi.Field) -> Json:
 
 
 def _schema(type_: mi.Type, nulls: bool) -> Json:
-    """The structural schema of one type; unions are quantities, or of a type with null or unset alone."""
+    """The structural schema of one type. A union must be a quantity, or one type with null or unset.
+
+    Raises TypeError for a type without a structural schema.
+    """
     match type_:
         case mi.UnionType(types=types):
             return _union_schema(types, nulls)
@@ -153,7 +159,7 @@ def _bounds(**bounds: str | int | None) -> Json:
 
 
 def _field_sentences(struct: type[Struct]) -> dict[str, str]:
-    """The strings that follow the struct's fields in its source, and its bases'; Python itself does not keep them."""
+    """The string below each field in the source of the struct and its bases. Python does not keep these strings."""
     sentences: dict[str, str] = {}
     for each in reversed(struct.__mro__):
         if issubclass(each, Struct) and each is not Struct:
@@ -178,7 +184,7 @@ def _own_sentences(struct: type[Struct]) -> dict[str, str]:
 
 @cache
 def _classes(module: str) -> dict[str, ast.ClassDef]:
-    """The classes of a module as its source has them."""
+    """The classes in the source of a module, by name."""
     source = ast.parse(inspect.getsource(sys.modules[module]))
     return {node.name: node for node in source.body if isinstance(node, ast.ClassDef)}
 

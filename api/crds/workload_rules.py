@@ -1,4 +1,4 @@
-"""Workload's rules in CEL; see `api.crds.rules`."""
+"""The rules of Workload in CEL. See `api.crds.rules`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from api.crds.rule import Rule, exactly_one
+from api.crds.rule import ValidationRule, exactly_one
 from api.podsets import (
     PodSet,
     PodSetUpdate,
@@ -29,23 +29,23 @@ from api.workloads import (
 __all__ = ["FIELD_RULES", "RULES", "TOLERATIONS"]
 
 TOLERATIONS: Final = (
-    Rule(
+    ValidationRule(
         "self.all(t, has(t.key) || has(t.operator) && t.operator == 'Exists')",
         "without a key the operator has to be Exists, which tolerates every taint",
     ),
-    Rule(
+    ValidationRule(
         "self.all(t, !has(t.tolerationSeconds) || has(t.effect) && t.effect == 'NoExecute')",
         "tolerationSeconds needs the effect NoExecute",
     ),
-    Rule(
+    ValidationRule(
         "self.all(t, !has(t.operator) || t.operator in ['Equal', 'Exists'])",
         "the operator of a toleration is Equal or Exists",
     ),
-    Rule(
+    ValidationRule(
         "self.all(t, !has(t.operator) || t.operator != 'Exists' || !has(t.value))",
         "with the operator Exists there is no value",
     ),
-    Rule(
+    ValidationRule(
         "self.all(t, !has(t.effect) || t.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])",
         "the effect of a taint is NoSchedule, PreferNoSchedule or NoExecute",
     ),
@@ -59,9 +59,9 @@ def _is(which: str, condition: str) -> str:
     )
 
 
-def _while_reserved(holds: str, message: str, field_path: str = "") -> Rule:
-    """Holds of updates of a Workload that had quota."""
-    return Rule(f"!({_is('oldSelf', 'QuotaReserved')}) || {holds}", message, field_path)
+def _while_reserved(holds: str, message: str, field_path: str = "") -> ValidationRule:
+    """A rule for updates of a Workload that had reserved quota before the update."""
+    return ValidationRule(f"!({_is('oldSelf', 'QuotaReserved')}) || {holds}", message, field_path)
 
 
 NO_REF: Final = "!has(oldSelf.spec.priorityClassRef) || !has(self.spec.priorityClassRef)"
@@ -71,16 +71,16 @@ def _same_ref(part: str) -> str:
     return f"({NO_REF} || oldSelf.spec.priorityClassRef.{part} == self.spec.priorityClassRef.{part})"
 
 
-GATE_NAME: Final = Rule(
+GATE_NAME: Final = ValidationRule(
     "self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$')",
     "must be a qualified name, such as example.com/gate or gate",
 )
-"""KEP-8303. The 63 characters that a gate's name may have are within what its parts may have."""
+"""KEP-8303. A gate's name has at most 63 characters, so its parts need no limits of their own."""
 
-RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
+RULES: Final[Mapping[type[Struct], Sequence[ValidationRule]]] = {
     Workload: [
-        Rule(
+        ValidationRule(
             f"!({_is('self', 'QuotaReserved')}) || !has(self.status.admission)"
             " || has(self.spec.podSets) && has(self.status.admission.podSetAssignments)"
             " && size(self.spec.podSets) == size(self.status.admission.podSetAssignments)",
@@ -103,7 +103,7 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
             " && (!has(self.spec.queueName) || oldSelf.spec.queueName == self.spec.queueName)",
             "queueName is immutable while quota is reserved",
         ),
-        Rule(
+        ValidationRule(
             f"!({_is('oldSelf', 'Admitted')}) || !({_is('self', 'Admitted')})"
             " || (has(oldSelf.spec.maximumExecutionTimeSeconds) ? oldSelf.spec.maximumExecutionTimeSeconds : 0)"
             " == (has(self.spec.maximumExecutionTimeSeconds) ? self.spec.maximumExecutionTimeSeconds : 0)",
@@ -111,44 +111,48 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
         ),
     ],
     WorkloadSpec: [
-        Rule(
+        ValidationRule(
             "!has(self.priorityClassRef) || has(self.priority)",
             "priority must be set when priorityClassRef is set",
         ),
     ],
     PriorityClassRef: [
-        Rule(
+        ValidationRule(
             "self.group != 'scheduling.k8s.io' || self.kind == 'PriorityClass'",
             "the kind in scheduling.k8s.io is PriorityClass",
         ),
-        Rule(
+        ValidationRule(
             "self.group != 'kueue.x-k8s.io' || self.kind == 'WorkloadPriorityClass'",
             "the kind in kueue.x-k8s.io is WorkloadPriorityClass",
         ),
     ],
-    PodSet: [Rule("!has(self.minCount) || self.minCount <= self.count", "minCount must not be above count")],
+    PodSet: [
+        ValidationRule(
+            "!has(self.minCount) || self.minCount <= self.count", "minCount must not be above count"
+        )
+    ],
     WorkloadStatus: [
-        Rule(
+        ValidationRule(
             "!has(oldSelf.clusterName) || !has(self.clusterName) || oldSelf.clusterName == self.clusterName",
             "clusterName is immutable once set",
         ),
-        Rule(
+        ValidationRule(
             "!has(self.clusterName) || !has(self.nominatedClusterNames) || size(self.nominatedClusterNames) == 0",
             "clusterName and nominatedClusterNames are mutually exclusive",
         ),
     ],
     TopologyAssignment: [
-        Rule(
+        ValidationRule(
             "self.slices.all(s, size(s.valuesPerLevel) == size(self.levels))",
             "valuesPerLevel must have an entry for each of levels",
         ),
     ],
     TopologyAssignmentSlice: [
-        Rule(
+        ValidationRule(
             "self.valuesPerLevel.all(v, !has(v.individual) || size(v.individual.roots) == self.domainCount)",
             "individual values need domainCount roots",
         ),
-        Rule(
+        ValidationRule(
             "!has(self.podCounts.individual) || size(self.podCounts.individual) == self.domainCount",
             "there must be domainCount individual podCounts",
         ),
@@ -157,7 +161,7 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
     TopologyAssignmentSlicePodCounts: [exactly_one("universal", "individual")],
     AdmissionCheckState: [
         # KEP-3258
-        Rule(
+        ValidationRule(
             "!has(oldSelf.retryCount) || !has(self.retryCount) || self.retryCount == 0"
             " || self.retryCount >= oldSelf.retryCount",
             "retryCount does not decrease, except to 0",
@@ -166,7 +170,7 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
     ],
     PreemptionGateState: [
         # KEP-8303
-        Rule(
+        ValidationRule(
             "self.lastTransitionTime >= oldSelf.lastTransitionTime",
             "the last change of the position cannot become an earlier one",
             ".lastTransitionTime",
@@ -174,7 +178,7 @@ RULES: Final[Mapping[type[Struct], Sequence[Rule]]] = {
     ],
 }
 
-FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[Rule]]]] = {
+FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[ValidationRule]]]] = {
     PodSetUpdate: {"tolerations": TOLERATIONS},
     PreemptionGate: {"name": [GATE_NAME]},
     PreemptionGateState: {"name": [GATE_NAME]},

@@ -1,1 +1,1 @@
-"""What the commands have in common."""
+"""What several commands use."""

@@ -1,4 +1,4 @@
-"""The Configuration file: strict, every default printable, errors with the path of the field."""
+"""The Configuration file. Unknown fields are errors, every default can be printed, and errors name the field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Configuration", "ConfigurationError", "dump", "load", "parse"]
 
 
 class Configuration(Section):
-    """The whole file. A null `kubeconfig` is the Pod's own service account; a null service is not run."""
+    """The whole file. A null `kubeconfig` means the service account of the own Pod. A null service does not run."""
 
     api_version: Literal["reprieve.dev/v1alpha1"] = API_VERSION
     kind: Literal["Configuration"] = "Configuration"
@@ -35,11 +35,11 @@ class Configuration(Section):
 
 
 class ConfigurationError(ValueError):
-    """The file cannot be read, or a field (named by its path) is not as it must be."""
+    """The file cannot be read, or a field is wrong. The message names the path of the field."""
 
 
 def load(path: Path) -> Configuration:
-    """The configuration in that file. Raises ConfigurationError naming file and field."""
+    """Read the configuration from a file. Raises ConfigurationError that names file and field."""
     try:
         return parse(path.read_text("utf-8-sig"))
     except OSError as error:
@@ -51,7 +51,7 @@ def load(path: Path) -> Configuration:
 
 
 def parse(text: str) -> Configuration:
-    """The configuration in that text, gates completed. Raises ConfigurationError naming the field."""
+    """Read the configuration from a text, and add the gates that it does not name. Raises ConfigurationError."""
     try:
         found = [document for document in documents(text) if document is not None]
     except YamlError as error:
@@ -71,7 +71,7 @@ def parse(text: str) -> Configuration:
 
 
 def dump(configuration: Configuration) -> str:
-    """The configuration as YAML with every field, defaults included; `parse` reads it back."""
+    """The configuration as YAML with every field, also the defaults. `parse` can read it."""
     plain: dict[str, Any] = msgspec.to_builtins(configuration)
     return yaml.dump(plain, Dumper=Dumper, sort_keys=False, default_flow_style=False)
 

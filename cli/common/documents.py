@@ -1,4 +1,4 @@
-"""Objects from files and lines: JSON or YAML, Lists, several documents, as kubectl prints and takes them."""
+"""Reads objects from files and lines: JSON or YAML, Lists, and several documents in a file, as kubectl does."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ STDIN: Final = "-"
 DEFAULT_NAMESPACE: Final = "default"
 MAX_LIST_DEPTH: Final = 8
 PEEK: Final = 1024
-"""How much of a file tells whether it is JSON."""
+"""Characters at the start of a file that show whether it is JSON."""
 
 
 class InputError(ValueError):
-    """Bad input; the message names file, document, object and field as far as they are known."""
+    """The input is wrong. The message names file, document, object and field, as far as they are known."""
 
 
 class Kind(NamedTuple):
@@ -53,14 +53,14 @@ class Kind(NamedTuple):
 
 
 class Name(Struct):
-    """What of its metadata names an object."""
+    """The metadata that names an object."""
 
     name: str = ""
     namespace: str = ""
 
 
 class Header(Struct):
-    """What every object says of itself."""
+    """The fields that say what an object is."""
 
     api_version: str = ""
     kind: str = ""
@@ -68,19 +68,19 @@ class Header(Struct):
 
 
 class Items(Struct, Generic[T]):
-    """What every list has; Go writes an empty one as null."""
+    """The field that every list has. Go writes an empty list as null."""
 
     items: list[T] | None = None
 
 
 class Document(Protocol):
-    """An object that is not typed yet. What is not as it must be is a FieldError."""
+    """An object without a type yet. Its methods raise FieldError if a field is wrong."""
 
     def read(self, kind: type[Any]) -> Any:
-        """As that struct."""
+        """The object as this struct."""
 
     def items(self) -> list[Document]:
-        """Of a list."""
+        """The items of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,75 +90,76 @@ class JsonDocument:
     raw: msgspec.Raw | bytes
 
     def read(self, kind: type[Any]) -> Any:
-        """As that struct, straight from the bytes."""
+        """The object as this struct, decoded from the bytes in one step."""
         try:
             return msgspec.json.decode(self.raw, type=kind)
         except msgspec.ValidationError as error:
             raise explain(error, msgspec.json.decode(self.raw), kind) from None
 
     def items(self) -> list[Document]:
-        """Of a list, without reading them."""
+        """The items of a list, not decoded yet."""
         return [JsonDocument(item) for item in self.read(Items[msgspec.Raw]).items or ()]
 
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """A document that has been read from YAML."""
+    """A document from YAML, already decoded."""
 
     value: Json
 
     def read(self, kind: type[Any]) -> Any:
-        """As that struct."""
+        """The object as this struct."""
         return convert(self.value, kind)
 
     def items(self) -> list[Document]:
-        """Of a list."""
+        """The items of a list."""
         return [YamlDocument(item) for item in self.read(Items[Any]).items or ()]
 
 
 class Reader(ABC):
-    """Takes objects of some kinds out of documents. Every method raises InputError for what cannot be used."""
+    """Takes objects of some kinds out of documents. Every method raises InputError for an object
+    that cannot be used."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]]
     """By apiVersion and kind."""
     matter: ClassVar[str]
-    """What objects of other kinds are of no matter for."""
+    """The subject for which objects of other kinds do not matter."""
 
     def __init__(self) -> None:
         self.ignored: Counter[str] = Counter()
-        """Objects of other kinds, by apiVersion and kind."""
+        """The number of objects of other kinds, by apiVersion and kind."""
         self._places: dict[str, str] = {}
 
     @abstractmethod
     def keep(self, thing: Any, place: str) -> None:
-        """Store an object that was read and checked; `place` is for messages."""
+        """Store an object that was read and checked. `place` is for messages."""
 
     def unusable(self, api_version: str, kind: str) -> str:
-        """What is wrong with the apiVersion of another kind; nothing is with those that are passed over.
+        """What is wrong with the apiVersion of another kind; "" if the object can be ignored.
 
-        May raise FieldError for what is wrong elsewhere.
+        May raise FieldError for a fault in another field.
         """
         return ""
 
     def add_file(self, data: bytes, source: str) -> None:
-        """Every object in a file's UTF-8 text; `source` names the file in messages."""
+        """Read every object in a file's UTF-8 text. `source` names the file in messages."""
         for number, document in enumerate(_parse(data, source), start=1):
             if document is not None:
                 self.add(document, f"{source}: document {number}")
 
     def add(self, document: Document, place: str) -> None:
-        """An object, or the objects of a list; `place` is for messages."""
+        """Read an object, or the objects of a list. `place` is for messages."""
         self._add(document, place, Header(), MAX_LIST_DEPTH)
 
     def place(self, subject: str) -> str:
-        """Where an object ("PodGroup default/a") was read, itself included; empty if it was not."""
+        """Where an object ("PodGroup default/a") was read, with its name; "" if it was not read."""
         return self._places.get(subject, "")
 
     def note_ignored(self) -> None:
-        """Say on standard error what was passed over."""
+        """Say on standard error which objects were ignored."""
         if self.ignored:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
-            click.echo(f"Ignored, as of no matter for {self.matter}: {kinds}", err=True)
+            click.echo(f"Ignored, because they do not matter for {self.matter}: {kinds}", err=True)
 
     def _add(self, document: Document, place: str, default: Header, depth: int) -> None:
         with located(place):
@@ -166,7 +167,7 @@ class Reader(ABC):
         if header.kind.endswith("List"):
             with located(place):
                 items = _items(document, depth)
-            # The elements of a PodList need not say that they are Pods; those of a List must.
+            # In a PodList the items need not say that they are Pods. In a List they must.
             kind = header.kind.removesuffix("List")
             element = Header(header.api_version, kind) if kind else Header()
             for index, item in enumerate(items):
@@ -189,7 +190,7 @@ class Reader(ABC):
         with located(place):
             if not meta.name:
                 raise FieldError("metadata.name", "is missing")
-            only(self._places, subject, place, "this object is there twice, also in")
+            only(self._places, subject, place, "this object is defined twice, also in")
             thing = document.read(kind.struct)
             thing.metadata.namespace = namespace
             thing.metadata.uid = thing.metadata.uid or f"{header.kind}/{key}"
@@ -198,14 +199,14 @@ class Reader(ABC):
 
 
 def only(places: dict[str, str], key: str, place: str, problem: str) -> None:
-    """Note where the key is. Raises FieldError if it is elsewhere too."""
+    """Note where the key was read. Raises FieldError if it was read before."""
     other = places.setdefault(key, place)
     if other is not place:
         raise FieldError("", f"{problem} {other}")
 
 
 def split_key(key: str, field: str) -> tuple[str, str]:
-    """Namespace and name. Raises InputError."""
+    """Namespace and name. Raises InputError if the key is not NAMESPACE/NAME."""
     namespace, slash, name = key.partition("/")
     if not (namespace and slash and name) or "/" in name:
         raise InputError(f"{field}: expected NAMESPACE/NAME, not {key!r}")
@@ -213,7 +214,7 @@ def split_key(key: str, field: str) -> tuple[str, str]:
 
 
 def read_file(path: str) -> bytes:
-    """A file's UTF-8 text, `-` for standard input. Raises InputError naming the file."""
+    """A file's UTF-8 text; `-` is standard input. Raises InputError that names the file."""
     try:
         data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
         data.decode()
@@ -225,7 +226,7 @@ def read_file(path: str) -> bytes:
 
 
 def _parse(data: bytes, source: str) -> Iterator[Document | None]:
-    """JSON as it is, anything else as YAML, which JSON with an error in it becomes for its better messages."""
+    """The documents. Text that is not correct JSON is read as YAML, because its error messages are better."""
     if data[:PEEK].lstrip().startswith(b"{"):
         try:
             msgspec.json.decode(data, type=msgspec.Raw)
@@ -253,13 +254,13 @@ def _header(document: Document, default: Header) -> Header:
 
 def _items(document: Document, depth: int) -> list[Document]:
     if not depth:
-        raise FieldError("items", f"lists in lists, more than {MAX_LIST_DEPTH} deep")
+        raise FieldError("items", f"lists are nested more than {MAX_LIST_DEPTH} deep")
     return document.items()
 
 
 @contextmanager
 def located(place: str) -> Iterator[None]:
-    """Say where it was that something was wrong."""
+    """Add the place to the errors that are raised inside."""
     try:
         yield
     except InputError:

@@ -1,4 +1,4 @@
-"""`--jsonl`: one request a line in, one answer a line out, in order."""
+"""`--jsonl`: reads one request from each line and writes one answer a line, in the same order."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ T = TypeVar("T", bound=msgspec.Struct)
 log = logging.getLogger(__name__)
 
 Answer = Callable[[bytes], Mapping[str, Any]]
-"""What is answered to a line, but for its id. Raises InputError or FieldError."""
+"""Answers a line, without its id. Raises InputError or FieldError."""
 
 
 class Identified(Struct):
-    """The part of a request that is echoed."""
+    """The part of a request that the answer repeats."""
 
     id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def answer_file(path: str, answer: Answer) -> bool:
-    """Answer every line of a file, `-` for standard input, on standard output. Whether none had an error."""
+    """Answer every line of a file on standard output; `-` is standard input. Returns whether no line had an error."""
     out = sys.stdout.buffer
     if path == STDIN:
         return answer_each(sys.stdin.buffer, out, answer)
@@ -45,7 +45,7 @@ def answer_file(path: str, answer: Answer) -> bool:
 
 
 def answer_each(lines: Iterable[bytes], out: BinaryIO, answer: Answer) -> bool:
-    """Answer every line, or say in its place what is wrong with it. Whether none had an error."""
+    """Answer every line, or say what is wrong with it. Returns whether no line had an error."""
     complete = True
     for line in lines:
         identifier: Any = None
@@ -57,7 +57,7 @@ def answer_each(lines: Iterable[bytes], out: BinaryIO, answer: Answer) -> bool:
         except (InputError, FieldError) as error:
             complete, answered = False, {"id": identifier, "error": str(error)}
         except Exception as error:
-            # One line's fault, even if it is ours, must not cost the other lines their answers.
+            # A fault in one line, even one of ours, must not take away the answers of the other lines.
             log.exception("line failed")
             complete, answered = False, {"id": identifier, "error": f"internal error: {error!r}"}
         out.write(msgspec.json.encode(answered) + b"\n")
@@ -66,7 +66,7 @@ def answer_each(lines: Iterable[bytes], out: BinaryIO, answer: Answer) -> bool:
 
 
 def read_line(line: bytes, kind: type[T]) -> T:
-    """The line as that struct. Raises InputError or FieldError."""
+    """The line as this struct. Raises InputError or FieldError."""
     try:
         return msgspec.json.decode(line, type=kind)
     except msgspec.ValidationError as error:
@@ -74,7 +74,7 @@ def read_line(line: bytes, kind: type[T]) -> T:
 
 
 def _identifier(line: bytes) -> Any:
-    """The line's id, numbers digit for digit as they came."""
+    """The id of the line. A number keeps the digits that it came with."""
     try:
         line.decode()
         raw = read_line(line, Identified).id
@@ -91,7 +91,10 @@ def _identifier(line: bytes) -> Any:
 
 
 def _explained(error: msgspec.ValidationError, line: bytes, expected: type[msgspec.Struct]) -> Exception:
-    """What is wrong with a field; or with the line, which was found to be of the wrong type before its end was seen."""
+    """What is wrong with a field, or with the line.
+
+    A line can be of the wrong type and not be JSON. The decoder reports the type first, so this checks the rest.
+    """
     try:
         document = msgspec.json.decode(line)
     except msgspec.DecodeError as malformed:

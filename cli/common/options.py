@@ -1,4 +1,4 @@
-"""Options that commands have in common."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILES: Final = click.option(
     "-f", "--filename", "files", multiple=True, metavar="FILE", help="Objects, JSON or YAML; - for stdin."
 )
 MORE_FILES: Final = click.argument("more", nargs=-1, metavar="[FILE]...")
-"""So that a shell's pattern may follow -f."""
+"""Allows a shell pattern after -f."""
 OUTPUT: Final = click.option(
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), help="text is the default."
 )

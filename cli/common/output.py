@@ -1,4 +1,4 @@
-"""How the commands answer: tables and sentences on a terminal, JSON or YAML for programs."""
+"""The output of the commands: tables and sentences on a terminal, JSON or YAML for programs."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ __all__ = [
 ]
 
 BAD_INPUT: Final = 2
-"""Exit status."""
+"""The exit status for bad input."""
 PIPE_WIDTH: Final = 100_000
-"""Lines of a pipe or a file are as long as they are; tables take no more than they need."""
+"""In a pipe or a file, lines are not wrapped. Tables take no more width than they need."""
 MAX_NAMES: Final = 3
 
 
 def show(answer: RenderableType) -> None:
-    """Print to standard output: coloured on a terminal, unless NO_COLOR is set, and never wrapped off it."""
+    """Print to standard output, never wrapped. Colours are used only on a terminal, and only if NO_COLOR is not set."""
     if sys.stdout.isatty():
         Console(highlight=False, markup=False, emoji=False).print(answer)
         return
     out = Console(width=PIPE_WIDTH, highlight=False, markup=False, emoji=False, no_color=True)
     with out.capture() as capture:
         out.print(answer)
-    # Tables fill their cells with spaces, which nobody wants in a file.
+    # Tables fill their cells with spaces, which are of no use in a file.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
@@ -53,17 +53,17 @@ def formatted(data: dict[str, Any], output: str) -> str:
 
 
 def title(text: str) -> RenderableType:
-    """Above a part of the answer."""
+    """The heading of a part of the answer."""
     return Padding(Text(text, "bold"), (1, 0, 0, 0), expand=False)
 
 
 def line(text: str, style: str = "") -> RenderableType:
-    """A sentence in a part."""
+    """A sentence in a part of the answer."""
     return Padding(Text(text, style), (0, 0, 0, 2), expand=False)
 
 
 def plain_table(*columns: str) -> Table:
-    """A table without lines; columns whose name starts with `>` hold numbers."""
+    """A table without lines. A column whose name starts with `>` holds numbers."""
     table = Table(box=None, padding=(0, 1), header_style="dim")
     for column in columns:
         name = column.removeprefix(">")
@@ -72,12 +72,12 @@ def plain_table(*columns: str) -> Table:
 
 
 def with_rest(table: Table, more: int) -> RenderableType:
-    """The table, and how many rows it lacks."""
+    """The table, with the number of rows that it lacks below."""
     return Group(table, line(f"and {more} more (all of them: -o yaml)", "dim")) if more > 0 else table
 
 
 def some(names: Iterable[str]) -> str:
-    """The first few of them."""
+    """The first few names, and how many more there are."""
     every = list(names)
     shown = ", ".join(every[:MAX_NAMES])
     return shown if len(every) <= MAX_NAMES else f"{shown} and {len(every) - MAX_NAMES} more"

@@ -1,4 +1,4 @@
-"""What an API server would have refused: hand-written objects have met none.
+"""Checks that an API server does. Objects that somebody wrote by hand have not passed any.
 
 Each check raises FieldError with the path of the field.
 """
@@ -32,7 +32,7 @@ EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def check_node(node: Node) -> None:
-    """Quantities, taints and times."""
+    """Check quantities, taints and times."""
     _check_quantities([("status.allocatable", node.status.allocatable)])
     for index, taint in enumerate(node.spec.taints or ()):
         if taint.effect not in EFFECTS:
@@ -43,7 +43,8 @@ def check_node(node: Node) -> None:
 
 
 def check_pod(pod: Pod) -> None:
-    """Quantities, times, that there are containers, and the node affinity of a pod that is to be placed."""
+    """Check quantities and times, and that there are containers. For a pod without a node, also check its node
+    affinity."""
     if not pod.spec.containers:
         raise FieldError("spec.containers", "is missing")
     _check_quantities(_quantities(pod))
@@ -51,7 +52,7 @@ def check_pod(pod: Pod) -> None:
     _check_time("metadata.deletionTimestamp", pod.metadata.deletion_timestamp)
     _check_time("status.startTime", pod.status.start_time)
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-    # Of pods that run it no longer matters, and API servers have not always been so strict.
+    # The affinity of a running pod no longer matters, and API servers were less strict in earlier versions.
     if affinity is not None and affinity.required is not None and not pod.spec.node_name:
         _check_selector(
             check_node_selector,
@@ -61,13 +62,13 @@ def check_pod(pod: Pod) -> None:
 
 
 def check_budget(budget: PodDisruptionBudget) -> None:
-    """The selector."""
+    """Check the selector."""
     if budget.spec.selector is not None:
         _check_selector(check_selector, budget.spec.selector, "spec.selector")
 
 
 def check_group(group: PodGroup) -> None:
-    """The unions."""
+    """Check that each union has one member."""
     policy, mode = group.spec.scheduling_policy, group.spec.disruption_mode
     if (policy.basic is None) == (policy.gang is None):
         raise FieldError("spec.schedulingPolicy", "must have exactly one of basic and gang")
@@ -138,7 +139,7 @@ def _check_quantities(
 def _check_time(path: str, text: str | None) -> None:
     if text is not None:
         try:
-            rfc3339(parse_rfc3339(text))  # also in UTC it must be a year that can be written
+            rfc3339(parse_rfc3339(text))  # the time in UTC must have a year that can be written, too
         except ValueError:
             raise FieldError(
                 path, f"{json.dumps(text, ensure_ascii=False)} is not an RFC 3339 time"

@@ -35,9 +35,9 @@ Exit status:
   2  bad input, named on standard error; with --jsonl: in the answer to the line
 
 \b
-A plan is Blocked if somebody would have to go and the search does not model everything that
-the members use: the cluster evicts nobody then. As JSON or YAML it is the object that the
-cluster stores, with the phase Blocked and the reason in its status.
+A plan is Blocked if somebody would have to go, but the search does not model everything that
+the members use. Then the cluster evicts nobody. As JSON or YAML the plan is the object that
+the cluster stores, with the phase Blocked and the reason in its status.
 """
 
 
@@ -65,7 +65,7 @@ def plan(
 ) -> None:
     """Say who would be preempted for a PodGroup (or a pod), who would stay, and why.
 
-    The same engine as on a cluster, on what kubectl get -o json prints; nothing is touched.
+    This is the engine that runs on a cluster. It reads what kubectl get -o json prints, and changes nothing.
     """
     paths = files + more
     if stream is not None:

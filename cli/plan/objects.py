@@ -1,4 +1,4 @@
-"""What `reprieve plan` reads of a cluster: nodes, pods, their groups, budgets and classes, as tables."""
+"""The objects that `reprieve plan` reads: nodes, pods, their groups, budgets and classes, as tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
 
 
 class Objects(Reader):
-    """Everything that was read, as tables. Every method raises InputError for what cannot be used."""
+    """Everything that was read, as tables. Every method raises InputError for an object that cannot be used."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         ("v1", "Node"): Kind(Node, False, check_node),
@@ -44,7 +44,7 @@ class Objects(Reader):
         self._unclassed: list[tuple[Pod, str]] = []
 
     def keep(self, thing: Any, place: str) -> None:
-        """Store it; a pod without priority waits until every class has been read."""
+        """Store an object. A pod without a priority waits until all classes have been read."""
         if isinstance(thing, Pod) and thing.spec.priority is None:
             self._unclassed.append((thing, place))
             return
@@ -53,7 +53,7 @@ class Objects(Reader):
         STORES[type(thing)](self.tables, thing)
 
     def snapshot(self) -> Snapshot:
-        """What was read, once it all was."""
+        """The snapshot of all objects. Call it after the last object was read."""
         for pod, place in self._unclassed:
             with located(place):
                 _admit(pod, self.tables)
@@ -63,7 +63,8 @@ class Objects(Reader):
 
 
 def _admit(pod: Pod, tables: Tables) -> None:
-    """Give the pod the priority and policy that admission would have: those of a group with its class."""
+    """Give the pod its priority and preemption policy, as admission would. The rules are those for a group with its
+    class."""
     spec = PodGroupSpec(PodGroupSchedulingPolicy(), priority_class_name=pod.spec.priority_class_name)
     stand_in = PodGroup(metadata=pod.metadata, spec=spec)
     try:

@@ -1,4 +1,4 @@
-"""Plans from objects that were read: the live planner's engine, without a cluster."""
+"""Makes plans from objects in files, with the engine of the live planner and without a cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCKED: Final[Literal["Blocked"]] = "Blocked"
 
 
 def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[PreemptionPlanSpec, Snapshot]:
-    """The plan for `NAMESPACE/NAME`, and what it was made from. Raises InputError."""
+    """The plan for `NAMESPACE/NAME`, and the snapshot that it was made from. Raises InputError."""
     namespace, name = split_key(preemptor, "for")
     snapshot = objects.snapshot()
     try:
@@ -38,9 +38,9 @@ def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[Pree
 
 
 def plain(spec: PreemptionPlanSpec) -> dict[str, Any]:
-    """The PreemptionPlan object as plain data, every field of the decision written out.
+    """The PreemptionPlan object as plain data, with every field of the decision.
 
-    It has a status only if it is Blocked: the one that the cluster stores for such a plan, without the time.
+    Only a Blocked plan has a status. It is the status that the cluster stores for such a plan, without the time.
     """
     plan = {
         "apiVersion": API_VERSION,

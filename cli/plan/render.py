@@ -1,4 +1,4 @@
-"""A plan as text that a person reads: who goes, who stays and why, and which domains lost."""
+"""A plan as text for a person: who goes, who stays and why, and which domains lost."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import UNSET
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -33,10 +34,11 @@ MAX_VICTIMS: Final = 30
 MAX_SURVIVORS: Final = 5
 MAX_NODES: Final = 20
 MAX_DOMAINS: Final = 15
+MAX_EXCLUDED: Final = 15
 
 
 def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
-    """The whole plan; `snapshot` is what it was made from."""
+    """The whole plan. `snapshot` is the one that the plan was made from."""
     parts: list[RenderableType] = [_head(spec)]
     if spec.victims:
         parts += [title("Who would go" if why_blocked(spec) else "Who goes"), _victims(spec, snapshot)]
@@ -45,6 +47,8 @@ def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
         parts += [title("Placements"), _placements(spec, waiting(snapshot, spec))]
     if spec.domains:
         parts += [title("Domains"), _domains(spec)]
+    if spec.excluded:
+        parts += [title("Excluded"), _excluded(spec)]
     if spec.not_modelled:
         parts += [title("Not modelled"), _not_modelled(spec)]
     return Group(*parts)
@@ -57,8 +61,8 @@ def _head(spec: PreemptionPlanSpec) -> RenderableType:
     head.append(*(("Blocked", BLOCKED_COLOUR) if blocked else (spec.outcome, COLOURS[spec.outcome])))
     head.append(f"  {preemptor.kind} {preemptor.namespace}/{preemptor.name}", "bold")
     head.append(f", priority {preemptor.priority}")
-    if blocked:
-        head.append(f": {blocked}")
+    if why := blocked or ("" if spec.mismatch is UNSET else spec.mismatch):
+        head.append(f": {why}")
     return Group(head, line(_sentence(spec)))
 
 
@@ -130,7 +134,9 @@ def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
     shown = with_rest(table, len(on) - MAX_NODES)
     if not left:
         return shown
-    wait = f"{counted(len(left), 'member')} beyond minCount, for whom nobody goes, without room: {some(left)}"
+    wait = (
+        f"{counted(len(left), 'member')} beyond minCount without room, and nobody goes for them: {some(left)}"
+    )
     return Group(shown, line(wait, "dim"))
 
 
@@ -164,6 +170,14 @@ def _score(score: Score | None) -> Iterable[str]:
     return ["" if number is None else str(number) for number in numbers]
 
 
+def _excluded(spec: PreemptionPlanSpec) -> RenderableType:
+    table = plain_table("node", "pod", "what was seen of the scheduler")
+    listed = spec.excluded or []
+    for each in listed[:MAX_EXCLUDED]:
+        table.add_row(Text(each.node, "cyan"), each.pod, each.seen)
+    return with_rest(table, len(listed) + (spec.other_excluded or 0) - MAX_EXCLUDED)
+
+
 def _not_modelled(spec: PreemptionPlanSpec) -> RenderableType:
-    warning = "The scheduler also looks at these, and the plan does not: it may not come out like this."
+    warning = "The scheduler also looks at these, but the plan does not. The scheduler may decide otherwise."
     return Group(line(warning, "yellow"), *[line(f"- {name}") for name in spec.not_modelled])

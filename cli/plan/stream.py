@@ -1,4 +1,4 @@
-"""`reprieve plan --jsonl`: what a line asks, and the plan for it."""
+"""`reprieve plan --jsonl`: reads a request from each line and answers with a plan."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Request(Struct):
 
 
 class PlanLines:
-    """Answers lines, and remembers whether one of the plans was Blocked."""
+    """Answers lines, and remembers whether a plan was Blocked."""
 
     def __init__(self) -> None:
         self.any_blocked = False
 
     def __call__(self, line: bytes) -> dict[str, Any]:
-        """As `plan_line`."""
+        """The answer of `plan_line`."""
         plan = plan_line(line)
         self.any_blocked |= "status" in plan
         return plan
 
 
 def plan_line(line: bytes) -> dict[str, Any]:
-    """The PreemptionPlan. Raises InputError or FieldError."""
+    """The PreemptionPlan for this request. Raises InputError or FieldError."""
     request = read_line(line, Request)
     objects = Objects()
     for index, raw in enumerate(request.objects):

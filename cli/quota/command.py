@@ -1,4 +1,4 @@
-"""`reprieve quota`: whether a workload gets its quota, and who would have to go for it, from files."""
+"""`reprieve quota`: says from files whether a workload gets its quota, and who would have to go for it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def quota(
 ) -> None:
     """Say whether a Workload gets its quota, in which flavors, and who would be preempted for it.
 
-    Kueue's own answer, with time-based preemption besides; nothing is touched.
+    The answer is Kueue's own, with time-based preemption added. The command changes nothing.
     """
     paths = files + more
     time_based = _time_based(gates)
@@ -110,13 +110,13 @@ def _quota(paths: tuple[str, ...], incoming: str, now: str | None, options: Opti
 
 
 def _time_based(gates: str) -> bool:
-    """The value of the one gate there is."""
+    """The value of the only gate that there is."""
     enabled = True
     for gate in filter(None, (gate.strip() for gate in gates.split(","))):
         name, _, value = gate.partition("=")
         if name != TIME_BASED:
             raise click.UsageError(f"--feature-gates: there is no gate {name!r}, only {TIME_BASED}")
         if value.lower() not in ("true", "false"):
-            raise click.UsageError(f"--feature-gates: {name} is true or false, not {value!r}")
+            raise click.UsageError(f"--feature-gates: {name} must be true or false, not {value!r}")
         enabled = value.lower() == "true"
     return enabled

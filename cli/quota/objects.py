@@ -1,4 +1,4 @@
-"""What `reprieve quota` reads, Kueue's queues, flavors and workloads, and the decision about one of them."""
+"""Reads Kueue's queues, flavors and workloads for `reprieve quota`, and decides about one workload."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cli.common.documents import InputError, Kind, Reader, located
 from cli.common.output import some
 from quota.amounts import QuotaError
 from quota.decision import Decision, Options, decide
-from quota.snapshot import Snapshot
+from quota.snapshot import QuotaSnapshot
 from quota.state import QuotaState
 from quota.workloads import holds_quota, pod_set_requests, queue_timestamp, time_us
 
@@ -23,14 +23,14 @@ __all__ = ["QuotaObjects", "read_time"]
 
 DONE: Final = {
     QUOTA_RESERVED: "is True: it has quota already",
-    FINISHED: "is True: it waits for no quota",
+    FINISHED: "is True: it does not wait for quota",
 }
-"""Conditions of Workloads about which there is nothing to decide."""
+"""Workloads with one of these conditions need no decision."""
 
 
 @contextmanager
 def _field_named() -> Iterator[None]:
-    """Whoever reads the object knows its name."""
+    """Turn a QuotaError into a FieldError: the caller adds the name of the object."""
     try:
         yield
     except QuotaError as error:
@@ -38,7 +38,7 @@ def _field_named() -> Iterator[None]:
 
 
 def _check_workload(workload: Workload) -> None:
-    """Of one that waits everything that a decision about it would read, whether it is asked for or not."""
+    """For a Workload that waits: check everything that a decision would read, even if nobody asks for the decision."""
     if not holds_quota(workload):
         with _field_named():
             queue_timestamp(workload)
@@ -47,14 +47,14 @@ def _check_workload(workload: Workload) -> None:
 
 def _check_waiting(workload: Workload) -> None:
     if not workload.spec.active:
-        raise FieldError("spec.active", "is false: it waits for no quota")
+        raise FieldError("spec.active", "is false: it does not wait for quota")
     for condition in workload.status.conditions or ():
         if condition.status == "True" and condition.type in DONE:
             raise FieldError(f"status.conditions[{condition.type}]", DONE[condition.type])
 
 
 class QuotaObjects(Reader):
-    """The state of the quota, as it was read. Every method raises InputError for what cannot be used."""
+    """The quota state that was read. Every method raises InputError for an object that cannot be used."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         (API_VERSION, "ResourceFlavor"): Kind(ResourceFlavor, False),
@@ -70,12 +70,12 @@ class QuotaObjects(Reader):
         self._state = QuotaState()
 
     def keep(self, thing: Any, place: str) -> None:
-        """Apply it to the state."""
+        """Apply the object to the state."""
         with _field_named():
             self._state.apply(thing)
 
     def unusable(self, api_version: str, kind: str) -> str:
-        """Another version of what is read here must not be passed over in silence."""
+        """Say so if the object has another version than the one that is read here."""
         group, _, version = api_version.partition("/")
         ours, _, wanted = API_VERSION.partition("/")
         if group != ours or (API_VERSION, kind) not in self.kinds:
@@ -83,15 +83,15 @@ class QuotaObjects(Reader):
         return f"{version} is not read, only {wanted}: kubectl get {kind.lower()}s.{wanted}.{ours} prints it"
 
     def note_strays(self) -> None:
-        """Say on standard error whose quota counts nowhere."""
+        """Name on standard error the holders whose quota counts nowhere."""
         strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]
         if strays:
-            click.echo(f"Counted nowhere, as the ClusterQueue is not there: {some(strays)}", err=True)
+            click.echo(f"Not counted, because the ClusterQueue does not exist: {some(strays)}", err=True)
 
     def pending(self, key: str, *, created: str | None = None) -> Workload:
         """The Workload `NAMESPACE/NAME`, if it waits for quota.
 
-        `created` is the creationTimestamp of one that has none; otherwise it is older than any other.
+        `created` becomes its creationTimestamp if it has none. Without that, it would be older than any other.
         """
         workload = self._state.workloads.get(key)
         if workload is None:
@@ -103,8 +103,8 @@ class QuotaObjects(Reader):
 
     def decide(
         self, workload: Workload, now: int, options: Options, *, explain: bool = False
-    ) -> tuple[Decision, Snapshot]:
-        """The decision for the Workload, and what it was made from; `now` in microseconds."""
+    ) -> tuple[Decision, QuotaSnapshot]:
+        """The decision for the Workload, and the snapshot that it was made from. `now` is in microseconds."""
         try:
             snapshot = self._state.snapshot()
             return decide(snapshot, workload, now, options, explain=explain), snapshot
@@ -115,7 +115,7 @@ class QuotaObjects(Reader):
 
 
 def read_time(text: str, field: str) -> int:
-    """Microseconds since the epoch. Raises InputError for what is no RFC 3339 time."""
+    """Microseconds since 1970. Raises InputError if the text is not an RFC 3339 time."""
     try:
         return time_us(text, field)
     except QuotaError as error:

@@ -1,4 +1,4 @@
-"""A decision about quota as plain data: everything it says, under the names that scripts rely on."""
+"""A decision about quota as plain data, under names that scripts can rely on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["plain"]
 
 
 def plain(decision: Decision) -> dict[str, Any]:
-    """Amounts are quantities, times RFC 3339."""
+    """The whole decision. Amounts are quantities, and times are RFC 3339."""
     explanation = decision.explanation
     return {
         "workload": decision.workload,
@@ -48,7 +48,7 @@ def _target(target: Target) -> dict[str, Any]:
 
 
 def _reserved(workload: Workload) -> str | None:
-    """When, as it was written."""
+    """When the quota was reserved, as the object says it."""
     conditions = workload.status.conditions or ()
     return next((each.last_transition_time for each in conditions if each.type == QUOTA_RESERVED), None)
 

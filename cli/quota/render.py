@@ -1,4 +1,4 @@
-"""A decision about quota as text that a person reads: what was asked and free, who goes, who stays and why."""
+"""A decision about quota as text for a person: what was asked and free, who goes, who stays and why."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rich.text import Text
 from api.words import counted
 from api.workloads import Workload
 from cli.common.output import line, plain_table, some, title, with_rest
-from cli.quota.survivors import survivors
 from quota.amounts import shown
-from quota.assignment import Check, FlavorSearch, Mode, NoFitReason, Rule
+from quota.assignment import Check, FlavorSearch, Mode, NoFitReason, QuotaRule
 from quota.decision import Decision, Target
-from quota.snapshot import Queue, Snapshot
+from quota.snapshot import Queue, QuotaSnapshot
+from quota.survivors import Survivors, survivors
 from quota.workloads import effective_priority
 
 __all__ = ["render"]
@@ -25,15 +25,15 @@ COLOURS: Final[dict[Mode, str]] = {"Fit": "bold green", "Preempt": "bold yellow"
 
 NO_FIT: Final[dict[NoFitReason, str]] = {
     "": "There is no room for it.",
-    "WaitingForQuota": "There is no room for it, and it asks for more than what others may be preempted for.",
+    "WaitingForQuota": "There is no room for it. Others may not be preempted for as much as it asks for.",
     "ExceedsMaxQuota": "It asks for more than there would be if nobody used any.",
     "NoMatchingFlavor": "There is no flavor that suits it.",
 }
 
-RULES: Final[dict[Rule, str]] = {
+RULES: Final[dict[QuotaRule, str]] = {
     "WithinAvailable": "free",
     "ExceedsMaxQuota": "more than there would be if nobody used any",
-    "ExceedsNominalQuota": "{short} more needed, and for more than the nominal quota nobody goes",
+    "ExceedsNominalQuota": "{short} more needed, and nobody goes for more than the nominal quota",
     "NotSimulated": "{short} more needed",
     "PreemptionReclaims": "{short} more needed: others give back what they borrow",
     "PreemptionSuffices": "{short} more needed: somebody in {queue} goes",
@@ -42,19 +42,23 @@ RULES: Final[dict[Rule, str]] = {
 
 NOT_COVERED: Final = "the ClusterQueue has no quota for it"
 MAX_VICTIMS: Final = 30
+MAX_SURVIVORS: Final = 20
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 MAX_UNITS: Final = 3
 
 
-def render(decision: Decision, workload: Workload, snapshot: Snapshot, now: int) -> RenderableType:
-    """The whole decision about the workload; `snapshot` is what it was made from, `now` in microseconds."""
+def render(decision: Decision, workload: Workload, snapshot: QuotaSnapshot, now: int) -> RenderableType:
+    """The whole decision about the workload.
+
+    `snapshot` is the one that the decision was made from. `now` is in microseconds.
+    """
     queue, priority = snapshot.queues[decision.queue], effective_priority(workload)
     parts: list[RenderableType] = [_head(decision, priority, snapshot.path(queue.node))]
     if decision.assignment.searches:
         parts += [title("Quota"), _quota(decision, queue, snapshot)]
     if decision.targets:
         parts += [title("Who goes"), _victims(decision, priority, queue, now)]
-    if stay := list(survivors(decision, priority, queue)):
+    if stay := list(_stay(survivors(decision, priority, queue))):
         parts += [title("Who stays"), *stay]
     return Group(*parts)
 
@@ -75,23 +79,23 @@ def _sentences(decision: Decision) -> Iterator[str]:
         yield f"Kueue: {decision.message}"
         return
     flavors = {flavor: None for pods in decision.flavors.values() for flavor in pods.values()}
-    place = f"in flavor {', '.join(flavors)}" if flavors else "as it asks for nothing"
+    place = f"in flavor {', '.join(flavors)}" if flavors else "because it asks for nothing"
     place += f", borrowing (level {decision.borrowing})" if decision.borrowing else ""
     if decision.mode == "Fit":
         yield f"It gets its quota {place}."
     elif decision.targets:
         yield f"{counted(len(decision.targets), 'workload')} must go so that it gets its quota {place}."
     else:
-        yield f"It would get its quota {place}, but too few of those who hold it may be preempted."
+        yield f"It would get its quota {place}, but too few of the workloads that hold it may be preempted."
         yield "Nobody goes: it waits."
     if decision.gated and decision.targets:
-        yield "A preemption gate is closed: until all its gates are open they stay, and it claims nothing."
+        yield "A preemption gate is closed. Until all its gates are open, it claims nothing, and the others stay."
 
 
 # ---- quota
 
 
-def _quota(decision: Decision, queue: Queue, snapshot: Snapshot) -> RenderableType:
+def _quota(decision: Decision, queue: Queue, snapshot: QuotaSnapshot) -> RenderableType:
     table = plain_table(
         "", "pod set", "resource", "flavor", ">asked", ">free", ">at most", ">borrowed", "why"
     )
@@ -102,7 +106,7 @@ def _quota(decision: Decision, queue: Queue, snapshot: Snapshot) -> RenderableTy
 
 
 def _rows(
-    search: FlavorSearch, decision: Decision, queue: Queue, snapshot: Snapshot
+    search: FlavorSearch, decision: Decision, queue: Queue, snapshot: QuotaSnapshot
 ) -> Iterator[tuple[str | Text, ...]]:
     pods = ", ".join(search.pod_sets)
     if search.stop == "NotCovered":
@@ -113,7 +117,7 @@ def _rows(
         if attempt.mismatch:
             yield mark, pods, ", ".join(search.resources), attempt.flavor, "", "", "", "", attempt.mismatch
         for check in attempt.checks:
-            # What others leave behind is known for the flavor for which they go.
+            # What others leave behind is known only for the flavor that was chosen.
             certain = check.outcome == "Fit" or (chosen and bool(decision.targets))
             used = _used(decision, queue, snapshot, (attempt.flavor, check.resource))
             amounts = *_amounts(check), _borrowed(check, used if certain else None)
@@ -121,13 +125,14 @@ def _rows(
 
 
 def _amounts(check: Check) -> Iterator[str]:
-    """Asked, free, at most; what earlier pod sets take is not free."""
+    """The amounts asked, free, and free at most. What earlier pod sets take is not free."""
     for amount in (check.asked, check.available - check.earlier, check.potential - check.earlier):
         yield shown(check.resource, max(0, amount))
 
 
 def _borrowed(check: Check, used: int | None) -> str:
-    """`used`: what the ClusterQueue will use besides, if that is certain."""
+    """The amount that would be borrowed. `used` is what the ClusterQueue will use besides; None if that is not
+    certain."""
     if check.outcome in (None, "NoFit"):
         return ""
     level = f"level {check.borrowing}"
@@ -138,7 +143,7 @@ def _borrowed(check: Check, used: int | None) -> str:
     return f"{borrowed} ({level})" if check.borrowing else borrowed
 
 
-def _used(decision: Decision, queue: Queue, snapshot: Snapshot, pair: tuple[str, str]) -> int:
+def _used(decision: Decision, queue: Queue, snapshot: QuotaSnapshot, pair: tuple[str, str]) -> int:
     """What the ClusterQueue uses once the targets are gone."""
     fr = snapshot.fr(*pair)
     gone = (target.holder for target in decision.targets if target.holder.queue == queue.name)
@@ -173,7 +178,7 @@ def _victims(decision: Decision, priority: int, queue: Queue, now: int) -> Rende
 
 
 def _in_order(decision: Decision) -> list[Target]:
-    """As they were taken."""
+    """The targets in the order in which the search took them."""
     attempts = decision.explanation.attempts if decision.explanation is not None else ()
     steps = [candidate.holder.key for attempt in attempts[-1:] for candidate in attempt.candidates]
     turns = {key: turn for turn, key in enumerate(steps)}
@@ -199,7 +204,7 @@ def _because(target: Target, priority: int, queue: Queue) -> str:
 
 
 def _duration(microseconds: int) -> str:
-    """The largest units, as in `1d4h` or `4h0m1s`; a clock that is behind makes it no less than `0s`."""
+    """The largest units, such as `1d4h` or `4h0m1s`. If the clock is behind, the answer is `0s`."""
     rest, counts = max(0, microseconds) // 1_000_000, []
     for unit, seconds in UNITS:
         count, rest = divmod(rest, seconds)
@@ -212,3 +217,23 @@ def _duration(microseconds: int) -> str:
 
 def _is_zero(count: tuple[int, str]) -> bool:
     return not count[0]
+
+
+# ---- who stays
+
+
+def _stay(stay: Survivors) -> Iterator[RenderableType]:
+    """A table of the candidates that stay, and a line for each group of the others."""
+    if stay.candidates:
+        yield _survivors(stay)
+    for each in stay.others:
+        yield line(f"{counted(each.count, 'workload')} of {each.queue}: {each.reason}", "dim")
+
+
+def _survivors(stay: Survivors) -> RenderableType:
+    headers = stay.attempts if len(stay.attempts) > 1 else ("why",)
+    table = plain_table("workload", "ClusterQueue", ">priority", *headers)
+    for each in stay.candidates[:MAX_SURVIVORS]:
+        holder = each.holder
+        table.add_row(Text(holder.key, "green"), holder.queue, str(holder.priority), *each.reasons)
+    return with_rest(table, len(stay.candidates) - MAX_SURVIVORS)

@@ -1,4 +1,4 @@
-"""`reprieve quota --jsonl`: a scenario a line, and what becomes of its workload."""
+"""`reprieve quota --jsonl`: reads a scenario from each line and says what becomes of its workload."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRATEGIES: Final[dict[tuple[Strategy, ...], tuple[int, ...]]] = {
     ("LessThanOrEqualToFinalShare",): (FINAL_SHARE,),
     ("LessThanInitialShare",): (INITIAL_SHARE,),
 }
-"""Those that Kueue's configuration accepts (preemptionStrategies); without any, both."""
+"""The strategies that Kueue's configuration accepts (preemptionStrategies). Without a strategy, both apply."""
 
 
 class Scenario(Struct):

@@ -30,7 +30,7 @@ BAD_INPUT = 2
 def serve(context: click.Context, path: Path | None, print_config: bool) -> None:
     """Run what the configuration enables: the scheduler extender, the admission webhooks, or both.
 
-    Without --config, --print-config prints the defaults: a start for a file of your own.
+    Without --config, --print-config prints the defaults. They are a good start for a file of your own.
     """
     if path is None and not print_config:
         raise click.UsageError("--config FILE is needed")
@@ -50,13 +50,13 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(run(configuration))
     except (OSError, ApiError) as error:
-        # A port that is taken, credentials that are refused: the operator's to mend, not a fault of ours.
+        # A port is taken, or credentials are refused. The operator can mend this; a traceback would not help.
         click.echo(f"Error: {error}", err=True)
         context.exit(1)
 
 
 def _configure_logging() -> None:
-    """One JSON object a line on standard error; readable lines on a terminal."""
+    """One JSON object a line on standard error, or readable lines if that is a terminal."""
     renderer: Any = structlog.processors.JSONRenderer()
     if sys.stderr.isatty():
         renderer = structlog.dev.ConsoleRenderer()
@@ -74,7 +74,7 @@ def _configure_logging() -> None:
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """uvloop's where it is installed."""
+    """uvloop's factory if uvloop is installed, otherwise asyncio's."""
     try:
         factory: Callable[[], asyncio.AbstractEventLoop] = importlib.import_module("uvloop").new_event_loop
     except ImportError:

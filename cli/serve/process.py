@@ -1,4 +1,4 @@
-"""What the configuration enables, put together."""
+"""Builds and runs the services that the configuration enables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["run"]
 
 
 async def run(configuration: Configuration) -> None:
-    """Serve until SIGTERM or SIGINT. Raises what the configuration or the listeners find wrong."""
+    """Serve until SIGTERM or SIGINT. Raises OSError for a port that is taken, and the errors of the configuration."""
     collect_seldom()
     clock = SYSTEM_CLOCK
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""`reprieve validate`: what the API server and the webhook would say to objects, from files."""
+"""`reprieve validate`: says from files what the API server and the webhook would answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cli.common.documents import STDIN, InputError, read_file
 from cli.common.lines import answer_file
 from cli.common.options import FILES, MORE_FILES
 from cli.common.output import BAD_INPUT, formatted, line, show
-from cli.validate.objects import Found, Objects, writes
+from cli.validate.objects import LocatedObject, Objects, writes
 from cli.validate.stream import judge_line
 from cli.validate.verdicts import Write, verdict
 from schema import NO_PATH
@@ -35,8 +35,8 @@ Examples:
   git show main:queues.yaml | reprieve validate -f queues.yaml --old - -o json
 
 \b
-PriorityClasses, PodGroups and a Configuration among the files, those of --old too, are what rules ask for; what
-rules ask for and no file has gets a warning.
+Rules need PriorityClasses, PodGroups and a Configuration. They are read from all files, also from those of --old.
+If a rule needs an object that no file has, there is a warning.
 
 \b
 Exit status:
@@ -45,14 +45,16 @@ Exit status:
   2  bad input, named on standard error
 """
 
-Judged = tuple[Found, Write, Verdict]
+Judged = tuple[LocatedObject, Write, Verdict]
 
 
 @click.command(epilog=EPILOG)
 @FILES
 @MORE_FILES
-@click.option("--old", metavar="FILE", multiple=True, help="What is stored: objects that it has are updated.")
-@click.option("--as", "user", metavar="USER", default="", help="Whose request it is.")
+@click.option(
+    "--old", metavar="FILE", multiple=True, help="Stored objects. A request for one of them is an update."
+)
+@click.option("--as", "user", metavar="USER", default="", help="The user who sends the requests.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), help="text is the default.")
 @click.option(
     "--jsonl",
@@ -73,7 +75,7 @@ def validate(
 ) -> None:
     """Say whether objects would be accepted, and what is wrong with which field.
 
-    Schema, CEL rules and webhook rules, after defaults: the verdict that kubectl apply would get, without a cluster.
+    The verdict is the one that kubectl apply would get: defaults, then the schema, CEL rules and webhook rules.
     """
     paths = files + more
     if stream is not None and (old or output):
@@ -101,7 +103,7 @@ def _read(paths: Sequence[str]) -> Objects:
 
 
 def _files(path: str) -> list[str]:
-    """The file, or those of a folder as kubectl takes them: without the folders in it."""
+    """The file, or the files in a folder. As in kubectl, folders inside it are left out."""
     if path == STDIN or not Path(path).is_dir():
         return [path]
     try:
@@ -147,7 +149,7 @@ def _sentence(cause: Cause) -> str:
     return cause.message if cause.field == NO_PATH else str(cause)
 
 
-def _plain(found: Found, write: Write, judgement: Verdict) -> dict[str, Any]:
+def _plain(found: LocatedObject, write: Write, judgement: Verdict) -> dict[str, Any]:
     return {
         "kind": found.key.kind,
         "namespace": found.key.namespace,

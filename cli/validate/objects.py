@@ -1,4 +1,4 @@
-"""What `reprieve validate` reads: objects to judge, and what others say that rules ask for."""
+"""The objects that `reprieve validate` reads: objects to judge, and objects that rules need to know."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webhooks.configuration import settings_of
 from webhooks.facts import UNKNOWN, Unknown
 from webhooks.settings import Settings
 
-__all__ = ["Found", "Objects", "writes"]
+__all__ = ["LocatedObject", "Objects", "writes"]
 
 PRIORITY_CLASS: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 CONFIGURATION: Final = (API_VERSION, "Configuration")
@@ -28,11 +28,11 @@ GROUPS: Final = frozenset(kind.group for kind in KNOWN.values())
 
 NAMES: Final = {kind.lower(): kind for kind in (*KNOWN, CONFIGURATION[1])}
 ALIKE: Final = 0.8
-"""How alike two names must be (`difflib`) for one to be taken for the other, misspelt."""
+"""How alike two names must be (`difflib`) for a hint that one is a misspelling of the other."""
 
 
 class Key(NamedTuple):
-    """Which object it is."""
+    """The identity of an object."""
 
     kind: str
     namespace: str
@@ -43,8 +43,8 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An object, and where it was read."""
+class LocatedObject:
+    """An object as it was written, with the place where it was read."""
 
     key: Key
     value: dict[str, Any]
@@ -52,7 +52,7 @@ class Found:
 
 
 class Objects(Reader):
-    """Objects to judge, as they were written, and the facts among them. Methods raise InputError."""
+    """The objects to judge, as they were written, and the facts among them. Methods raise InputError."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **{
@@ -62,43 +62,43 @@ class Objects(Reader):
         PRIORITY_CLASS: Kind(PriorityClass, False),
         CONFIGURATION: Kind(Configuration, False),
     }
-    matter: ClassVar[str] = "what is checked"
+    matter: ClassVar[str] = "validation"
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Found] = []
+        self.found: list[LocatedObject] = []
         self.settings: Settings | None = None
-        """Of the Configuration, if there is one."""
+        """The settings of the Configuration; None if there is no Configuration."""
         self._classes: dict[str, PriorityClass] = {}
         self._groups: dict[tuple[str, str], PodGroup] = {}
 
     def keep(self, thing: Any, place: str) -> None:
-        """Store what was read."""
+        """Store an object that was read."""
         match thing:
             case PriorityClass():
                 self._classes[thing.metadata.name] = thing
             case Configuration() if thing.webhooks is not None:
                 self.settings = settings_of(thing.webhooks)
-            case Found():
+            case LocatedObject():
                 self.found.append(thing)
             case _:
                 pass
 
     def unusable(self, api_version: str, kind: str) -> str:
-        """Of a version of our kinds that is not known. Raises FieldError for what nearly is one of our kinds."""
+        """Why a version of one of our kinds is not known. Raises FieldError if the kind is nearly one of ours."""
         group = api_version.partition("/")[0]
         if group not in GROUPS:
             return ""
         if kind in KNOWN:
-            return f"of {kind} only {KNOWN[kind].api_version} is known, not {api_version}"
-        # Kueue has kinds that are not known here; we have no others.
+            return f"only {KNOWN[kind].api_version} is known for {kind}, not {api_version}"
+        # Kueue has kinds that are not known here. Our own group has no other kinds.
         if (meant := _meant(kind)) or group == API_VERSION.partition("/")[0]:
             hint = f"; is {meant} meant?" if meant else ""
             raise FieldError("kind", f"{api_version} has no {kind}{hint}")
         return ""
 
     def take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
-        """An object of a kind to judge stays as it is written, wrong or not."""
+        """Keep an object to judge as it is written, even if it is wrong."""
         with located(place):
             if kind.struct is dict:
                 self._take(kind, header, document, place)
@@ -112,21 +112,21 @@ class Objects(Reader):
         meta = header.metadata or Name()
         key = Key(header.kind, (meta.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "", meta.name)
         if meta.name:
-            only(self._places, str(key), place, "this object is there twice, also in")
-        # The entries of a PodList need not say themselves that they are Pods.
+            only(self._places, str(key), place, "this object is defined twice, also in")
+        # In a PodList the items need not say that they are Pods.
         value = {"apiVersion": header.api_version, "kind": header.kind} | document.read(dict)
-        self.keep(Found(key, value, place), place)
+        self.keep(LocatedObject(key, value, place), place)
         if key.kind == "PodGroup":
             self._note_group(key, document)
 
     def _note_group(self, key: Key, document: Document) -> None:
-        """What pods are compared with; a group that is wrong says so for itself."""
+        """Note a group to compare pods with. A group that is wrong gets its own verdict."""
         try:
             self._groups[key.namespace, key.name] = document.read(PodGroup)
         except FieldError:
             return
 
-    # As webhooks.facts.Facts: what the files do not have may be in the cluster.
+    # The interface of webhooks.facts.Facts. What the files do not have may still be in the cluster.
 
     def priority_class(self, name: str) -> PriorityClass | Literal[Unknown.UNKNOWN]:
         """The class, if it is among the files."""
@@ -141,24 +141,24 @@ class Objects(Reader):
         return self._groups.get((namespace, name), UNKNOWN)
 
     def complete(self, stored: Objects) -> None:
-        """Know also what is stored already, where these files do not say otherwise."""
+        """Add the facts of the stored objects. Where both have an object, this one's counts."""
         self._classes = stored._classes | self._classes
         self._groups = stored._groups | self._groups
         self.settings = self.settings or stored.settings
 
     def context(self, user: str) -> Context:
-        """What verdicts depend on."""
+        """The context for verdicts on requests of this user."""
         return Context(self, self.settings or Settings(), user)
 
 
 def _meant(kind: str) -> str:
-    """The kind that this one nearly is; empty if there is none."""
+    """The known kind with a name that is alike; "" if there is none."""
     return next((NAMES[name] for name in get_close_matches(kind.lower(), NAMES, 1, ALIKE)), "")
 
 
-def writes(new: Objects, old: Objects) -> Iterator[tuple[Found, Write]]:
-    """A request for each of the new objects: an update where the old ones have it."""
-    stored: dict[Key, Found] = {found.key: found for found in old.found}
+def writes(new: Objects, old: Objects) -> Iterator[tuple[LocatedObject, Write]]:
+    """A request for each new object: an update if the old objects have it, otherwise a create."""
+    stored: dict[Key, LocatedObject] = {found.key: found for found in old.found}
     for found in new.found:
         before = stored.get(found.key)
         yield found, Write(found.key.kind, found.value, before.value if before else None)

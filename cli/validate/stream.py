@@ -1,4 +1,4 @@
-"""`reprieve validate --jsonl`: a request a line, and the verdict on it."""
+"""`reprieve validate --jsonl`: reads a request from each line and answers with a verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["judge_line"]
 
 
 class Line(Struct):
-    """A request, as somebody would send it: `object` is whole, `oldObject` what is stored."""
+    """A request as a client sends it. `object` is the whole object, `oldObject` is the stored one."""
 
     kind: str
     operation: Literal["CREATE", "UPDATE"]
@@ -24,7 +24,7 @@ class Line(Struct):
 
 
 def judge_line(line: bytes, context: Context) -> dict[str, Any]:
-    """The verdict. Raises InputError or FieldError."""
+    """The verdict on the request in this line. Raises InputError or FieldError."""
     request = read_line(line, Line)
     _check(request)
     found = verdict(
@@ -38,14 +38,16 @@ def judge_line(line: bytes, context: Context) -> dict[str, Any]:
 
 
 def _check(request: Line) -> None:
-    """Raises FieldError for what is no request."""
+    """Raises FieldError if the line is not a valid request."""
     if request.kind not in JUDGED:
         raise FieldError("kind", f"not one of {', '.join(sorted(JUDGED))}: {request.kind!r}")
     if (request.operation == "UPDATE") != (request.old_object is not None):
         missing = request.operation == "UPDATE"
-        raise FieldError("oldObject", "is missing" if missing else "is there, though the operation is CREATE")
+        raise FieldError(
+            "oldObject", "is missing" if missing else "must not be set if the operation is CREATE"
+        )
     if request.subresource:
         if request.operation == "CREATE":
             raise FieldError("subresource", "cannot be created")
         if request.kind not in KNOWN or not KNOWN[request.kind].has_status:
-            raise FieldError("subresource", f"a {request.kind} has none here")
+            raise FieldError("subresource", f"{request.kind} has no subresource here")

@@ -1,4 +1,4 @@
-"""What would become of a request to write an object: an API server's own checks, then the webhook's, offline."""
+"""The verdict on a request to write an object, offline: the checks of an API server, then those of the webhook."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ class Context:
     facts: Facts = NO_FACTS
     settings: Settings = field(default_factory=Settings)
     user: str = ""
-    """Whose request it is; empty if that is not known."""
+    """The user who sends the request; "" if not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A request."""
+    """A request to write an object."""
 
     kind: str
-    """One of JUDGED."""
+    """A kind of JUDGED."""
     new: Object
-    """What is sent."""
+    """The object that is sent."""
     old: Object | None = None
-    """What is stored; None to create."""
+    """The stored object; None to create."""
     subresource: str = ""
 
     @property
     def operation(self) -> Operation:
-        """By whether there is an old object."""
+        """UPDATE if there is an old object, otherwise CREATE."""
         return "CREATE" if self.old is None else "UPDATE"
 
 
 def verdict(write: Write, context: Context) -> Verdict:
-    """Allowed or not, as through an API server that has our schemas and our webhook.
+    """The verdict of an API server that has our schemas and our webhook.
 
-    What depends on objects that are not among the facts is a warning.
+    If a rule needs an object that is not among the facts, the verdict has a warning.
     """
     if write.kind not in KNOWN:
         return rules.validate(_request(write, context, write.new, write.old))
@@ -78,7 +78,7 @@ def verdict(write: Write, context: Context) -> Verdict:
 
 
 def _not_filled_in(group: Object) -> str:
-    """Of a PodGroup, which alone is completed from another object."""
+    """The warning for a PodGroup. No other kind is completed from another object."""
     name = group["spec"].get("priorityClassName")
     what = f"PriorityClass {shown(name)}" if name else "a PriorityClass with globalDefault"
     return f"spec.priority is not filled in: no file has {what}"

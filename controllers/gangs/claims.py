@@ -71,12 +71,16 @@ class Claims:
         """The tables have a new state of a pod; None when it is gone."""
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
             self._reservations.grants.settle(uid)
-        for owner in self._by_pod.get(uid, ()):
-            self._settle(self._current[owner], uid)
+        self.overdue_changed(uid)
         if pod is not None and self._unresolved:
             unresolved = self._unresolved.get((pod.metadata.namespace, pod.metadata.name))
             if unresolved is not None:
                 self._hold(unresolved, self._current[unresolved].key, self._current[unresolved].spec)
+
+    def overdue_changed(self, uid: str) -> None:
+        """The tables say of a pod that it is overdue, or that it is not any longer (`Tables.tell_time`)."""
+        for owner in self._by_pod.get(uid, ()):
+            self._settle(self._current[owner], uid)
 
     def _plans_changed(self, owner: Owner) -> None:
         word = self._words.get(owner)
@@ -128,7 +132,8 @@ class Claims:
         claim = Claim(node, requests) if node is not None and requests is not None else None
         self._reservations.put_claim(group, uid, claim)
         if uid in current.victims:
-            self._reservations.put_victim(group, uid, self._roster.staying(uid))
+            running, leaving = self._roster.evictable(uid), self._roster.leaving(uid)
+            self._reservations.put_victim(group, uid, running or leaving, leaving=leaving is not None)
 
     def _release(self, owner: Owner) -> None:
         current = self._current.pop(owner, None)

@@ -18,6 +18,7 @@ class PlanningConfiguration(Section):
     backoff*Seconds: between two plans for a gang that does not fit.
     keptPlansPerPreemptor: ended plans that evicted nobody, the newest ones. The current decision always stays.
     planRetentionSeconds: ended plans that evicted pods stay so long.
+    overdueSeconds: a pod that is still there so long after its deletion time counts as staying, and is nobody's victim.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
     confirmation: what follows if the scheduler says nothing of a member. Prefer: our model counts after
     confirmationSeconds. Require: nobody is evicted. Off: our model counts at once.
@@ -33,6 +34,7 @@ class PlanningConfiguration(Section):
     backoff_max_seconds: Seconds = 60
     kept_plans_per_preemptor: Count = 3
     plan_retention_seconds: Seconds = 86400
+    overdue_seconds: Seconds = 60
     max_watch_age_seconds: Seconds = 150
     confirmation: Confirmation = "Prefer"
     confirmation_seconds: Seconds = 5

@@ -13,6 +13,7 @@ import structlog
 from api.clock import Clock
 from api.core import Pod
 from api.plans import PreemptionPlan, PreemptionPlanSpec
+from controllers.gangs.account import Account
 from controllers.gangs.asking import Asking
 from controllers.gangs.claims import Claims, with_uids
 from controllers.gangs.configuration import PlanningConfiguration
@@ -21,6 +22,7 @@ from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.evidence import Evidence
+from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.housekeeping import Housekeeping, Retention
 from controllers.gangs.life import ActivePlan, GroupKey
@@ -99,6 +101,13 @@ class GangController:
     def is_trusted(self) -> bool:
         """Whether the mirror may be trusted. Without it nobody is evicted, and pods of groups wait."""
         return self._not_synced() is None and self._too_old() is None
+
+    def tell_time(self) -> bool:
+        """Have the tables know which pods are overdue; whether that has changed for any pod."""
+        changed = self.mirror.tables.tell_time(self.clock.wall() - self._configuration.overdue_seconds)
+        for uid in changed:
+            self.claims.overdue_changed(uid)
+        return bool(changed)
 
     async def lead(self, term: Term) -> None:
         """See `runtime.controller.Controller`."""
@@ -181,7 +190,7 @@ class Leading:
             roster,
             controller.scheduler,
             clock,
-            self.asking.presented,
+            self._presented,
             offer_seconds=configuration.offer_seconds,
         )
         store = PlanStore(self.writer, claims.stored, controller.plans.apply, clock)
@@ -192,6 +201,7 @@ class Leading:
             self.reporter,
             self.gangs,
             roster,
+            Account(roster, controller.reservations),
             controller.is_trusted,
             self.nudge,
         )
@@ -204,18 +214,28 @@ class Leading:
             Housekeeping(claims.stored, store, retention, clock),
         )
         refusals = Refusals()
+        self.exclusions = Exclusions(roster.node_changes, clock)
         decider = Decider(
             controller.mirror.tables,
             roster,
             controller.reservations,
             refusals,
+            self.exclusions,
             executor,
             configuration.search_budget,
         )
         world = World(
-            roster, controller.reservations, claims, self.evidence, controller.waiting, controller.is_trusted
+            roster,
+            controller.reservations,
+            claims,
+            self.evidence,
+            controller.waiting,
+            controller.is_trusted,
+            controller.tell_time,
         )
-        self.planner = Planner(world, self.gangs, decider, refusals, hands, clock, self._nudged)
+        self.planner = Planner(
+            world, self.gangs, decider, refusals, self.exclusions, hands, clock, self._nudged
+        )
 
     def nudge(self) -> None:
         """Have the planner look again now."""
@@ -239,6 +259,13 @@ class Leading:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.planner.run(), name="planner")
             tasks.create_task(self.asking.run(), name="asking")
+
+    def _presented(self, group: GroupKey, uid: str) -> None:
+        """A scheduler works on a member: what it showed may confirm the gang's plan."""
+        self.asking.presented(group, uid)
+        gang = self.gangs.get(group)
+        if gang is not None and gang.life.phase == "Planned":
+            self.nudge()
 
     def _was_asked(self, group: GroupKey) -> None:
         gang = self.gangs.get(group)
@@ -273,5 +300,5 @@ class Leading:
             return plan  # what the scheduler had shown is not stored: it is asked again
         # Evicting may have been written and nobody evicted: then the plan is compared once more. Ready is entered
         # again, since it is not written down whether every member was woken.
-        begun = any(self._roster.staying(uid) is None for uid in plan.victims)
+        begun = any(self._roster.evictable(uid) is None for uid in plan.victims)
         return replace(plan, phase="Evicting", begun=begun, evicted=stored.phase == "Ready")

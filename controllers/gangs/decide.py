@@ -8,6 +8,8 @@ from concurrent.futures import Executor
 import structlog
 
 from api.plans import PreemptionPlanSpec
+from controllers.gangs.account import subtract
+from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.life import GroupKey
 from controllers.gangs.metrics import PLANNING_SECONDS
 from controllers.gangs.observations import Decided, NotDecided
@@ -34,19 +36,24 @@ class Decider:
         roster: Roster,
         reservations: Reservations,
         refusals: Refusals,
+        exclusions: Exclusions,
         executor: Executor,
         search_budget: int,
     ) -> None:
         """`search_budget`: states that a search may visit."""
         self._tables, self._roster, self._reservations = tables, roster, reservations
-        self._refusals, self._executor, self._budget = refusals, executor, search_budget
+        self._refusals, self._exclusions = refusals, exclusions
+        self._executor, self._budget = executor, search_budget
 
     async def decide(self, key: GroupKey) -> Decided | NotDecided:
-        """The decision for one gang. Room that others have reserved counts as used."""
+        """The decision for one gang. Room that is promised to others of its priority or above is not planned with."""
         await failpoint("planner.delay")
         version = self._roster.version
-        snapshot = self._reservations.subtract(self._tables.snapshot(), but=key)
-        snapshot = self._refusals.exempt(snapshot)
+        priority = self._roster.group_priority(key)
+        snapshot = self._tables.snapshot()
+        if priority is not None:  # otherwise there is no decision at all
+            snapshot = subtract(snapshot, self._reservations, key, priority)
+        snapshot = self._exclusions.apply(self._refusals.exempt(snapshot))
         loop = asyncio.get_running_loop()
         with PLANNING_SECONDS.time():
             decided = await loop.run_in_executor(self._executor, _decide, snapshot, key, self._budget)

@@ -13,6 +13,7 @@ __all__ = [
     "Ask",
     "CannotSchedule",
     "Commit",
+    "Count",
     "Effect",
     "End",
     "Evict",
@@ -67,6 +68,14 @@ class Ask:
     plan: ActivePlan
     members: tuple[str, ...]
     """UIDs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A plan was confirmed: count its members by who said that they fit."""
+
+    by_scheduler: int
+    by_model: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +152,7 @@ Effect = (
     | Commit
     | GiveBack
     | Advance
+    | Count
     | Rehearse
     | Evict
     | Nominate

@@ -104,6 +104,14 @@ def _unbound(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
     )
 
 
+def _overrun(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
+    if seen.overrun_by is None:
+        return None
+    return Ending(
+        "Aborted", "Overrun", f"PodGroup {'/'.join(seen.overrun_by)} of higher priority takes its room"
+    )
+
+
 def _room_taken(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
     return Ending("Aborted", "RoomTaken", seen.room_taken) if seen.room_taken else None
 
@@ -118,5 +126,6 @@ RULES: Final[tuple[Rule, ...]] = (
     _contradicted,
     _turned_down,
     _late,
+    _overrun,
     _room_taken,
 )

@@ -12,6 +12,7 @@ from typing import Any, Final
 import structlog
 
 from api.plans import Victim, VictimPod
+from controllers.gangs.account import Account
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.gangs import Gang, Gangs
@@ -40,12 +41,14 @@ class Evictions:
         reporter: Reporter,
         gangs: Gangs,
         roster: Roster,
+        account: Account,
         trusted: Callable[[], bool],
         nudge: Callable[[], None],
     ) -> None:
         """`trusted`: whether the mirror may be trusted. `nudge`: have the planner look again."""
         self.evictor, self.store, self.reporter = evictor, store, reporter
-        self.gangs, self.roster, self.trusted, self._nudge = gangs, roster, trusted, nudge
+        self.gangs, self.roster, self.account = gangs, roster, account
+        self.trusted, self._nudge = trusted, nudge
         self._tasks: dict[PlanKey, asyncio.Task[None]] = {}
         self._rehearsals: set[asyncio.Task[None]] = set()
 
@@ -140,7 +143,7 @@ class Evictions:
         return [
             victim
             for victim in plan.spec.victims
-            if victim.uid in begun and any(self.roster.is_evictable(pod.uid) for pod in victim.pods)
+            if victim.uid in begun and any(self.roster.evictable(pod.uid) is not None for pod in victim.pods)
         ]
 
 
@@ -160,9 +163,16 @@ class _Permission:
         if not current.may_evict or not self._all.trusted():
             return False
         roster = self._all.roster
-        changed = protected(current, pod, roster) if current.begun else difference(current, roster)
+        changed = protected(current, pod, roster) if current.begun else self._difference(current)
         self._all.gangs.observe(self._gang, Compared(changed))
         return not changed
+
+    def _difference(self, plan: ActivePlan) -> str:
+        """What has changed since the plan was made; room that a plan of higher priority has taken included."""
+        by = self._all.account.overrun(plan.group)
+        if by is not None:
+            return f"PodGroup {'/'.join(by)} of higher priority takes its room"
+        return difference(plan, self._all.roster)
 
     def may_finish(self, pod: VictimPod) -> bool:
         """Priority decides, whatever has become of the plan."""
@@ -179,5 +189,5 @@ class _Permission:
             self._all.gangs.observe(self._gang, DeletionRefused(pod.uid, why))
         if len(victim.pods) > 1:
             self._all.store.give_up(victim.uid)
-            left = [each.name for each in victim.pods if self._all.roster.is_evictable(each.uid)]
+            left = [each.name for each in victim.pods if self._all.roster.evictable(each.uid) is not None]
             await self._all.reporter.left_in_pieces(self._plan, victim, left, why)

@@ -171,7 +171,7 @@ class Evictor:
         self, plan: ActivePlan, victim: Victim, pod: VictimPod, *, dry_run: bool = False
     ) -> str:
         """Ask for the deletion of one pod. Returns why the API server refuses it for good, else an empty text."""
-        if not self._roster.is_evictable(pod.uid):
+        if self._roster.evictable(pod.uid) is None:
             return ""
         said = _said(plan.spec.preemptor, victim)
         where = pod.namespace, pod.name, pod.uid

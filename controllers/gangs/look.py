@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from api.plans import Victim, VictimPod
+from controllers.gangs.account import Account
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.marks import is_ours
@@ -27,6 +28,7 @@ def look(
     if is_gone or roster.minimum(plan.group) is None:
         return PlanSeen(version=roster.version, trusted=trusted, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
+    account = Account(roster, reservations)
     before_evicting = plan.phase in ("Planned", "Confirmed")
     gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
     return PlanSeen(
@@ -40,8 +42,9 @@ def look(
         proofs=evidence.proofs(plan) if before_evicting and plan.spec.victims else {},
         presented=evidence.is_presented(plan.group),
         messages=_messages(plan, members, roster),
-        room_taken=_room_taken(plan, roster, reservations),
-        is_free=_is_free(plan, roster, reservations),
+        overrun_by=account.overrun(plan.group),
+        room_taken=_room_taken(plan, roster, account),
+        is_free=_is_free(plan, roster, account),
     )
 
 
@@ -59,23 +62,21 @@ def _messages(plan: ActivePlan, members: dict[str, MemberView], roster: Roster) 
 # ---- room
 
 
-def _room_taken(plan: ActivePlan, roster: Roster, reservations: Reservations) -> str:
+def _room_taken(plan: ActivePlan, roster: Roster, account: Account) -> str:
     """Why the unbound members no longer fit where they are planned, victims counted as gone; empty if they do."""
     for (node, resource), amount in sorted(_needs(plan, roster).items()):
         if not roster.has_node(node):
             return f"node {node} is gone"
-        others = reservations.claimed(node, resource, but=plan.group)
-        room = roster.free(node, resource) + reservations.leaving(node, resource) - others
+        room = account.room(node, resource, plan.group, plan.spec.preemptor.priority)
         if amount > 0 and amount > room:
             return f"node {node} has {max(room, 0)} {resource} left for pods that need {amount}"
     return ""
 
 
-def _is_free(plan: ActivePlan, roster: Roster, reservations: Reservations) -> bool:
+def _is_free(plan: ActivePlan, roster: Roster, account: Account) -> bool:
     """Whether the room is free now, terminating pods counted as still there."""
     return all(
-        amount <= 0
-        or amount <= roster.free_now(node, resource) - reservations.claimed(node, resource, but=plan.group)
+        amount <= 0 or amount <= account.room_now(node, resource, plan.group, plan.spec.preemptor.priority)
         for (node, resource), amount in _needs(plan, roster).items()
     )
 
@@ -119,7 +120,7 @@ def difference(plan: ActivePlan, roster: Roster) -> str:
 
 def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
     """Why a victim that still runs may not go any longer, whatever has gone before it; empty if it may."""
-    if not roster.is_evictable(pod.uid):
+    if roster.evictable(pod.uid) is None:
         return ""
     priority = roster.unit_priority(pod.uid)
     if priority is None or priority >= plan.spec.preemptor.priority:
@@ -139,13 +140,13 @@ def _group_changed(plan: ActivePlan, roster: Roster) -> str:
 
 def _victim_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
     for pod in victim.pods:
-        claim = roster.staying(pod.uid)
+        claim = roster.evictable(pod.uid)
         if claim is None or claim.node != pod.node:
             return f"pod {pod.namespace}/{pod.name} is not running on {pod.node} any longer"
         if priority := protected(plan, pod, roster):
             return priority
     if victim.kind == "PodGroup":
-        whole = roster.staying_members((victim.namespace, victim.name))
+        whole = roster.running_members((victim.namespace, victim.name))
         if whole != {pod.uid for pod in victim.pods}:
             return f"PodGroup {victim.namespace}/{victim.name} has other pods now"
     elif (group := roster.all_mode_group(victim.pods[0].uid)) is not None:

@@ -6,6 +6,7 @@ from prometheus_client import Counter, Gauge, Histogram
 
 __all__ = [
     "ASKED",
+    "CONFIRMATIONS",
     "EVICTIONS",
     "GANGS",
     "PLANNING_SECONDS",
@@ -23,6 +24,11 @@ PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"]
 GANGS = Gauge("reprieve_gangs", "Gangs by phase.", ["phase"])
 EVICTIONS = Counter(
     "reprieve_evictions_total", "Pods deleted for a plan, by what the API server answered.", ["result"]
+)
+CONFIRMATIONS = Counter(
+    "reprieve_member_confirmations_total",
+    "Planned members before evictions, by who said that they fit: scheduler, model; or contradicted.",
+    ["by"],
 )
 WAKES = Counter("reprieve_wakes_total", "Conditions written to pods that were held back.", ["reason"])
 ASKED = Counter(

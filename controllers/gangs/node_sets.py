@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -22,21 +21,36 @@ class Numbering:
         """`born`: when it was made, in monotonic seconds."""
         self.born = born
         self._nodes: dict[str, int] = {}
-        self._candidates: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._candidates: dict[tuple[str, ...], int] = {}
+        """By node and victims, in one tuple."""
         self._of_node: dict[str, list[tuple[int, frozenset[str]]]] = {}
 
     def nodes(self, names: Sequence[str]) -> int:
         """The set of these nodes."""
-        return _bits(self._nodes, names)
+        if not names:
+            return 0
+        # One call looks up all names. Every filter call of a gang's pod comes here, with as many names as nodes.
+        look_up = itemgetter(*names, names[0])
+        try:
+            numbers = look_up(self._nodes)
+        except KeyError:
+            for name in names:
+                self._nodes.setdefault(name, len(self._nodes))
+            numbers = look_up(self._nodes)
+        return _bits(numbers, len(self._nodes))
 
     def candidates(self, victims: Mapping[str, Collection[str]]) -> int:
         """The set of these candidates: UIDs of the victims by node."""
-        keys = [(node, tuple(uids)) for node, uids in victims.items()]
-        for key in keys:
-            if key not in self._candidates:
-                number = self._candidates[key] = len(self._candidates)
-                self._of_node.setdefault(key[0], []).append((number, frozenset(key[1])))
-        return _bits(self._candidates, keys)
+        numbers: list[int] = []
+        known = self._candidates
+        for node, uids in victims.items():
+            key = (node, *uids)
+            number = known.get(key)
+            if number is None:
+                number = known[key] = len(known)
+                self._of_node.setdefault(node, []).append((number, frozenset(uids)))
+            numbers.append(number)
+        return _bits(numbers, len(known))
 
     def has_node(self, nodes: int, name: str) -> bool:
         """Whether the node is in that set."""
@@ -52,18 +66,8 @@ def _has(bits: int, number: int) -> bool:
     return bool(bits >> number & 1)
 
 
-def _bits(numbers: dict[Any, int], keys: Sequence[Any]) -> int:
-    """The bits of the keys; a key that is new gets the next number."""
-    if not keys:
-        return 0
-    several = keys if len(keys) > 1 else (keys[0], keys[0])
-    pick: Callable[[dict[Any, int]], tuple[int, ...]] = itemgetter(*several)
-    try:
-        picked = pick(numbers)
-    except KeyError:
-        for key in keys:
-            numbers.setdefault(key, len(numbers))
-        picked = pick(numbers)
-    marks = np.zeros(len(numbers), np.uint8)
-    marks[np.fromiter(picked, np.intp, len(picked))] = 1
+def _bits(numbers: Sequence[int], size: int) -> int:
+    """The integer with these bits; all of them are below `size`."""
+    marks = np.zeros(size, np.uint8)
+    marks[np.fromiter(numbers, np.intp, len(numbers))] = 1
     return int.from_bytes(np.packbits(marks, bitorder="little").tobytes(), "little")

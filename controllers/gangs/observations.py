@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from api.plans import PreemptionPlanSpec
-from controllers.gangs.life import ActivePhase, ActivePlan, PlannedPod
+from controllers.gangs.life import ActivePhase, ActivePlan, GroupKey, PlannedPod
 from controllers.gangs.proofs import Proof
 
 __all__ = [
@@ -128,6 +128,8 @@ class PlanSeen:
     """A scheduler has asked for a member of the gang."""
     messages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Of unbound members by UID: name, and what the scheduler last said of them in its own words."""
+    overrun_by: GroupKey | None = None
+    """The group of higher priority whose plan takes the room of this one."""
     room_taken: str = ""
     """Why the unbound members no longer fit where they are planned, victims counted as gone."""
     is_free: bool = False

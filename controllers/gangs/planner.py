@@ -18,6 +18,7 @@ from controllers.gangs.effects import (
     Ask,
     CannotSchedule,
     Commit,
+    Count,
     Effect,
     End,
     Evict,
@@ -33,11 +34,12 @@ from controllers.gangs.effects import (
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
 from controllers.gangs.evidence import Evidence
+from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.housekeeping import Housekeeping
-from controllers.gangs.life import ActivePlan, GangPhase
+from controllers.gangs.life import ActivePlan, Ending, GangPhase
 from controllers.gangs.look import look
-from controllers.gangs.metrics import GANGS
+from controllers.gangs.metrics import CONFIRMATIONS, GANGS
 from controllers.gangs.observations import (
     Failed,
     GroupGone,
@@ -46,6 +48,7 @@ from controllers.gangs.observations import (
     RoomFreed,
     Stored,
 )
+from controllers.gangs.parked import Why
 from controllers.gangs.plans import PlanNotStoredError, PlanStore
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
@@ -75,6 +78,8 @@ class World:
     waiting: WaitingPods
     trusted: Callable[[], bool]
     """Whether the mirror may be trusted: without it nothing is decided and nobody evicted."""
+    tell_time: Callable[[], bool]
+    """Have the tables know which pods are overdue; whether that has changed for any pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +103,15 @@ class Planner:
         gangs: Gangs,
         decider: Decider,
         refusals: Refusals,
+        exclusions: Exclusions,
         hands: Hands,
         clock: Clock,
         nudged: asyncio.Event,
     ) -> None:
         """`nudged` is set by whoever wants the planner to look again."""
         self._world, self._gangs, self._decider = world, gangs, decider
-        self._refusals, self._hands, self._clock, self._nudged = refusals, hands, clock, nudged
+        self._refusals, self._exclusions, self._hands = refusals, exclusions, hands
+        self._clock, self._nudged = clock, nudged
         self._ticked = 0.0
 
     async def run(self) -> None:
@@ -133,7 +140,8 @@ class Planner:
 
     def _patience(self) -> float:
         """Seconds until there is something to do on a quiet cluster."""
-        idle = not (len(self._world.reservations) or len(self._refusals) or self._hands.waker.behind)
+        kept = len(self._world.reservations) + len(self._refusals) + len(self._exclusions)
+        idle = not (kept or self._hands.waker.behind)
         if not idle or not self._world.trusted():
             return TICK_SECONDS
         sweep = max(TICK_SECONDS, self._hands.housekeeping.next_sweep())
@@ -198,12 +206,15 @@ class Planner:
 
     async def _tick(self) -> None:
         self._ticked = self._clock.monotonic()
+        if self._world.tell_time():
+            self._nudged.set()
         phases = self._gangs.phases()
         for phase in get_args(GangPhase):
             GANGS.labels(phase).set(phases[phase])
         await self._let_go()
         self._world.evidence.expire()
-        if self._refusals.expire(self._clock.monotonic()):
+        refusals, exclusions = self._refusals.expire(self._clock.monotonic()), self._exclusions.expire()
+        if refusals or exclusions:
             self._room_freed()
         if self._world.trusted():
             plans = (gang.life.plan for gang in self._gangs)
@@ -216,6 +227,7 @@ class Planner:
         """
         if not self._world.trusted():
             return
+        self._hands.asking.reason_passed(Why.NOT_READY)
         for key in self._hands.waker.kept:
             passes = not len(self._world.reservations) if key is None else self._gangs.lets_pass(key)
             if passes:
@@ -224,6 +236,15 @@ class Planner:
     def _room_freed(self) -> None:
         for gang in self._gangs:
             self._gangs.observe(gang, RoomFreed())
+
+    def _exclude(self, plan: ActivePlan, ending: Ending) -> None:
+        """Remember where the scheduler did not take members: the next plans leave these nodes out."""
+        for each in ending.contradictions:
+            pod_class = self._world.roster.class_key(each.uid)
+            if pod_class is not None:
+                pod = f"{plan.namespace}/{each.name}"
+                self._exclusions.note(pod_class, each.node, pod, each.seen)
+            CONFIRMATIONS.labels("contradicted").inc()
 
     # ---- effects
 
@@ -238,6 +259,9 @@ class Planner:
                 await self._commit(gang, plan)
             case Advance():
                 await self._advance(gang, effect)
+            case Count(by_scheduler, by_model):
+                CONFIRMATIONS.labels("scheduler").inc(by_scheduler)
+                CONFIRMATIONS.labels("model").inc(by_model)
             case Ask(plan, members):
                 self._ask(gang, plan, members)
             case Evict(plan):
@@ -249,6 +273,7 @@ class Planner:
             case GiveBack(plan):
                 self._world.claims.withdraw((plan.namespace, plan.name), plan.spec)
                 await hands.waker.wake(None, "NotStored", "room is no longer reserved")
+                hands.asking.reason_passed(Why.RESERVED)
             case Record():
                 await self._record(gang, effect)
             case CannotSchedule():
@@ -311,6 +336,7 @@ class Planner:
         self._room_freed()
         gang.touched = -1  # its members are counted before the next plan
         self._refusals.note(plan.refused, self._clock.monotonic())
+        self._exclude(plan, ending)
         self._hands.asking.cancel(gang.key)
         self._hands.evictions.finish(plan)
         try:
@@ -320,3 +346,4 @@ class Planner:
             self._hands.housekeeping.owe(key, ending, for_good=error.for_good)
         await self._hands.reporter.ended(plan, ending)
         await self._hands.waker.wake(gang.key, ending.reason, ending.message)
+        self._hands.asking.reason_passed(Why.RESERVED)

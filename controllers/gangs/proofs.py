@@ -52,7 +52,7 @@ class PlannedMember:
     never: bool = False
     """The member's preemptionPolicy is Never: the scheduler does not look whom to evict for it."""
     asks_about_others: bool = False
-    """A filter of the member asks about pods of other nodes (affinity or spread over more than one node)."""
+    """A filter of the member asks about pods of other nodes: affinity, spread, anti-affinity in a wider topology."""
     kept_away: bool = False
     """managedResources keeps the member away from our filter or preempt verb."""
     nomination_changes: int = 0
@@ -107,6 +107,8 @@ def _open_question(shown: Shown, member: PlannedMember) -> str | None:
         return "managedResources of the scheduler's extender keeps the pod away"
     if member.never:
         return UNFINISHED[PreemptionOutcome.NEVER]
+    if shown.candidates and not member.gone:
+        return f"filter was not offered {node}, but preempt was: somebody would have to go"
     if shown.candidates:
         return f"preempt was offered {node} with other victims than the plan's"
     if shown.absence is None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from msgspec import UNSET
+
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.confirming import Confirmed, Unknown, confirm
 from controllers.gangs.effects import (
@@ -18,6 +20,7 @@ from controllers.gangs.effects import (
     Ask,
     CannotSchedule,
     Commit,
+    Count,
     Effect,
     End,
     Evict,
@@ -140,7 +143,9 @@ def _recorded(
     rules: Rules,
 ) -> Step:
     """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
-    life, effects = _cannot(life, phase, spec.mismatch or phase, message, now, rules)
+    life, effects = _cannot(
+        life, phase, phase if spec.mismatch is UNSET else spec.mismatch, message, now, rules
+    )
     return life, (Record(spec, phase, message), *effects)
 
 
@@ -260,7 +265,8 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
         life, effects = replace(life, plan=plan), (Rehearse(plan),)
     match confirm(plan, seen, now, rules):
         case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
-            return _advanced(life, plan, "Confirmed", now, str(confirmed))
+            life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
+            return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
         case Unknown(members):
             plan = replace(plan, asking=True)
             return replace(life, plan=plan), (*effects, Ask(plan, members))

@@ -1,14 +1,17 @@
-"""Pods that the API server will not have deleted: for a while they are nobody's victims."""
+"""Who is nobody's victim: for a while pods that the API server will not have deleted, and whom else a plan spares."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nodes.state.snapshot import MIRROR, Snapshot
 
-__all__ = ["Refusals"]
+__all__ = ["Refusals", "spare_nodes", "spare_pods"]
 
 REFUSED_SECONDS: Final = 300.0
 """How long a refusal is believed. Whoever refuses (an admission webhook, a right we lack) may change his mind."""
@@ -36,9 +39,28 @@ class Refusals:
 
     def exempt(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot in which nobody can evict these pods."""
-        rows = [row for pod in self._until if (row := snapshot.pod_rows.get(pod)) is not None]
-        if not rows:
-            return snapshot
-        flags = snapshot.pod_flags.copy()
-        flags[rows] |= MIRROR
-        return replace(snapshot, pod_flags=flags)
+        return spare_pods(snapshot, self._until)
+
+
+def spare_pods(snapshot: Snapshot, pods: Iterable[str]) -> Snapshot:
+    """The snapshot in which nobody can evict these pods (UIDs), nor an `all` group that one of them belongs to."""
+    rows = [row for pod in pods if (row := snapshot.pod_rows.get(pod)) is not None]
+    return _spare(snapshot, np.array(rows, np.intp))
+
+
+def spare_nodes(snapshot: Snapshot, nodes: Collection[str]) -> Snapshot:
+    """The snapshot in which nobody can evict the pods on these nodes (names), nor an `all` group with a pod there.
+
+    Members may still take room there that is free.
+    """
+    rows = [row for row, name in enumerate(snapshot.node_names) if name in nodes] if nodes else []
+    return _spare(snapshot, np.flatnonzero(snapshot.pod_live & np.isin(snapshot.pod_node, rows)))
+
+
+def _spare(snapshot: Snapshot, pods: NDArray[np.intp]) -> Snapshot:
+    """What cannot be evicted is flagged like a static pod."""
+    if not len(pods):
+        return snapshot
+    flags = snapshot.pod_flags.copy()
+    flags[pods] |= MIRROR
+    return replace(snapshot, pod_flags=flags)

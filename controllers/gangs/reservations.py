@@ -1,22 +1,28 @@
 """Room that is promised: what the members of a plan will use, from the plan's commit until they are bound or it ends.
 
+Who asks with a higher priority than a plan's does not see the plan: its claims are free to take, and its victims are
+like any other pods. For all others, the room that a plan's victims hold and leave counts for this plan alone, until
+they are gone; the plan's claims that this does not cover take other room. Each victim counts for one plan.
+
 The reservation is the authority on who may take freed room; a nominated node name is only a hint to the scheduler.
 Requests are mappings from resource name to the scheduler's integers (cpu in milli), `pods` included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from typing import Final
 
 from api.clock import Clock
 from controllers.gangs.life import GroupKey
-from nodes.state.snapshot import TERMINATING, Snapshot
 
-__all__ = ["Claim", "Grants", "Reservations"]
+__all__ = ["Claim", "Grants", "Requests", "Reservations", "Room"]
 
 Requests = Mapping[str, int]
+Room = Callable[[str, str], int]
+"""How much there is of a resource on a node: (node, resource) to the amount, which may be negative."""
 
 GRANT_SECONDS: Final = 30.0
 """How long a pod that our filter let pass counts as on its way; a bind that takes longer has failed."""
@@ -53,6 +59,10 @@ class Grants:
         now = self.clock.monotonic()
         for pod in [pod for pod, (until, _, _) in self._by_pod.items() if until < now]:
             del self._by_pod[pod]
+
+    def covers(self, pod: str, node: str) -> bool:
+        """Whether `pod` may be on its way to `node`."""
+        return pod in self._by_pod and node in self._by_pod[pod][1]
 
     def on(self, node: str, resource: str, *, but: str) -> int:
         """How much of `resource` pods on their way may take on `node`, the pod `but` aside."""
@@ -116,16 +126,81 @@ class _Index:
             del self._by_group[group]
 
 
-class Reservations:
-    """What active plans claim and free, at most one plan per group.
+class _Victims:
+    """Pods that leave for plans (UIDs). Several plans may name one pod, and their priorities say whose it is."""
 
-    Who asks with a higher priority than a reservation's does not see it.
-    """
+    def __init__(self) -> None:
+        self._pods: dict[str, tuple[Claim, bool, set[GroupKey]]] = {}
+        self._by_node: dict[str, set[str]] = {}
+        self._by_group: dict[GroupKey, set[str]] = {}
+
+    def put(self, group: GroupKey, uid: str, claim: Claim, *, leaving: bool) -> None:
+        """A victim of the group, and where it is."""
+        groups = self._forget(uid) | {group}
+        self._pods[uid] = (claim, leaving, groups)
+        self._by_node.setdefault(claim.node, set()).add(uid)
+        self._by_group.setdefault(group, set()).add(uid)
+
+    def take(self, group: GroupKey, uid: str) -> None:
+        """The pod is no victim of the group any longer."""
+        if group not in self.named_by(uid):
+            return
+        claim, leaving, _ = self._pods[uid]
+        groups = self._forget(uid) - {group}
+        if groups:
+            self._pods[uid] = (claim, leaving, groups)
+            self._by_node.setdefault(claim.node, set()).add(uid)
+        self._by_group[group].discard(uid)
+        if not self._by_group[group]:
+            del self._by_group[group]
+
+    def release(self, group: GroupKey) -> None:
+        """The group has no victims any longer."""
+        for uid in list(self._by_group.get(group, ())):
+            self.take(group, uid)
+
+    def on(self, node: str) -> Iterator[tuple[Set[GroupKey], Requests, bool]]:
+        """Whose victims are on the node, what each holds, and whether it leaves already."""
+        for uid in self._by_node.get(node, ()):
+            claim, leaving, groups = self._pods[uid]
+            yield groups, claim.requests, leaving
+
+    def of(self, group: GroupKey) -> dict[str, Claim]:
+        """The group's victims by pod."""
+        return {uid: self._pods[uid][0] for uid in self._by_group.get(group, ())}
+
+    def named_by(self, uid: str) -> Set[GroupKey]:
+        """The groups whose victim the pod is."""
+        return self._pods[uid][2] if uid in self._pods else frozenset()
+
+    def _forget(self, uid: str) -> set[GroupKey]:
+        held = self._pods.pop(uid, None)
+        if held is None:
+            return set()
+        claim, _, groups = held
+        on_node = self._by_node[claim.node]
+        on_node.discard(uid)
+        if not on_node:
+            del self._by_node[claim.node]
+        return groups
+
+
+@dataclass(slots=True)
+class _Share:
+    """Of one resource on one node, what a plan claims, and what its victims hold and leave."""
+
+    claimed: int = 0
+    running: int = 0
+    leaving: int = 0
+
+
+class Reservations:
+    """What active plans claim and free, at most one plan per group."""
 
     def __init__(self, clock: Clock) -> None:
         self._priorities: dict[GroupKey, int] = {}
         self._awaited: dict[GroupKey, Set[str]] = {}
-        self._claims, self._victims = _Index(), _Index()
+        self._claims, self._victims = _Index(), _Victims()
         self.grants = Grants(clock)
 
     # ---- what is reserved
@@ -137,11 +212,20 @@ class Reservations:
 
     def put_claim(self, group: GroupKey, uid: str, claim: Claim | None) -> None:
         """What the group claims for a pod; None: nothing, because the pod is bound or gone."""
-        self._put(self._claims, group, uid, claim)
+        if claim is None:
+            self._claims.take(group, uid)
+        else:
+            self._claims.put(group, uid, claim)
 
-    def put_victim(self, group: GroupKey, uid: str, claim: Claim | None) -> None:
-        """What a victim of the group still holds; None: nothing, because the pod terminates or is gone."""
-        self._put(self._victims, group, uid, claim)
+    def put_victim(self, group: GroupKey, uid: str, claim: Claim | None, *, leaving: bool = False) -> None:
+        """What a victim of the group still holds; None: nothing that it would leave, because it is gone or overdue.
+
+        `leaving`: it terminates already.
+        """
+        if claim is None:
+            self._victims.take(group, uid)
+        else:
+            self._victims.put(group, uid, claim, leaving=leaving)
 
     def release(self, group: GroupKey) -> None:
         """Give the group's room back; nothing held is no error."""
@@ -149,13 +233,6 @@ class Reservations:
         self._awaited.pop(group, None)
         self._claims.release(group)
         self._victims.release(group)
-
-    @staticmethod
-    def _put(index: _Index, group: GroupKey, uid: str, claim: Claim | None) -> None:
-        if claim is None:
-            index.take(group, uid)
-        else:
-            index.put(group, uid, claim)
 
     # ---- questions
 
@@ -166,8 +243,13 @@ class Reservations:
         """The group's claims by member UID."""
         return self._claims.of(group)
 
+    def claimant(self, uid: str) -> GroupKey | None:
+        """The group that claims room for this pod."""
+        held = self._claims.by_pod.get(uid)
+        return held[0] if held is not None else None
+
     def victims(self, group: GroupKey) -> dict[str, Claim]:
-        """What the group's victims still hold, by UID."""
+        """What the group's victims still hold, by UID. Those that terminate are among them until they are gone."""
         return self._victims.of(group)
 
     @property
@@ -175,24 +257,26 @@ class Reservations:
         """Groups with a reservation."""
         return list(self._priorities)
 
+    def priority(self, group: GroupKey) -> int | None:
+        """Of the group's reservation; None if it has none."""
+        return self._priorities.get(group)
+
+    def seen_by(self, priority: int, *, but: GroupKey) -> Set[GroupKey]:
+        """Groups with a reservation that who asks with `priority` must respect, the group `but` aside."""
+        return {group for group, other in self._priorities.items() if group != but and other >= priority}
+
     @property
     def nodes(self) -> list[str]:
         """Nodes with claimed room."""
         return self._claims.nodes
 
-    def claimed(
-        self, node: str, resource: str, *, at_least: int | None = None, but: GroupKey | None = None
-    ) -> int:
-        """How much of `resource` groups of priority `at_least` or more claim on `node`, the group `but` aside."""
+    def claimed(self, node: str, resource: str, *, at_least: int | None = None) -> int:
+        """How much of `resource` groups of priority `at_least` or more claim on `node`."""
         return sum(
             requests.get(resource, 0)
             for group, requests in self._claims.on(node)
-            if group != but and (at_least is None or self._priorities[group] >= at_least)
+            if at_least is None or self._priorities[group] >= at_least
         )
-
-    def leaving(self, node: str, resource: str) -> int:
-        """How much of `resource` on `node` is held by victims whose deletion the mirror has not seen begin."""
-        return sum(requests.get(resource, 0) for _, requests in self._victims.on(node))
 
     def holders(self, node: str, *, at_least: int) -> set[GroupKey]:
         """Groups of priority `at_least` or more that have claims on `node`."""
@@ -204,46 +288,95 @@ class Reservations:
             pod in victims and self._priorities[group] >= at_least for group, victims in self._awaited.items()
         )
 
-    def bars(
-        self, node: str, pod: str, requests: Requests, priority: int, free: Callable[[str, str], int]
-    ) -> bool:
-        """Whether `pod` on `node` would take room that is claimed at its priority or above.
+    def owner(self, uid: str, *, among: Set[GroupKey]) -> GroupKey | None:
+        """Which of the groups the room of this victim counts for: that of the highest priority, then the first name."""
+        return self._owner(self._victims.named_by(uid), among.__contains__)
 
-        `free(node, resource)` is allocatable less what pods hold that are not terminating. What victims still hold
-        counts as room: it is free by the time the claims are used, and until then the scheduler sees it as taken.
+    def room(
+        self, node: str, resource: str, free: Room, *, at_least: int, own: GroupKey | None = None
+    ) -> int:
+        """How much of `resource` on `node` a pod of priority `at_least` may plan with, or the plan of the group `own`.
+
+        `free` is allocatable less what pods hold that are not leaving. May be negative.
         """
+        return self._room(
+            free(node, resource), self._shares(node, resource, self._counting(at_least, own)), own
+        )
+
+    def room_now(self, node: str, resource: str, free_now: Room, *, at_least: int, own: GroupKey) -> int:
+        """How much of it may be used at once. `free_now` is allocatable less what all pods hold. May be negative."""
+        shares = self._shares(node, resource, self._counting(at_least, own))
+        uncovered = (
+            max(0, share.claimed - share.running - share.leaving)
+            for group, share in shares.items()
+            if group != own
+        )
+        return free_now(node, resource) - sum(uncovered)
+
+    def overrun(self, group: GroupKey, free: Room) -> GroupKey | None:
+        """Which group's plan of higher priority takes room that this group claims; None if there is no such plan.
+
+        That is so where the claims fit without the plans of higher priority, and do not fit beside them. `free` as in
+        `room`. Of several such plans it is the one of the highest priority; ties go to the first name.
+        """
+        priority = self._priorities.get(group)
+        if priority is None or not any(other > priority for other in self._priorities.values()):
+            return None
+        needs: Counter[tuple[str, str]] = Counter()
+        for claim in self._claims.of(group).values():
+            needs.update({(claim.node, resource): amount for resource, amount in claim.requests.items()})
+        takers = set[GroupKey]()
+        for (node, resource), amount in needs.items():
+            if amount <= 0:
+                continue
+            room = free(node, resource)
+            all_shares = self._shares(node, resource, self._counting(priority, group))
+            equals = self._shares(node, resource, lambda each: self._priorities[each] == priority)
+            if self._room(room, all_shares, group) < amount <= self._room(room, equals, group):
+                takers.update(each for each in all_shares if self._priorities[each] > priority)
+        return min(takers, key=self._rank, default=None)
+
+    def bars(self, node: str, pod: str, requests: Requests, priority: int, free: Room) -> bool:
+        """Whether `pod` on `node` would take room that is claimed at its priority or above. `free` as in `room`."""
         return bool(self.holders(node, at_least=priority)) and any(
             amount > 0
             and amount
-            > free(node, resource)
-            + self.leaving(node, resource)
-            - self.claimed(node, resource, at_least=priority)
-            - self.grants.on(node, resource, but=pod)
+            > self.room(node, resource, free, at_least=priority) - self.grants.on(node, resource, but=pod)
             for resource, amount in requests.items()
         )
 
-    def subtract(self, snapshot: Snapshot, *, but: GroupKey | None = None) -> Snapshot:
-        """The snapshot as the next plan must see it: other groups' claims used, their victims on their way out."""
-        others = [group for group in self._priorities if group != but]
-        if not others:
-            return snapshot
-        node_rows = {name: row for row, name in enumerate(snapshot.node_names) if snapshot.node_live[row]}
-        columns = {name: column for column, name in enumerate(snapshot.resources)}
-        used, leaving, flags = snapshot.used.copy(), snapshot.leaving.copy(), snapshot.pod_flags.copy()
-        promised: dict[int, int] = {}
-        for group in others:
-            for uid, claim in self._claims.of(group).items():
-                row = node_rows.get(claim.node)
-                if row is None:
-                    continue
-                for resource, amount in claim.requests.items():
-                    if resource in columns:
-                        used[row, columns[resource]] += amount
-                if (pod := snapshot.pod_rows.get(uid)) is not None and snapshot.pod_node[pod] < 0:
-                    promised[pod] = row
-            for uid in self._victims.of(group):
-                pod = snapshot.pod_rows.get(uid)
-                if pod is not None and not flags[pod] & TERMINATING:
-                    flags[pod] |= TERMINATING
-                    leaving[snapshot.pod_node[pod]] += snapshot.class_requests[snapshot.pod_class[pod]]
-        return replace(snapshot, used=used, leaving=leaving, pod_flags=flags, promised=promised)
+    # ---- shares
+
+    def _counting(self, at_least: int, own: GroupKey | None) -> Callable[[GroupKey], bool]:
+        return lambda group: group == own or self._priorities[group] >= at_least
+
+    def _rank(self, group: GroupKey) -> tuple[int, GroupKey]:
+        return -self._priorities[group], group
+
+    def _owner(self, groups: Set[GroupKey], counts: Callable[[GroupKey], bool]) -> GroupKey | None:
+        counting = [group for group in groups if counts(group)]
+        return min(counting, key=self._rank) if len(counting) > 1 else counting[0] if counting else None
+
+    def _shares(self, node: str, resource: str, counts: Callable[[GroupKey], bool]) -> dict[GroupKey, _Share]:
+        """What the plans that count have to do with the resource on the node."""
+        shares: defaultdict[GroupKey, _Share] = defaultdict(_Share)
+        for group, requests in self._claims.on(node):
+            if counts(group):
+                shares[group].claimed += requests.get(resource, 0)
+        for groups, requests, leaving in self._victims.on(node):
+            owner = self._owner(groups, counts)
+            if owner is not None and leaving:
+                shares[owner].leaving += requests.get(resource, 0)
+            elif owner is not None:
+                shares[owner].running += requests.get(resource, 0)
+        return shares
+
+    @staticmethod
+    def _room(free: int, shares: Mapping[GroupKey, _Share], own: GroupKey | None) -> int:
+        for group, share in shares.items():
+            if group == own:
+                free += share.running
+            else:
+                # `free` counts the room of victims that leave. It is their plan's, also if that claims less.
+                free -= max(share.leaving, share.claimed - share.running)
+        return free

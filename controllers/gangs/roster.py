@@ -16,13 +16,13 @@ from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.requests import PODS
 from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod
-from controllers.gangs.reservations import Claim
+from controllers.gangs.reservations import Claim, Requests
 from nodes.search.mismatch import Asking, mismatch
 from nodes.state.classes import admits
-from nodes.state.snapshot import GATED, MIRROR, NEVER, TERMINATING
+from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
 from nodes.state.tables import PodView, Tables
 
-__all__ = ["MemberView", "Roster", "group_of"]
+__all__ = ["MemberView", "Nominee", "Roster", "group_of"]
 
 
 def group_of(pod: Pod) -> GroupKey | None:
@@ -41,6 +41,16 @@ class MemberView:
     requests: Mapping[str, int]
     created: int
     asking: Asking
+
+
+@dataclass(frozen=True, slots=True)
+class Nominee:
+    """A pod that the scheduler or we have nominated to a node: neither bound nor terminating."""
+
+    uid: str
+    group: GroupKey | None
+    """Which its label names, whether or not the group exists."""
+    requests: Requests
 
 
 class Roster:
@@ -119,14 +129,19 @@ class Roster:
         return max(0, minimum - bound)
 
     def evicts(self, key: GroupKey) -> bool:
-        """Whether anybody may go for the group, as its policy and its unbound members stand now."""
+        """Whether anybody may go for the group."""
+        return not self.why_nobody_goes(key)
+
+    def why_nobody_goes(self, key: GroupKey) -> str:
+        """Why its policy, or an unbound member that differs from it, lets the group evict nobody; else empty."""
         group, priority = self.group(key), self.group_priority(key)
         if group is None or priority is None:
-            return False
+            return "its PodGroup has no known priority"
         if preemption_policy(group, self._tables.priority_classes) == "Never":
-            return False
+            return "the preemptionPolicy of its PodGroup is Never"
         asking = [member.asking for member in self.members(key) if member.node is None]
-        return mismatch(group, priority, asking) is None
+        differs = mismatch(group, priority, asking)
+        return differs.text if differs is not None else ""
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone: do not keep its members."""
@@ -191,10 +206,17 @@ class Roster:
 
     # ---- pods
 
+    # A bound pod is staying or leaving. Of those that stay, the overdue ones terminate: they are not evictable.
+
     def staying(self, uid: str) -> Claim | None:
-        """Where a bound pod that is not terminating runs, and what it uses; None if it is no such pod."""
-        view = self._staying(uid)
-        return Claim(view.node, _requests(view)) if view is not None and view.node is not None else None
+        """Where a bound pod runs that is not leaving, and what it uses; None if it is no such pod."""
+        view = self._view(uid)
+        return _claim(view) if view is not None and not _leaves(view) else None
+
+    def evictable(self, uid: str) -> Claim | None:
+        """Where a bound pod runs that one may ask to delete, and what it uses; None if it is no such pod."""
+        view = self._view(uid)
+        return _claim(view) if view is not None and not view.flags & (TERMINATING | MIRROR) else None
 
     def waiting_requests(self, uid: str) -> Mapping[str, int] | None:
         """What a pod that waits for a node asks for; None if it is bound, terminates, or is gone."""
@@ -203,17 +225,17 @@ class Roster:
             return None
         return _requests(view)
 
-    def leaving(self, uid: str) -> str | None:
-        """The node of a bound pod that is terminating; None if it is no such pod."""
+    def leaving(self, uid: str) -> Claim | None:
+        """Where a bound pod runs that terminates and is not overdue, and what it uses; None if it is no such pod."""
         view = self._view(uid)
-        return view.node if view is not None and view.flags & TERMINATING else None
+        return _claim(view) if view is not None and _leaves(view) else None
 
-    def is_evictable(self, uid: str) -> bool:
-        """Whether there is still something to evict."""
-        view = self._staying(uid)
-        return view is not None and not view.flags & MIRROR
+    def class_key(self, uid: str) -> bytes | None:
+        """The key of the pod's class: what the filters see of it; None if it is gone."""
+        view = self._view(uid)
+        return view.pod_class.key if view is not None else None
 
-    def staying_members(self, key: GroupKey) -> set[str]:
+    def running_members(self, key: GroupKey) -> set[str]:
         """UIDs of the group's bound pods that are not terminating."""
         views = (self._tables.view(row) for row in self._tables.members(key))
         return {view.uid for view in views if view.node is not None and not view.flags & TERMINATING}
@@ -253,10 +275,6 @@ class Roster:
         row = self._tables.pod(uid)
         return self._tables.view(row) if row is not None else None
 
-    def _staying(self, uid: str) -> PodView | None:
-        view = self._view(uid)
-        return view if view is not None and view.node is not None and not view.flags & TERMINATING else None
-
     # ---- nodes
 
     def has_node(self, node: str) -> bool:
@@ -280,17 +298,34 @@ class Roster:
         return {self._tables.view(row).uid for row in self._tables.nominated(node)}
 
     def free(self, node: str, resource: str) -> int:
-        """Allocatable less what pods hold that are not terminating; may be negative."""
+        """Allocatable less what pods hold that are not leaving; may be negative."""
         return self._tables.free(node, resource, after_leaving=True)
 
     def free_now(self, node: str, resource: str) -> int:
         """Allocatable less what all pods hold; may be negative."""
         return self._tables.free(node, resource, after_leaving=False)
 
+    def nominees(self, node: str, *, at_least: int) -> Iterator[Nominee]:
+        """Pods nominated to the node whose own priority is `at_least` or more. A node that does not exist has none."""
+        if not self.has_node(node):
+            return
+        for row in self._tables.nominated(node):
+            view = self._tables.view(row)
+            if view.priority >= at_least:
+                yield Nominee(view.uid, view.group, _requests(view))
+
 
 def _member(view: PodView) -> MemberView:
     asking = Asking(view.name, view.priority, bool(view.flags & NEVER), view.scheduler)
     return MemberView(view.uid, view.name, view.node, _requests(view), view.created, asking)
+
+
+def _claim(view: PodView) -> Claim | None:
+    return Claim(view.node, _requests(view)) if view.node is not None else None
+
+
+def _leaves(view: PodView) -> bool:
+    return view.flags & (TERMINATING | STAYING) == TERMINATING
 
 
 def _requests(view: PodView) -> Mapping[str, int]:

@@ -1,1 +1,1 @@
-"""Checks stored objects again, by the rules of admission."""
+"""Checks stored objects again with the rules of admission."""

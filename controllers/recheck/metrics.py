@@ -1,4 +1,4 @@
-"""What operators can watch of the checks; labels are bounded: kinds, never an object's name."""
+"""Metrics of the checks. Labels are bounded: kinds, never the name of an object."""
 
 from __future__ import annotations
 

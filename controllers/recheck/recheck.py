@@ -1,7 +1,8 @@
-"""Finds objects that were stored while no webhook was asked: all are checked now and then, a condition says the result.
+"""Finds objects that were stored without a review. It checks all objects from time to time, and a condition has the
+result.
 
-For kinds without conditions, an Event says what is wrong. Nothing is kept between two checks, and two processes that
-check at the same time find the same, and write the same.
+If a kind has no conditions, an Event reports the fault. Nothing is kept between two checks. Two processes that check
+at the same time find the same and write the same.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ __all__ = ["VALID", "CheckedKind", "Rechecker"]
 log = structlog.get_logger(__name__)
 
 VALID: Final = "reprieve.dev/Valid"
-"""The condition's type."""
+"""The type of the condition."""
 PAGE: Final = 100
 BREATH: Final = 10
-"""Objects between two yields to the loop."""
+"""The number of objects between two yields to the event loop."""
 MESSAGE: Final = 1024
-"""Characters of what is said of an object."""
+"""The most characters in the report about an object."""
 EVENTS: Final = "events.k8s.io/v1"
 REPORTER: Final = "reprieve.dev/webhooks"
 NOTE_BYTES: Final = 1024
 
 
 class Page(msgspec.Struct):
-    """A page of a list, its objects as they are."""
+    """A page of a list. The objects are not decoded further."""
 
     metadata: ListMeta
     items: list[Object]
@@ -61,16 +62,16 @@ class CheckedKind:
     group: str
     version: str
     has_conditions: bool
-    """Whether the result goes into a condition; otherwise a fault becomes an Event."""
+    """Whether the result is a condition. Otherwise a fault is reported by an Event."""
 
     @property
     def api_version(self) -> str:
-        """As objects have it."""
+        """The group and version, as in `apiVersion`."""
         return f"{self.group}/{self.version}"
 
 
 class Rechecker:
-    """Checks all stored objects of some kinds, now and then."""
+    """Checks all stored objects of some kinds from time to time."""
 
     def __init__(
         self,
@@ -83,9 +84,9 @@ class Rechecker:
         excluded_namespaces: Collection[str] = (),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`validate` gives the verdict on a stored object; `seconds` pass between two checks of all.
+        """`validate` gives the verdict on a stored object. `seconds` is the time between two checks of all objects.
 
-        `facts`: what `validate` does not know yet, None if it knows all that it asks for; nothing is checked before.
+        `facts` says what `validate` does not know yet; None if it knows everything. Until then nothing is checked.
         """
         self._client, self._kinds, self._validate = client, kinds, validate
         self._facts, self._seconds = facts, seconds
@@ -101,7 +102,7 @@ class Rechecker:
         return {"facts": self._facts}
 
     async def lead(self, term: Term) -> None:
-        """Check all, every so often, for ever."""
+        """Check all objects again and again, until the term ends."""
         while True:
             if self._facts() is None:
                 await self.sweep(term)
@@ -110,7 +111,7 @@ class Rechecker:
                 await asyncio.sleep(min(1.0, self._seconds))
 
     async def sweep(self, term: Term) -> None:
-        """Check all once."""
+        """Check all objects once."""
         sender = Sender(self._client, attempts=1, allows=term.allows)  # the next sweep is another attempt
         reporter = _Reporter(sender, ConditionWriter(sender, clock=self._clock), self._clock)
         for kind in self._kinds:
@@ -120,7 +121,7 @@ class Rechecker:
                 log.warning("objects could not be checked", kind=kind.name, error=str(error))
 
     async def _sweep(self, kind: CheckedKind, reporter: _Reporter) -> int:
-        """How many of the kind are invalid."""
+        """Check all objects of the kind. Returns how many are invalid."""
         invalid = seen = 0
         async for each in self._all(kind):
             verdict = self._validate(kind, each)
@@ -132,7 +133,7 @@ class Rechecker:
         return invalid
 
     async def _all(self, kind: CheckedKind) -> AsyncIterator[Object]:
-        """Every object that API servers ask about; none where the kind is not served."""
+        """Every object of the kind that API servers would ask about. Empty if the kind is not served."""
         query = {"limit": str(PAGE)}
         while True:
             body = await get_or_none(self._client, _collection(kind), query=query)
@@ -148,13 +149,13 @@ class Rechecker:
 
 
 class _Reporter:
-    """Says what was found, in one term."""
+    """Reports the results, in one term."""
 
     def __init__(self, sender: Sender, conditions: ConditionWriter, clock: Clock) -> None:
         self._sender, self._conditions, self._clock = sender, conditions, clock
 
     async def say(self, kind: CheckedKind, stored: Object, verdict: Verdict) -> None:
-        """Write the condition if it has changed; an object that has always been valid gets none."""
+        """Write the condition if it has changed. An object that has always been valid gets no condition."""
         metadata = stored["metadata"]
         message = "; ".join(str(cause) for cause in verdict.causes)[:MESSAGE]
         if message:
@@ -170,7 +171,7 @@ class _Reporter:
         path = f"{_collection(kind, metadata.get('namespace'))}/{metadata['name']}"
         target = Target(path, kind.api_version, kind.name, msgspec.convert(metadata, ObjectMeta), known)
         status: Literal["True", "False"] = "False" if message else "True"
-        reason, message = ("Invalid", message) if message else ("Valid", "nothing is wrong any more")
+        reason, message = ("Invalid", message) if message else ("Valid", "the object is valid again")
         generation = target.metadata.generation
         try:
             await self._conditions.write(target, VALID, status, reason, message, generation=generation)
@@ -178,7 +179,8 @@ class _Reporter:
             log.warning("a condition could not be written", kind=kind.name, error=str(error))
 
     async def _warn(self, kind: CheckedKind, metadata: Object, message: str) -> None:
-        """Once for each fault, as long as API servers keep the event: its name is made from the fault."""
+        """Send one Event for each fault. Its name comes from the fault, so API servers refuse the same Event a second
+        time."""
         event = fault_event(kind, metadata, message, self._clock.wall())
         path = f"/apis/{EVENTS}/namespaces/{event['metadata']['namespace']}/events"
         try:
@@ -189,9 +191,10 @@ class _Reporter:
 
 
 def fault_event(kind: CheckedKind, metadata: Object, message: str, seconds: float) -> Object:
-    """events.k8s.io/v1 Event of type Warning, in `default`: the kinds without conditions have no namespace.
+    """An events.k8s.io/v1 Event of type Warning. It is in `default`, because kinds without conditions have no
+    namespace.
 
-    `seconds`: since the epoch, when the fault was found.
+    `seconds`: when the fault was found, since 1970.
     """
     regarding = {
         "apiVersion": kind.api_version,
@@ -216,7 +219,7 @@ def fault_event(kind: CheckedKind, metadata: Object, message: str, seconds: floa
 
 
 def _conditions(stored: Object) -> list[Condition]:
-    """Those of our type; nobody says that others can be read."""
+    """The conditions of our type. Other conditions may have any shape, so they are not decoded."""
     conditions: list[Any] = (stored.get("status") or {}).get("conditions") or []
     return msgspec.convert([each for each in conditions if each.get("type") == VALID], list[Condition])
 

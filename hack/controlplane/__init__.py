@@ -1,1 +1,1 @@
-"""A real control plane on loopback: etcd, the three of Kubernetes, KWOK for the nodes, and reprieve."""
+"""A real control plane on loopback: etcd, three Kubernetes components, KWOK for the nodes, and reprieve."""

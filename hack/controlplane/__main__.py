@@ -33,7 +33,7 @@ def main() -> None:
     help="YAML for the Configuration of the webhooks, such as {webhooks: {gateOpeners: ...}}.",
 )
 def up(directory: Path, nodes: int, without_reprieve: bool, webhooks: bool, settings: Path | None) -> None:
-    """Start a control plane; print its kubeconfig's path when everything is ready."""
+    """Start a control plane. Prints the path of its kubeconfig when everything is ready."""
     if (directory / "processes.json").exists():
         raise click.ClickException(
             f"{directory} has a control plane already (hack/cluster down --dir {directory})"
@@ -60,7 +60,7 @@ def up(directory: Path, nodes: int, without_reprieve: bool, webhooks: bool, sett
     "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), required=True, help="Its folder."
 )
 def down(directory: Path) -> None:
-    """End the control plane of a folder; its logs stay."""
+    """End the control plane of a folder. Its logs stay."""
     try:
         ended = take_down(directory)
     except FileNotFoundError:
@@ -69,7 +69,7 @@ def down(directory: Path) -> None:
 
 
 def add_nodes(plane: ControlPlane, count: int) -> None:
-    """Create simulated nodes and wait until the scheduler may use them."""
+    """Create simulated nodes, and wait until the scheduler may use them."""
     nodes = [node(f"node-{number}") for number in range(count)]
     plane.client.create_all(nodes)
     wait_for_nodes(plane.client, *(each["metadata"]["name"] for each in nodes))

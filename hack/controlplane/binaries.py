@@ -1,7 +1,7 @@
-"""Where the control plane's binaries come from: KUBEBUILDER_ASSETS, the cache, or a build with Go from their modules.
+"""Finds the binaries of the control plane in KUBEBUILDER_ASSETS or the cache, or builds them from Go modules.
 
-The modules and their versions are those of hack/binaries/*/go.mod; every version has a folder of its own in the cache.
-`python -m hack.controlplane.binaries` builds what is missing and prints where each binary is.
+The files hack/binaries/*/go.mod name the modules and their versions. Each version has its own folder in the cache.
+`python -m hack.controlplane.binaries` builds what is missing, and prints the path of each binary.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ __all__ = ["BINARIES", "BinariesError", "binaries", "cache_root"]
 MODULES: Final = Path(__file__).resolve().parent.parent / "binaries"
 
 Step = Callable[[int, int], None]
-"""Told how many packages are compiled, and of how many."""
+"""Gets the number of packages that are compiled, and the number of all packages."""
 
 
 class BinariesError(Exception):
-    """A binary can be neither found nor built; the message says what to do."""
+    """A binary can be neither found nor built. The message says what to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """One go.mod of ours, and the commands that are built from what it requires."""
+    """A go.mod of ours, and the commands that are built from its requirements."""
 
     folder: str
     path: str
     packages: Mapping[str, str]
     version_flags: tuple[str, ...]
     exact: bool
-    """Whether a ready-made binary must have this very version, or the same minor version."""
+    """Whether a ready-made binary must have exactly this version. Otherwise the minor version must be the same."""
     sources: tuple[str, ...] = ()
-    """Files of ours beside go.mod that are built with what it requires."""
+    """Our own files beside go.mod that are built as well."""
 
     @property
     def directory(self) -> Path:
@@ -65,19 +65,19 @@ class Module:
 
     @property
     def go(self) -> tuple[int, ...]:
-        """The Go version that go.mod asks for."""
+        """The Go version that go.mod requires."""
         match = re.search(r"^go ([\d.]+)$", self._text("go.mod"), re.MULTILINE)
         return tuple(int(part) for part in match[1].split(".")) if match else (1,)
 
     @property
     def linker_flags(self) -> str:
-        """Stripped, and with the version that the binary will report."""
+        """They strip the binary, and set the version that it reports."""
         major, minor, *_ = self.version.removeprefix("v").split(".")
         values = {"version": self.version, "major": major, "minor": minor}
         return " ".join(["-s", "-w", *(f"-X {flag.format_map(values)}" for flag in self.version_flags)])
 
     def key(self, platform: str) -> str:
-        """A name for the cache that changes with everything that goes into the build."""
+        """A name in the cache. It changes with everything that goes into the build."""
         digest = hashlib.sha256()
         parts = [
             self._text("go.mod"),
@@ -132,20 +132,20 @@ PARSERS: Final = Module(
     exact=True,
     sources=("main.go",),
 )
-"""What tests compare our parsers with; no control plane needs it."""
+"""Tests compare our parsers with this one. No control plane needs it."""
 CONTROL_PLANE: Final = (ETCD, KWOK, KUBERNETES)
 SOURCES: Final = {name: module for module in (*CONTROL_PLANE, PARSERS) for name in module.packages}
 BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
 
 
 def cache_root() -> Path:
-    """Where built binaries are kept, outside the checkout."""
+    """The folder of built binaries, outside the checkout."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "reprieve" / "binaries"
 
 
 def binaries(names: Iterable[str] = BINARIES) -> dict[str, Path]:
-    """The path of each binary; what is missing is built. Raises BinariesError."""
+    """The path of each binary. Missing ones are built. Raises BinariesError."""
     wanted = list(names)
     found = {name: path for name in wanted if (path := _asset(name) or _cached(name)) is not None}
     missing = [name for name in wanted if name not in found]
@@ -155,7 +155,7 @@ def binaries(names: Iterable[str] = BINARIES) -> dict[str, Path]:
 
 
 def _asset(name: str) -> Path | None:
-    """The binary in KUBEBUILDER_ASSETS (envtest's convention), when it has the right version."""
+    """The binary in KUBEBUILDER_ASSETS (envtest's convention) if it has the right version, otherwise None."""
     folder = os.environ.get("KUBEBUILDER_ASSETS")
     if not folder:
         return None
@@ -166,7 +166,7 @@ def _asset(name: str) -> Path | None:
 
 @cache
 def _reported_version(path: Path) -> str:
-    """What the binary says it is, such as 1.37.1; empty when it says nothing."""
+    """The version that the binary reports, such as 1.37.1; "" if it reports none."""
     arguments = ["version", "--client"] if path.name == "kubectl" else ["--version"]
     try:
         answer = subprocess.run(
@@ -190,7 +190,7 @@ def _cached(name: str) -> Path | None:
 
 @cache
 def _platform() -> str:
-    """GOOS/GOARCH of this machine, by the kernel's names (no Go is needed to find what is built)."""
+    """GOOS/GOARCH of this machine. It comes from the kernel, so that built binaries are found without Go."""
     machine = os.uname()
     architectures = {"x86_64": "amd64", "aarch64": "arm64"}
     return f"{machine.sysname.lower()}/{architectures.get(machine.machine, machine.machine)}"
@@ -237,7 +237,7 @@ def _advance(progress: Progress, task: TaskID, done: int, total: int) -> None:
 
 
 def _check_go(modules: set[Module], names: list[str]) -> None:
-    """Raise unless there is a Go that is new enough."""
+    """Raises BinariesError unless there is a new enough Go."""
     needed = max(module.go for module in modules)
     text = ".".join(str(part) for part in needed)
     what = (
@@ -266,12 +266,12 @@ def _go(arguments: list[str], directory: Path) -> str:
 
 
 def _build_one(name: str, folder: Path, step: Step) -> None:
-    """Compile beside the final place, then rename: nobody ever sees half a binary."""
+    """Compile beside the final path, and then rename. So no process ever sees half a binary."""
     module = SOURCES[name]
     package = module.packages[name]
     total = len(_go(["list", "-deps", package], module.directory).split())
     for left_over in filter(Path.is_dir, folder.iterdir()):
-        shutil.rmtree(left_over)  # by a builder that was killed: we hold the lock
+        shutil.rmtree(left_over)  # a builder that was killed has left it; we hold the lock
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         target = Path(scratch) / name
         command = ["go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", module.linker_flags]
@@ -297,14 +297,14 @@ def _build_one(name: str, folder: Path, step: Step) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """One builder at a time on this machine."""
+    """Allow one builder at a time on this machine."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def main() -> int:
-    """Build what is missing and print where everything is."""
+    """Build what is missing, and print the path of each binary."""
     try:
         paths = binaries()
     except BinariesError as error:

@@ -1,4 +1,5 @@
-"""`hack/certificates`: a CA, the extender's serving pair and the scheduler's client pair, each ready for a Secret."""
+"""`hack/certificates`: makes a CA, the extender's serving pair and the scheduler's client pair, each ready for a
+Secret."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SERVICE = "reprieve"
 def main(out: Path, namespace: str, days: int) -> None:
     """Write OUT/server and OUT/scheduler, each with ca.crt, tls.crt and tls.key, and OUT/ca with the CA's key.
 
-    An existing CA is used again: running this anew renews the two pairs, and both sides go on trusting each other.
+    An existing CA is used again. So a second run renews the two pairs, and both sides still trust each other.
     """
     authority = Authority(out / "ca", "reprieve extender", days)
     host = f"{SERVICE}.{namespace}.svc"

@@ -1,6 +1,6 @@
-"""A small client for tests and demos: blocking, one connection per thread, plain JSON objects.
+"""A small client for tests and demos. It is blocking, has one connection per thread, and uses plain JSON objects.
 
-The product has its own (`kube/`); a test that used it would not see its faults.
+The product has its own client (`kube/`). A test that used that one would not see its faults.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["ApiError", "Client", "Json", "Watch", "path_of"]
 Json = dict[str, Any]
 
 STALE: Final = (ConnectionError, http.client.BadStatusLine, ssl.SSLEOFError)
-"""How a kept connection shows that the server has closed it."""
+"""The errors of a kept connection that the server has closed."""
 TIMEOUT_SECONDS: Final = 30.0
 WATCH_SECONDS: Final = 3600.0
 APPLY: Final = "application/apply-patch+yaml"
@@ -78,11 +78,11 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("kueue.x-k8s.io/v1beta2", "Workload"): ("workloads", True),
     ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass"): ("workloadpriorityclasses", False),
 }
-"""(apiVersion, kind) to (plural, whether namespaced)."""
+"""By (apiVersion, kind): the plural, and whether the kind is namespaced."""
 
 
 class ApiError(Exception):
-    """The API server refused; `status` is the HTTP code, `body` its answer as it is (a Status in JSON, mostly)."""
+    """The API server refused a request. `status` is the HTTP code. `body` is the answer, usually a Status in JSON."""
 
     def __init__(self, status: int, body: str) -> None:
         super().__init__(f"{status}: {_message(body)}")
@@ -91,7 +91,7 @@ class ApiError(Exception):
 
     @property
     def causes(self) -> list[Json]:
-        """The fields at fault, each with `field`, `reason` and `message`; none where the answer names none."""
+        """The wrong fields, each with `field`, `reason` and `message`. Empty if the answer names none."""
         try:
             causes: list[Json] = json.loads(self.body)["details"]["causes"]
         except (ValueError, KeyError, TypeError):
@@ -100,10 +100,10 @@ class ApiError(Exception):
 
 
 class Client:
-    """Requests to one API server."""
+    """A client of one API server."""
 
     def __init__(self, base: str, context: ssl.SSLContext | None = None, token: str | None = None) -> None:
-        """`base` is an http(s) URL, or `unix:PATH` for a proxy's socket."""
+        """`base` is an http(s) URL, or `unix:PATH` for the socket of a proxy."""
         self._base = base
         self._prefix = "" if base.startswith("unix:") else urlsplit(base).path.rstrip("/")
         self._context = context
@@ -112,11 +112,12 @@ class Client:
         self._local = threading.local()
         self._connections: list[http.client.HTTPConnection] = []
         self.warnings: list[str] = []
-        """What the API server warned of, in order (deprecations, pod security)."""
+        """The warnings of the API server, in order (deprecations, pod security)."""
 
     @classmethod
     def of_kubeconfig(cls, path: Path) -> Self:
-        """For kubeconfigs with client certificates or a token; others need `kubectl proxy`. Raises ValueError."""
+        """A client for a kubeconfig with client certificates or a token. Raises ValueError for other credentials: they
+        need `kubectl proxy`."""
         config = yaml.safe_load(path.read_text())
         context = _named(config["contexts"], config["current-context"])["context"]
         cluster = _named(config["clusters"], context["cluster"])["cluster"]
@@ -127,7 +128,7 @@ class Client:
         return cls(cluster["server"], _tls(cluster, user), token)
 
     def impersonating(self, user: str, group: str = "system:masters") -> Client:
-        """A client of the same API server whose requests are that user's; close it, too."""
+        """A client of the same API server that acts as this user. Close it, too."""
         made = Client(self._base, self._context, self._token)
         made._impersonation = {"Impersonate-User": user, "Impersonate-Group": group}
         return made
@@ -140,7 +141,7 @@ class Client:
     def request(
         self, method: str, path: str, body: Json | None = None, content_type: str = "application/json"
     ) -> Json:
-        """One call, the answer decoded. Raises ApiError."""
+        """Send a request and decode the answer. Raises ApiError."""
         text = self.text(method, path, None if body is None else json.dumps(body), content_type)
         answer: Json = json.loads(text)
         return answer
@@ -148,7 +149,7 @@ class Client:
     def text(
         self, method: str, path: str, body: str | None = None, content_type: str = "application/json"
     ) -> str:
-        """One call, the answer as it is. Raises ApiError."""
+        """Send a request. The answer is not decoded. Raises ApiError."""
         headers = {"Accept": "application/json", "Content-Type": content_type, **self._impersonation}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -159,11 +160,11 @@ class Client:
         return content
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Json:
-        """One object. Raises ApiError 404."""
+        """One object. Raises ApiError with status 404 if it does not exist."""
         return self.request("GET", path_of(api_version, kind, namespace, name))
 
     def find(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Json | None:
-        """One object, or None."""
+        """One object; None if it does not exist."""
         try:
             return self.get(api_version, kind, name, namespace)
         except ApiError as error:
@@ -180,24 +181,24 @@ class Client:
         labels: str = "",
         fields: str = "",
     ) -> list[Json]:
-        """All objects of a kind, in one namespace or everywhere, by selectors."""
+        """All objects of a kind that the selectors match, in one namespace or in all."""
         query = urlencode({"labelSelector": labels, "fieldSelector": fields})
         items: list[Json] = self.request("GET", f"{path_of(api_version, kind, namespace)}?{query}")["items"]
         return items
 
     def create(self, body: Json) -> Json:
-        """POST. Raises ApiError."""
+        """Create an object. Raises ApiError."""
         meta = body["metadata"]
         return self.request("POST", path_of(body["apiVersion"], body["kind"], meta.get("namespace")), body)
 
     def create_all(self, bodies: Iterable[Json], parallel: int = 8) -> None:
-        """Create many, in no particular order."""
+        """Create many objects, in no particular order. Raises ApiError."""
         with ThreadPoolExecutor(parallel) as pool:
             for _ in pool.map(self.create, bodies):
                 pass
 
     def apply(self, body: Json) -> Json:
-        """Server-side apply, by force. Raises ApiError."""
+        """Server-side apply with force. Raises ApiError."""
         meta = body["metadata"]
         path = path_of(body["apiVersion"], body["kind"], meta.get("namespace"), meta["name"])
         return self.request("PATCH", f"{path}?fieldManager={FIELD_MANAGER}&force=true", body, APPLY)
@@ -211,7 +212,7 @@ class Client:
         namespace: str | None = None,
         subresource: str = "",
     ) -> Json:
-        """Merge patch, of a subresource such as `status` if named. Raises ApiError."""
+        """Merge patch of an object, or of a subresource such as `status`. Raises ApiError."""
         path = path_of(api_version, kind, namespace, name)
         return self.request("PATCH", f"{path}/{subresource}".rstrip("/"), body, MERGE)
 
@@ -223,7 +224,7 @@ class Client:
         namespace: str | None = None,
         grace_seconds: int | None = None,
     ) -> None:
-        """Delete; an object that is gone is fine. Raises ApiError."""
+        """Delete an object. It is no error if the object does not exist. Raises ApiError."""
         options: Json = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
@@ -242,7 +243,7 @@ class Client:
         return True
 
     def watch(self, api_version: str, kind: str, namespace: str | None = None) -> Watch:
-        """Every object there is, as ADDED, and then what happens, until closed. Raises ApiError."""
+        """Every existing object as ADDED, and then each event, until the watch is closed. Raises ApiError."""
         path = path_of(api_version, kind, namespace)
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         return Watch(self._connect(WATCH_SECONDS), f"{self._prefix}{path}?watch=1", headers)
@@ -250,7 +251,7 @@ class Client:
     def _exchange(
         self, method: str, path: str, body: str | None, headers: Mapping[str, str]
     ) -> tuple[http.client.HTTPResponse, str]:
-        """Send and receive; once more when a kept connection turns out to be closed."""
+        """Send a request and receive the answer. Tries again if the server has closed a kept connection."""
         kept = getattr(self._local, "connection", None)
         connection = kept or self._keep(self._connect(TIMEOUT_SECONDS))
         try:
@@ -282,7 +283,7 @@ class Client:
 
 
 class Watch:
-    """The events of one watch: iterate in a thread, `close` from any."""
+    """The events of one watch. Iterate in one thread; any thread may call `close`."""
 
     def __init__(self, connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str]) -> None:
         self._connection = connection
@@ -314,7 +315,7 @@ class Watch:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a socket in the file system."""
+    """HTTP over a Unix socket."""
 
     def __init__(self, path: str, timeout: float) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -327,7 +328,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 def path_of(api_version: str, kind: str, namespace: str | None = None, name: str | None = None) -> str:
-    """The URL path of an object, or of a collection. Raises KeyError for a kind that is not in RESOURCES."""
+    """The URL path of an object or a collection. Raises KeyError for a kind that is not in RESOURCES."""
     plural, namespaced = RESOURCES[api_version, kind]
     parts = ["/apis" if "/" in api_version else "/api", api_version]
     if namespaced and namespace is not None:
@@ -359,7 +360,7 @@ def _tls(cluster: Json, user: Json) -> ssl.SSLContext:
     if "client-certificate" in user:
         context.load_cert_chain(user["client-certificate"], user["client-key"])
     elif certificate := _decoded(user, "client-certificate-data"):
-        with tempfile.NamedTemporaryFile("w") as file:  # the ssl module reads certificates from files only
+        with tempfile.NamedTemporaryFile("w") as file:  # the ssl module reads certificates only from files
             file.write(f"{certificate}\n{_decoded(user, 'client-key-data')}")
             file.flush()
             context.load_cert_chain(file.name)

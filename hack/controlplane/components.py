@@ -1,4 +1,4 @@
-"""The command line of every component, and the files it reads: who it is, where it listens, what it writes."""
+"""The command line of every component, and the files that it reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IDENTITIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "reprieve": (REPRIEVE_USER, SERVICE_ACCOUNTS),
     "reprieve-webhooks": (WEBHOOKS_USER, SERVICE_ACCOUNTS),
 }
-"""Kubeconfig to (user, groups). Our services are their service accounts, so the shipped bindings apply as they are."""
+"""By kubeconfig: the user and the groups. Our services have their service accounts, so the shipped bindings apply."""
 
 CONTROLLERS: Final = (
     "deployment-controller",
@@ -45,10 +45,10 @@ CONTROLLERS: Final = (
     "serviceaccount-controller",
     "taint-eviction-controller",
 )
-"""What a test can notice; without the others the control plane is up sooner."""
+"""The controllers that a test can notice. Without the others the control plane is up sooner."""
 
 OURS: Final = ("reprieve", "reprieve-ops", "reprieve-webhooks", "reprieve-webhooks-ops")
-"""Listeners of ours."""
+"""The listeners of reprieve."""
 
 FOREVER: Final = "24h"
 """Longer than any test."""
@@ -56,40 +56,40 @@ FOREVER: Final = "24h"
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a plane is to be like."""
+    """The options of a plane."""
 
     reprieve: bool = False
-    """Run `reprieve serve`, and name it in the scheduler's configuration."""
+    """Run `reprieve serve`, and add it to the scheduler's configuration."""
     start_reprieve: bool = True
-    """With `reprieve`: start it during `up`."""
+    """If `reprieve` is True: start it during `up`."""
     reprieve_settings: Mapping[str, object] | None = None
     """Merged into reprieve's Configuration, section by section."""
     reprieve_environment: Mapping[str, str] | None = None
-    """For the process of reprieve, failpoints say."""
+    """Environment variables for the process of reprieve, such as failpoints."""
     webhooks: bool = False
-    """Run the webhooks, a process of their own, and have the API server ask them."""
+    """Run the webhooks in a process of their own, and have the API server call them."""
     webhooks_settings: Mapping[str, object] | None = None
     """Merged into the webhooks' Configuration, section by section."""
     webhooks_caller: Path | None = None
     """A kubeconfig with the certificate that the API server shows to webhooks."""
     manifests: Sequence[str] = ("crds", "kueue-crds", "base")
-    """Folders of manifests/ that are applied, in this order."""
+    """The folders of manifests/ to apply, in this order."""
     scheduler_settings: Mapping[str, object] | None = None
     """Merged into the KubeSchedulerConfiguration at its top level."""
     flush: str = FOREVER
-    """When the scheduler tries every parked pod again (its default is 5m): a test must not wait for that."""
+    """How often the scheduler tries every parked pod again. Its default is 5m, but no test may wait for that."""
     feature_gates: Mapping[str, bool] | None = None
     """For the API server, the scheduler and the controller manager."""
     runtime_config: Mapping[str, bool] | None = None
-    """API versions to serve or not, such as scheduling.k8s.io/v1beta1."""
+    """API versions that are served or not, such as scheduling.k8s.io/v1beta1."""
     api_only: bool = False
-    """etcd and the API server alone: objects are checked and stored, and nothing happens to them."""
+    """Start only etcd and the API server. Objects are checked and stored, and nothing else happens to them."""
     detached: bool = False
-    """The processes outlive this one."""
+    """Whether the processes outlive this one."""
 
 
 class Layout:
-    """The folder of a plane: certificates, kubeconfigs, logs and data, and the ports its servers listen on."""
+    """The folder of a plane: certificates, kubeconfigs, logs and data; and the ports of its servers."""
 
     def __init__(self, directory: Path, options: Options, ports: Ports) -> None:
         self.directory = directory.resolve()
@@ -103,7 +103,7 @@ class Layout:
         self.server = f"https://{HOST}:{self.port['kube-apiserver']}"
 
     def write(self) -> None:
-        """Certificates, kubeconfigs and the audit policy."""
+        """Write certificates, kubeconfigs and the audit policy."""
         authority = Authority(self.pki, "reprieve local control plane")
         self.authority = authority
         names = ["localhost", HOST, "kubernetes.default.svc", "10.96.0.1"]
@@ -119,11 +119,12 @@ class Layout:
         self._folder("etcd")
 
     def kubeconfig_of(self, identity: str) -> Path:
-        """The kubeconfig of a component; `admin` is the one that is printed."""
+        """The path of a component's kubeconfig. That of `admin` is printed."""
         return self.kubeconfig if identity == "admin" else self.directory / f"{identity}.kubeconfig"
 
     def extender_certificates(self) -> tuple[Path, Pair, Pair]:
-        """An authority of its own, as the manifests have it: (its certificate, the server's pair, the scheduler's)."""
+        """The certificate of an authority for the extender, the server's pair, and the scheduler's pair, as in the
+        manifests."""
         authority = Authority(self.directory / "extender-pki", "reprieve extender")
         server = authority.server("reprieve", ["localhost", HOST])
         return authority.pair.certificate, server, authority.client("kube-scheduler", "kube-scheduler")
@@ -139,7 +140,7 @@ class Layout:
         }
 
     def _etcd(self) -> list[str]:
-        """Durable enough for a test: nothing is flushed to disk."""
+        """etcd without fsync. That is durable enough for a test."""
         client = f"http://{HOST}:{self.port['etcd']}"
         peer = f"http://{HOST}:{self.port['etcd-peer']}"
         return [
@@ -154,13 +155,13 @@ class Layout:
             "--quota-backend-bytes=4294967296",
             "--watch-progress-notify-interval=5s",
             "--log-level=warn",
-            # One member has nobody to lose an election to.
+            # A single member cannot lose an election.
             "--heartbeat-interval=10",
             "--election-timeout=100",
         ]
 
     def _kube_apiserver(self) -> list[str]:
-        """RBAC, an audit log of the identities that we answer for, everybody by client certificate."""
+        """RBAC, an audit log of our own identities, and client certificates for all users."""
         return [
             f"--bind-address={HOST}",
             f"--advertise-address={HOST}",
@@ -169,7 +170,8 @@ class Layout:
             f"--tls-cert-file={self.serving.certificate}",
             f"--tls-private-key-file={self.serving.key}",
             f"--client-ca-file={self.authority.pair.certificate}",
-            # Nobody comes through a front proxy; without its authority the other components complain for ever.
+            # No client comes through a front proxy. But without its authority, the other components log errors all the
+            # time.
             f"--requestheader-client-ca-file={self.front_proxy.pair.certificate}",
             "--requestheader-allowed-names=front-proxy",
             "--requestheader-username-headers=X-Remote-User",
@@ -212,7 +214,7 @@ class Layout:
         ]
 
     def _kube_scheduler(self) -> list[str]:
-        """Configured by the file that `manifests.scheduler_configuration` made."""
+        """The file from `manifests.scheduler_configuration` configures it."""
         return [
             *self._secure_port("kube-scheduler"),
             f"--config={self.directory / 'kube-scheduler.yaml'}",
@@ -221,7 +223,7 @@ class Layout:
         ]
 
     def _kwok(self) -> list[str]:
-        """All nodes are simulated."""
+        """KWOK that simulates all nodes."""
         return [
             f"--kubeconfig={self.kubeconfig_of('kwok')}",
             f"--config={HERE / 'stages.yaml'}",
@@ -258,7 +260,7 @@ def _pairs(flag: str, values: Mapping[str, bool] | None) -> list[str]:
 
 
 def _admission(caller: Path) -> dict[str, object]:
-    """Who the API server is to webhooks."""
+    """The credentials of the API server for webhooks."""
     version = "apiserver.config.k8s.io/v1"
     configuration = {
         "apiVersion": version,
@@ -273,7 +275,7 @@ def _admission(caller: Path) -> dict[str, object]:
 
 
 def _audit_policy() -> dict[str, object]:
-    """Who did what, for the identities whose rights are ours to prove."""
+    """Logs the requests of the identities whose rights the tests check."""
     return {
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",

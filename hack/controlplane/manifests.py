@@ -1,4 +1,4 @@
-"""The shipped manifests on the local plane: the same files, with addresses and paths of this machine put in."""
+"""Applies the shipped manifests to the local plane, with the addresses and paths of this machine."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ BASE: Final = MANIFESTS / "base"
 CRD: Final = "CustomResourceDefinition"
 RBAC: Final = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", *RBAC})
-"""What reprieve needs in the cluster when it runs outside of it."""
+"""The kinds that reprieve needs in the cluster when it runs outside."""
 ESTABLISHED_SECONDS: Final = 10.0
 WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 def render(kubectl: Path, folder: Path = BASE) -> list[Json]:
-    """The objects that `kubectl kustomize` makes of a folder, in its order."""
+    """The objects that `kubectl kustomize` prints for a folder, in the same order."""
     result = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"kubectl kustomize {folder}:\n{result.stderr}")
@@ -44,7 +44,7 @@ def render(kubectl: Path, folder: Path = BASE) -> list[Json]:
 
 
 def apply_cluster_objects(client: Client, objects: list[Json]) -> None:
-    """Apply the namespace, CRDs and rights among the objects, and KWOK's rights; return when the CRDs are served."""
+    """Apply the namespace, CRDs and rights among the objects, and KWOK's rights. Returns when the CRDs are served."""
     kwok = [document for document in yaml.load_all((HERE / "rbac.yaml").read_text(), _LOADER) if document]
     crds = [body for body in objects if body["kind"] == CRD]
     for body in [*kwok, *objects]:
@@ -56,7 +56,7 @@ def apply_cluster_objects(client: Client, objects: list[Json]) -> None:
 
 
 def apply_webhooks(client: Client, objects: list[Json], layout: Layout) -> None:
-    """Have the API server ask the webhooks where they listen; a Service would have no address here."""
+    """Tell the API server the URLs of the webhooks. A Service would have no address here."""
     for body in copy.deepcopy([body for body in objects if body["kind"] in WEBHOOK_KINDS]):
         for webhook in body["webhooks"]:
             path = webhook["clientConfig"].pop("service")["path"]
@@ -65,7 +65,7 @@ def apply_webhooks(client: Client, objects: list[Json], layout: Layout) -> None:
 
 
 def write_configurations(layout: Layout) -> None:
-    """The scheduler's, reprieve's and the webhooks' configuration files."""
+    """Write the configuration files of the scheduler, reprieve and the webhooks."""
     _write_webhooks(layout)
     authority, server, scheduler = layout.extender_certificates()
     options = layout.options

@@ -27,7 +27,8 @@ def is_played(node: Json) -> bool:
 
 
 def wait_for_nodes(client: Client, *names: str, seconds: float = PLAY_SECONDS) -> None:
-    """Return when KWOK plays all these nodes. Raises ProcessFailedError with their names when it does not in time."""
+    """Return when KWOK plays all these nodes. Raises ProcessFailedError with the names of the
+    others after `seconds`."""
     waiting: set[str] = set(names)
 
     def none_waits() -> bool:

@@ -1,4 +1,4 @@
-"""Kubernetes objects in one line each, for tests, the demo and the bench."""
+"""Short functions that make Kubernetes objects, for tests, the demo and the bench."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def node(
     unschedulable: bool = False,
     **extended: str,
 ) -> Json:
-    """A simulated node; `extended` are further resources by name."""
+    """A simulated node. `extended` has further resources by name."""
     capacity = {"cpu": cpu, "memory": memory, "pods": str(pods), **extended}
     spec: Json = {"taints": list(taints)} if taints else {}
     if unschedulable:
@@ -51,9 +51,9 @@ def pod(
     grace_seconds: int = 0,
     **spec: object,
 ) -> Json:
-    """A pod of one container that does nothing; `spec` goes into its spec as it is (Kubernetes' names).
+    """A pod with one container that does nothing. `spec` is added to its spec; it has Kubernetes' field names.
 
-    It asks for `cpu`, unless that is None, and for `requests`. `group` is the name of its PodGroup.
+    The pod requests `cpu`, unless that is None, and `requests`. `group` is the name of its PodGroup.
     """
     meta: Json = {"name": name, "namespace": namespace, "labels": dict(labels or {})}
     if group is not None:
@@ -86,7 +86,7 @@ def pod_group(
     api_version: str = "reprieve.dev/v1alpha1",
     **spec: object,
 ) -> Json:
-    """A gang of `min_count` (a basic group without), in disruption mode `single` or `all`."""
+    """A gang of `min_count` pods, or a basic group if that is None. The disruption mode is `single` or `all`."""
     content: Json = {
         "schedulingPolicy": {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}},
         **spec,
@@ -122,7 +122,7 @@ def priority_class(
 def pod_disruption_budget(
     name: str, namespace: str, labels: Mapping[str, str], *, min_available: int | str
 ) -> Json:
-    """A budget over the pods with these labels."""
+    """A budget for the pods with these labels."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",

@@ -1,4 +1,4 @@
-"""Certificates: one authority, and a certificate per component that names who it is to the API server."""
+"""Certificates: one authority, and for each component a certificate with its user name."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ CLOCK_SKEW: Final = datetime.timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Pair:
-    """A certificate and its key, as PEM files."""
+    """The PEM files of a certificate and its key."""
 
     certificate: Path
     key: Path
 
 
 class Authority:
-    """A certificate authority whose files live in one folder (keys readable by their owner only)."""
+    """A certificate authority with its files in one folder. Only their owner can read the keys."""
 
     def __init__(self, folder: Path, name: str, days: int = DEFAULT_DAYS) -> None:
-        """Load the authority of this folder, or make it."""
+        """Load the authority of this folder, or create it."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = folder
         self._days = days
@@ -50,7 +50,7 @@ class Authority:
         return self._issue(name, [common_name(name)], ExtendedKeyUsageOID.SERVER_AUTH, hosts)
 
     def client(self, name: str, user: str, groups: Iterable[str] = ()) -> Pair:
-        """A client certificate; Kubernetes reads the user from CN and the groups from O."""
+        """A client certificate. Kubernetes reads the user from CN, and the groups from O."""
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         return self._issue(name, [*attributes, common_name(user)], ExtendedKeyUsageOID.CLIENT_AUTH)
 
@@ -87,16 +87,16 @@ class Authority:
 
 
 def write_signing_key(path: Path) -> None:
-    """The key that service account tokens are signed with."""
+    """Write the key that signs service account tokens."""
     key = new_key()
-    encoding = serialization.PrivateFormat.TraditionalOpenSSL  # the API server reads no PKCS #8 here
+    encoding = serialization.PrivateFormat.TraditionalOpenSSL  # the API server cannot read PKCS #8 here
     _write_private(
         path, key.private_bytes(serialization.Encoding.PEM, encoding, serialization.NoEncryption())
     )
 
 
 def write_kubeconfig(path: Path, server: str, authority: Path, pair: Pair) -> None:
-    """A kubeconfig with everything inline: it can be copied anywhere."""
+    """Write a kubeconfig with everything inline, so that it can be copied anywhere."""
     name = "local"
     config = {
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""One control plane: up in about two seconds, any number at once, gone with `down`."""
+"""One control plane. It is up in about two seconds, many can run at once, and `down` removes it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = ["ControlPlane", "Options", "take_down"]
 START_SECONDS: Final = 120.0
 RECORDS: Final = "processes.json"
 HEALTH: Final = {"kube-controller-manager": "/healthz", "kube-scheduler": "/readyz"}
-"""The scheduler is ready when its caches are filled."""
+"""A scheduler is ready when its caches are filled."""
 
 
 class ControlPlane:
-    """A plane in a folder of its own. As a context manager it is up inside and down afterwards."""
+    """A control plane in its own folder. As a context manager it is up inside, and down afterwards."""
 
     def __init__(self, directory: Path, options: Options | None = None) -> None:
-        """Nothing starts yet. The folder is made if it does not exist."""
+        """Nothing starts yet. The folder is created if it does not exist."""
         self.options = options or Options()
         self._ports = Ports()
         self.layout = Layout(directory, self.options, self._ports)
@@ -50,43 +50,44 @@ class ControlPlane:
 
     @property
     def directory(self) -> Path:
-        """Where certificates, data and logs are."""
+        """The folder of certificates, data and logs."""
         return self.layout.directory
 
     @property
     def kubeconfig(self) -> Path:
-        """The administrator's."""
+        """The path of the administrator's kubeconfig."""
         return self.layout.kubeconfig
 
     @property
     def audit_log(self) -> Path:
-        """JSON lines, one per request of reprieve and of KWOK."""
+        """The path of the audit log: one JSON object a line, for each request of reprieve and of KWOK."""
         return self.layout.audit_log
 
     @property
     def client(self) -> Client:
-        """The administrator's client."""
+        """A client with the administrator's rights."""
         if self._client is None:
             self._client = Client.of_kubeconfig(self.kubeconfig)
         return self._client
 
     @property
     def reprieve(self) -> Process:
-        """The process of `reprieve serve`: kill, pause and restart it."""
+        """The process of `reprieve serve`. Tests kill, pause and restart it."""
         return self.processes["reprieve"]
 
     @property
     def ops_url(self) -> str:
-        """Where reprieve has /livez, /readyz and /metrics."""
+        """The URL below which reprieve has /livez, /readyz and /metrics."""
         return f"http://{HOST}:{self.layout.port['reprieve-ops']}"
 
     @property
     def webhooks_ops_url(self) -> str:
-        """The same of the webhooks."""
+        """The same URL for the webhooks."""
         return f"http://{HOST}:{self.layout.port['reprieve-webhooks-ops']}"
 
     def up(self) -> Self:
-        """Start everything; returns when it is ready. Raises ProcessFailedError or BinariesError, with all down."""
+        """Start everything, and return when it is ready. Raises ProcessFailedError or BinariesError, after stopping
+        everything."""
         try:
             self._up()
         except BaseException:
@@ -95,7 +96,7 @@ class ControlPlane:
         return self
 
     def down(self) -> None:
-        """End what runs, last started first. The folder stays."""
+        """Stop all processes, in reverse order. The folder stays."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -105,19 +106,19 @@ class ControlPlane:
         self._ports.release()
 
     def discard(self) -> None:
-        """Down, and the folder with its logs removed."""
+        """Stop everything, and remove the folder with its logs."""
         self.down()
         shutil.rmtree(self.directory)
 
     def start_reprieve(self, *, wait: bool = True) -> None:
-        """Start `reprieve serve` (again); with `wait`, return when it is ready."""
+        """Start `reprieve serve`, also for a second time. With `wait`, return when it is ready."""
         self.reprieve.start()
         self._record()
         if wait:
             self.wait_reprieve()
 
     def wait_reprieve(self) -> None:
-        """Until reprieve says that it is ready."""
+        """Wait until reprieve says that it is ready."""
         self.reprieve.wait_healthy(lambda: _answers(f"{self.ops_url}/readyz"), START_SECONDS)
 
     def __enter__(self) -> Self:
@@ -134,7 +135,7 @@ class ControlPlane:
         write_configurations(self.layout)
         self._describe(paths)
         self._start("etcd")
-        # A refused connection would cost the API server a second of back-off.
+        # After a refused connection the API server would wait for a second.
         self.processes["etcd"].wait_healthy(self._etcd_is_healthy, START_SECONDS)
         self._start("kube-apiserver")
         folders = self.options.manifests
@@ -157,7 +158,7 @@ class ControlPlane:
         wait_until(self._has_default_account, START_SECONDS, "there is no default service account".__str__)
 
     def _start_webhooks(self, objects: list[Json]) -> None:
-        """The webhooks, if they are wanted; returns when the API server gets answers from them."""
+        """Start the webhooks, if they are wanted. Returns when the API server gets answers from them."""
         if not self.options.webhooks:
             return
         apply_webhooks(self.client, objects, self.layout)
@@ -167,7 +168,7 @@ class ControlPlane:
         process.wait_healthy(self._webhooks_are_asked, START_SECONDS)
 
     def _webhooks_are_asked(self) -> bool:
-        """Whether the API server knows the webhooks, and trusts their certificate."""
+        """Whether the API server calls the webhooks and trusts their certificate."""
         group = pod_group("asked", min_count=1)
         path = f"{path_of(group['apiVersion'], 'PodGroup', 'default')}?dryRun=All"
         try:
@@ -176,10 +177,10 @@ class ControlPlane:
             if "failed calling webhook" not in str(error):
                 raise
             return False
-        return "priority" in made["spec"]  # what only the webhooks fill in
+        return "priority" in made["spec"]  # only the webhooks fill this in
 
     def _describe(self, paths: Mapping[str, Path]) -> None:
-        """What there is to start, and how."""
+        """The processes to start, with their commands."""
         layout = self.layout
         for name, arguments in layout.arguments().items():
             self._add(name, [str(paths[name]), *arguments])
@@ -201,7 +202,7 @@ class ControlPlane:
         write_records(self.directory / RECORDS, list(self.processes.values()))
 
     def _serves(self, name: str) -> bool:
-        """Whether the component's own server says that it is healthy; its certificate is the plane's."""
+        """Whether the component's server says that it is healthy. Its certificate must be the plane's."""
         url = f"https://{HOST}:{self.layout.port[name]}{HEALTH[name]}"
         return _answers(url, self.layout.authority.pair.certificate)
 
@@ -213,7 +214,10 @@ class ControlPlane:
 
 
 def take_down(directory: Path) -> list[str]:
-    """End the plane of a folder, whoever started it; returns what ran. Raises FileNotFoundError."""
+    """End the plane of a folder, even one that another process started. Returns the names of what ran.
+
+    Raises FileNotFoundError if there is no plane.
+    """
     return stop_recorded(directory / RECORDS)
 
 

@@ -1,4 +1,4 @@
-"""Free loopback ports that no other plane on this machine takes before they are listened on."""
+"""Free loopback ports. No other plane on this machine takes them before a server listens on them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import Final
 __all__ = ["Ports"]
 
 RANGE: Final = range(20000, 32000)
-"""Below what kernels give to outgoing connections, so a port stays free while its server restarts."""
+"""Below the range for outgoing connections, so that a port stays free while its server restarts."""
 
 
 class Ports:
-    """Hands out ports, each locked against other processes of this user until `release` or this process' end."""
+    """Hands out ports. Each is locked against other processes of this user until `release`, or until this process
+    ends."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.gettempdir()) / f"reprieve-ports-{os.getuid()}"
         self._locks: list[int] = []
 
     def take(self) -> int:
-        """A port that is free on 127.0.0.1. Raises OSError when there is none."""
+        """A free port on 127.0.0.1. Raises OSError if there is none."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         for port in random.sample(RANGE, len(RANGE)):
             lock = self._lock(port)
@@ -37,7 +38,7 @@ class Ports:
         raise OSError(f"no free port on 127.0.0.1 in {RANGE}")
 
     def release(self) -> None:
-        """Unlock them all."""
+        """Unlock all ports."""
         while self._locks:
             os.close(self._locks.pop())
 

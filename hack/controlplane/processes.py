@@ -1,4 +1,4 @@
-"""Processes that are started, watched until healthy, and ended by pid."""
+"""Starts processes, waits until they are healthy, and ends them by pid."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STOP_SECONDS: Final = 10.0
 
 
 class ProcessFailedError(Exception):
-    """A process ended by itself, or did not become healthy in time; the message has the end of its log."""
+    """A process ended by itself, or was not healthy in time. The message has the end of its log."""
 
 
 @dataclass
 class Process:
     """A program with a log file.
 
-    It is killed by the kernel when the thread that started it ends, unless `detached`. Start it from the main thread.
+    The kernel kills it when the thread that started it ends, unless it is `detached`. Start it from the main thread.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Of the running process."""
+        """The process id. Raises ProcessFailedError if it is not running."""
         if self._popen is None:
             raise ProcessFailedError(f"{self.name} is not running")
         return self._popen.pid
@@ -52,7 +52,7 @@ class Process:
         return self._popen is not None and self._popen.poll() is None
 
     def start(self) -> None:
-        """Start it; the log is appended to."""
+        """Start it. The log is appended to."""
         if self.running:
             raise ProcessFailedError(f"{self.name} is running already")
         command = list(self.command)
@@ -65,16 +65,16 @@ class Process:
                 stdout=log,
                 stderr=log,
                 env=os.environ | dict(self.environment),
-                # A Ctrl-C at the terminal is the owner's to handle, in the right order.
+                # Ctrl-C at the terminal must not reach it. The owner stops the processes in the right order.
                 start_new_session=True,
             )
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """SIGTERM, and SIGKILL when that does not help. A process that has ended is fine."""
+        """Send SIGTERM, and then SIGKILL if that does not help. It is no error if the process has ended."""
         if self._popen is None:
             return
         if self._popen.poll() is None:
-            self._popen.send_signal(signal.SIGCONT)  # a paused process would not see the other one
+            self._popen.send_signal(signal.SIGCONT)  # a paused process does not react to SIGTERM
             self._popen.terminate()
             try:
                 self._popen.wait(seconds)
@@ -84,22 +84,23 @@ class Process:
         self._popen = None
 
     def kill(self) -> None:
-        """SIGKILL, and wait for the end."""
+        """Send SIGKILL and wait for the end."""
         if self._popen is not None:
             self._popen.kill()
             self._popen.wait()
             self._popen = None
 
     def pause(self) -> None:
-        """SIGSTOP: it hangs, with its connections open."""
+        """Send SIGSTOP. The process hangs, and its connections stay open."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         os.kill(self.pid, signal.SIGCONT)
 
     def wait(self, seconds: float) -> int:
-        """The exit code of a process that ends by itself. Raises ProcessFailedError when it does not."""
+        """Wait until the process ends by itself, and return the exit code. Raises
+        ProcessFailedError after `seconds`."""
         if self._popen is None:
             raise ProcessFailedError(f"{self.name} is not running")
         try:
@@ -115,7 +116,7 @@ class Process:
         return "\n".join(lines[-TAIL_LINES:])
 
     def wait_healthy(self, check: Callable[[], bool], seconds: float) -> None:
-        """Until the check passes. Raises ProcessFailedError, with the log's end, when it does not."""
+        """Wait until the check passes. Raises ProcessFailedError, with the end of the log, after `seconds`."""
         wait_until(
             lambda: self._checked(check), seconds, lambda: f"{self.name} is not healthy:\n{self.tail()}"
         )
@@ -128,7 +129,7 @@ class Process:
 
 
 def wait_until(check: Callable[[], bool], seconds: float, complaint: Callable[[], str]) -> None:
-    """Poll until the check passes; raises ProcessFailedError with the complaint after the given time."""
+    """Poll until the check passes. Raises ProcessFailedError with the complaint after `seconds`."""
     deadline = time.monotonic() + seconds
     while not check():
         if time.monotonic() > deadline:
@@ -138,7 +139,7 @@ def wait_until(check: Callable[[], bool], seconds: float, complaint: Callable[[]
 
 @dataclass(frozen=True)
 class Record:
-    """A process as written down: the pid alone could be someone else's by now."""
+    """A process as written down. Its start time is needed because another process may have its pid by now."""
 
     name: str
     pid: int
@@ -150,13 +151,13 @@ class Record:
 
 
 def write_records(path: Path, processes: Sequence[Process]) -> None:
-    """Write down what runs, in the order in which it was started."""
+    """Write down the running processes, in the order in which they were started."""
     records = [vars(Record.of(process)) for process in processes if process.running]
     path.write_text(json.dumps(records, indent=1))
 
 
 def stop_recorded(path: Path) -> list[str]:
-    """End the processes that were written down, last started first; returns the names of those that ran."""
+    """End the processes that were written down, in reverse order. Returns the names of those that ran."""
     records = [Record(**entry) for entry in json.loads(path.read_text())]
     ended = []
     for record in reversed(records):
@@ -183,9 +184,9 @@ def _is_running(record: Record) -> bool:
 
 
 def _start_time(pid: int) -> str:
-    """When a process started, as the kernel counts; empty for one that does not run (any more)."""
+    """The start time of a process in the kernel's units; "" if it does not run."""
     try:
-        # Fields from the third on follow the command name in parentheses, which may hold anything.
+        # The command name in parentheses may contain anything. The fields from the third on follow it.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""

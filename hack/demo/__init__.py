@@ -1,1 +1,2 @@
-"""`make demo`: a plan for a file, then a gang preempting live, beside the scheduler alone on the same pods."""
+"""`make demo`: first a plan for a file, then a live gang with reprieve beside the scheduler alone,
+with the same pods."""

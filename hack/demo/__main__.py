@@ -1,4 +1,4 @@
-"""Run the demo. REPRIEVE_DEMO=offline stops after the plan for a file."""
+"""Runs the demo. REPRIEVE_DEMO=offline stops after the plan for a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUIET_SECONDS = 8.0
 
 
 def main() -> int:
-    """Both parts; the exit code says whether what was shown is what was promised."""
+    """Run both parts. The exit code says whether everything went as promised."""
     console = Console()
     offline(console)
     if os.environ.get("REPRIEVE_DEMO") == "offline":
@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def offline(console: Console) -> None:
-    """The same engine, on a file: no control plane needed."""
+    """Plan for a file with the same engine. This needs no control plane."""
     file = EXAMPLES / "training-cluster.yaml"
     console.print(Rule("[bold]1[/]  Ask first: a plan for a cluster in a file"))
     command = ["reprieve", "plan", "-f", f"examples/{file.name}", "--for", "research/llama-train"]
@@ -46,7 +46,7 @@ def offline(console: Console) -> None:
 
 
 def live(console: Console) -> bool:
-    """The same pods twice, on two control planes: the scheduler alone, and with reprieve."""
+    """Run the same pods on two control planes: with the scheduler alone, and with reprieve."""
     with tempfile.TemporaryDirectory(prefix="reprieve-demo-") as folder:
         alone = ControlPlane(Path(folder) / "alone", Options())
         ours = ControlPlane(Path(folder) / "ours", Options(reprieve=True))
@@ -103,7 +103,7 @@ def _both(sides: list[Side], act: Callable[[Side], None]) -> None:
 
 
 def _show(console: Console, sides: list[Side], done: Callable[[list[View]], bool]) -> list[View]:
-    """Follow the sides until `done`, or for a minute; a terminal sees it move, a pipe sees how it ended."""
+    """Follow the sides until `done`, at most a minute. A terminal shows every step, a pipe only the end."""
     views = [side.look() for side in sides]
 
     def drawn() -> RenderableType:

@@ -1,4 +1,4 @@
-"""What is on stage: three full nodes and a gang, on a control plane of its own, and how it looks at a moment."""
+"""The scene of the demo: three full nodes and a gang, each side on its own control plane."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True)
 class View:
-    """The pods of one side at one moment: name to node (None while pending), and who is being evicted."""
+    """The pods of one side at one moment: node by pod name (None while pending), and the pods that
+    are being evicted."""
 
     running: dict[str, str | None]
     leaving: frozenset[str]
 
     def count(self, prefix: str) -> int:
-        """Pods of this name that are on a node."""
+        """The number of pods on a node whose names begin with this prefix."""
         return sum(node is not None for name, node in self.running.items() if name.startswith(prefix))
 
 
 @dataclass
 class Side:
-    """One control plane with the same pods as the other."""
+    """One control plane. Both sides have the same pods."""
 
     title: str
     plane: ControlPlane
@@ -46,11 +47,11 @@ class Side:
 
     @property
     def client(self) -> Client:
-        """The administrator's."""
+        """A client with the administrator's rights."""
         return self.plane.client
 
     def fill(self) -> None:
-        """Three nodes of one GPU, each taken by a batch pod."""
+        """Create three nodes with one GPU, each taken by a batch pod."""
         if not self.client.list("v1", "Node"):
             self.client.create(objects.priority_class("batch", 10))
             self.client.create(objects.priority_class("training", 100))
@@ -59,7 +60,7 @@ class Side:
         self.client.create_all(_pod(f"batch-{letter}", "batch") for letter in "abc")
 
     def clear(self) -> None:
-        """Everybody leaves."""
+        """Delete all pods."""
         self.client.delete("reprieve.dev/v1alpha1", "PodGroup", "train", NAMESPACE)
         for pod in self.client.list("v1", "Pod", NAMESPACE):
             self.client.delete("v1", "Pod", pod["metadata"]["name"], NAMESPACE)
@@ -68,7 +69,7 @@ class Side:
         self.known, self.evicted = set(), set()
 
     def start_gang(self, members: int) -> None:
-        """A gang that needs a GPU for every member, all or nothing."""
+        """Create a gang whose members need one GPU each. All of them must run, or none."""
         self.client.create(objects.pod_group("train", min_count=members, priority_class="training"))
         for i in range(members):
             self.client.create(_pod(f"train-{i}", "training", group="train"))
@@ -85,12 +86,12 @@ class Side:
         return View(running, frozenset(leaving))
 
     def why(self) -> str:
-        """What the PodGroup's condition says; empty while it says nothing."""
+        """The message of the PodGroup's condition; "" while there is none."""
         group = self.client.get("reprieve.dev/v1alpha1", "PodGroup", "train", NAMESPACE)
         return next((c["message"] for c in group.get("status", {}).get("conditions", [])), "")
 
     def draw(self, view: View) -> RenderableType:
-        """The nodes and who is on them."""
+        """A picture of the nodes and their pods."""
         table = Table.grid(padding=(0, 2))
         for node in NODES:
             on_node = sorted(name for name, where in view.running.items() if where == node)

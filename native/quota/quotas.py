@@ -1,7 +1,7 @@
-"""What the quota search is given and what it answers: who wants quota, whose it may take, and whose it took.
+"""The input and output of the quota search: a workload's request, the tree of quotas, and the preemption targets.
 
-Nodes are the ClusterQueues, then the Cohorts, each by name. An FR is a pair of flavor and resource. Amounts are in
-canonical units (cpu in thousandths, everything else whole), times in microseconds.
+Nodes are the ClusterQueues, then the Cohorts, each sorted by name. An FR is a pair of flavor and resource. Amounts are
+in canonical units (cpu in thousandths, everything else in whole units). Times are in microseconds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 __all__ = ["UNLIMITED", "Ask", "Found", "Quotas"]
 
 UNLIMITED: Final = 2**63 - 1
-"""A quota that does not fit 64 bits: whatever is taken of it, it stays."""
+"""Stands for a quota that does not fit 64 bits. Usage does not reduce it."""
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -24,19 +24,19 @@ Flags = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """The tree of N ClusterQueues and Cohorts, and the quota of each for F flavor-resources."""
+    """The tree of N ClusterQueues and Cohorts, and the quota of each node for F FRs."""
 
     parent: Int32s
-    """[N], -1 for a root. No cycles."""
+    """[N], the parent node, or -1 for a root. There are no cycles."""
     queues: int
-    """Nodes below this are ClusterQueues, the others Cohorts."""
+    """The number of ClusterQueues. Nodes below this number are ClusterQueues, the others are Cohorts."""
 
     defined: Flags
     """[N, F], 1 where the node's own spec names the FR."""
     nominal: Int64s
     borrowing_limit: Int64s
     lending_limit: Int64s
-    """[N, F], 0 or more; UNSET where there is no limit."""
+    """[N, F], 0 or more, or UNSET if there is no limit."""
 
     resource: Int32s
     """[F], the resource of the FR."""
@@ -46,12 +46,12 @@ class Quotas:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a workload wants of its ClusterQueue, and whom that ClusterQueue lets it preempt."""
+    """What a workload requests from its ClusterQueue, and which workloads the ClusterQueue lets it preempt."""
 
     queue: int
     priority: int
     queued: int
-    """Its queue timestamp."""
+    """The workload's queue timestamp."""
     now: int
 
     within: int
@@ -66,20 +66,21 @@ class Ask:
     """withinClusterQueueConfig.minAdmitDuration (KEP-8522)."""
 
     frs: tuple[int, ...]
-    """The FRs that it wants some of, each once."""
+    """The FRs that the workload requests, each once."""
     amounts: tuple[int, ...]
-    """As many. 0 of what is contested, but need not be there in the end: Kueue's search forgets the count of pods."""
+    """The amount of each of `frs`. 0 for an FR that is contested but that the result need not provide: Kueue's search
+    ignores the count of pods."""
     contested: tuple[bool, ...]
-    """As many: those that it gets only by preemption."""
+    """For each of `frs`, whether the workload gets it only by preemption."""
     closed: tuple[int, ...] = ()
-    """Other ClusterQueues whose holders stay: those that are not active."""
+    """Other ClusterQueues that are not active. Their workloads are no candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Who must go. No targets: it cannot be done."""
+    """The workloads that must go. Without targets, preemption cannot help."""
 
     targets: list[tuple[object, int]]
-    """Holder and reason."""
+    """Pairs of (holder, reason)."""
     trace: list[tuple[int, bool, object, int]]
-    """Number of the attempt, whether it may borrow, holder, what became of it; in the order in which it happened."""
+    """The steps of the search in order: (number of the attempt, whether it may borrow, holder, result)."""

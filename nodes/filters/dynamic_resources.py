@@ -12,10 +12,10 @@ __all__ = ["DynamicResources"]
 
 
 class DynamicResources(Filter[Any]):
-    """Names resource claims. Extended resources that DRA backs are not seen."""
+    """Names resource claims. It does not see extended resources that DRA backs."""
 
     name: ClassVar[str] = "DynamicResources"
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
-        """A resource claim."""
+        """Name the resource claims of a pod that has any."""
         return ("resource claims (DRA)",) if pod.spec.resource_claims else ()

@@ -1,7 +1,8 @@
-"""What a filter is: what it needs of a pod, which nodes it admits, and which pods it keeps apart."""
+"""The interface of a filter: what it needs of a pod, which nodes it admits, and which pods it keeps apart."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -16,86 +17,89 @@ N = TypeVar("N")
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """Everything about a node, except its name and room, that decides which pods it takes."""
+    """What decides which pods a node takes, except its name and its room."""
 
     key: bytes
     labels: Mapping[str, str] = field(compare=False)
     taints: tuple[Taint, ...] = field(compare=False)
-    """Of all effects."""
+    """Taints of every effect."""
     unschedulable: bool = field(compare=False)
 
 
 class Filter(Generic[N]):
-    """A filter of kube-scheduler. One that models nothing only names what it sees."""
+    """A filter of kube-scheduler. A filter that models nothing only names what it sees."""
 
     name: ClassVar[str]
     """The scheduler's name of the plugin."""
 
     def needs(self, pod: Pod) -> N | None:
-        """What the filter needs of the pod. None: the filter has nothing to say about this pod."""
+        """What the filter needs of the pod. None means that the filter has nothing to say about this pod."""
         return None
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
-        """Names of what the filter sees of the pod and does not model. A plan with any of them evicts nobody."""
+        """Names of the features of this pod that the filter sees but does not model.
+
+        A plan that lists such a name evicts nobody.
+        """
         return ()
 
 
-class StaticFilter(Filter[N]):
+class StaticFilter(Filter[N], ABC):
     """A filter whose verdict depends on the pod and the node alone."""
 
+    @abstractmethod
     def refusal(self, needs: N, node: NodeShape, node_name: str) -> str | None:
-        """Why the node does not take the pod, in the scheduler's words. None: it does."""
-        raise NotImplementedError
+        """Why the node refuses the pod, in the scheduler's words. None means that the node takes it."""
 
 
 class Tenant(NamedTuple):
-    """A pod on a node, or a member that is to be placed, as a PodFilter sees it."""
+    """A PodFilter's view of a pod on a node, or of a member that needs a node."""
 
     needs: Any
-    """What the filter needs of the pod; None if the filter has nothing to say about the pod itself."""
+    """What the filter needs of the pod. None if the filter has nothing to say about the pod itself."""
     namespace: str
     labels: Mapping[str, str]
 
 
-class Token:
-    """What keeps two pods apart on one node: one of them brings the token, the other one forbids it.
+class Token(ABC):
+    """A reason why two pods cannot share a node: one pod brings the token, the other pod forbids it.
 
-    A pod that does both is alone of its kind on a node. Which of the two came first makes no difference.
+    A pod that does both cannot share a node with a pod of its own kind. It makes no difference which pod came first.
     """
 
     __slots__ = ()
     reason: ClassVar[str]
-    """Why a node is refused, in the scheduler's words."""
+    """Why the scheduler refuses the node, in its own words."""
     by_labels: ClassVar[bool]
-    """A pod may bring the token although the filter needs nothing of it."""
+    """True if a pod can bring the token by its labels alone, so that its `needs` may be None."""
 
+    @abstractmethod
     def brought_by(self, tenant: Tenant) -> bool:
         """Whether a node with this pod has the token."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forbidden_by(self, tenant: Tenant) -> bool:
         """Whether this pod may not be on a node with the token."""
-        raise NotImplementedError
 
 
-class PodFilter(Filter[N]):
+class PodFilter(Filter[N], ABC):
     """A filter whose verdict on a node depends on the pods that run there and on the members placed there.
 
-    The search counts tokens: a unit that leaves takes its tokens along, a unit that is put back and a member that is
-    placed bring theirs.
+    The search counts tokens. A unit takes its tokens along when it leaves, and brings them again when the search puts
+    it back. A placed member brings its tokens too.
     """
 
+    @abstractmethod
     def tokens(self, members: Collection[Tenant], running: Iterable[Tenant]) -> Iterable[Token]:
         """The tokens that decide where these members may be.
 
-        `running` are the bound pods of which the filter needs something.
+        `running` has the bound pods whose `needs` is not None.
         """
-        raise NotImplementedError
 
     def unmodelled_between(self, running: Tenant, member: Tenant) -> str | None:
-        """What the running pod could have against the member that no token says. None: nothing."""
+        """Name a conflict that the running pod could have with the member and that no token models, or None."""
         return None
 
     def unmodelled_on(self, nodes: Iterable[NodeShape]) -> str | None:
-        """What makes the tokens wrong on these nodes, which are all nodes of the cluster. None: nothing."""
+        """Name what makes the tokens wrong on these nodes, or None. `nodes` are all nodes of the cluster."""
         return None

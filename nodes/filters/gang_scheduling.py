@@ -17,7 +17,7 @@ class GangScheduling(Filter[Any]):
     name: ClassVar[str] = "GangScheduling"
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
-        """`spec.schedulingGroup.podGroupName`."""
+        """Name the pod group of a pod that sets `spec.schedulingGroup.podGroupName`."""
         group = pod.spec.scheduling_group
         named = group is not None and group.pod_group_name
         return ("native pod group (scheduling.k8s.io)",) if named else ()

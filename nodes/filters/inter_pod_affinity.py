@@ -1,7 +1,10 @@
-"""InterPodAffinity: required anti-affinity by host name, both ways. Other topologies and pod affinity are only named.
+"""InterPodAffinity: required anti-affinity by host name, in both directions.
 
-A member's term keeps it off nodes with a pod that the term selects; a running pod's term keeps members that it selects
-off its node. Sources: kube-scheduler's interpodaffinity plugin, and the API server's pod strategy for label keys.
+The search does not model other topologies and pod affinity. The filter only names them.
+
+A member's term keeps the member off each node that has a pod that the term selects. A running pod's term keeps the
+members that it selects off the pod's node. Sources: kube-scheduler's interpodaffinity plugin, and for label keys the
+API server's pod strategy.
 """
 
 from __future__ import annotations
@@ -26,23 +29,23 @@ HOSTNAMES: Final = "inter-pod anti-affinity on nodes without a host name label o
 
 
 class Term(msgspec.Struct, frozen=True, array_like=True):
-    """A term of anti-affinity by host name that is modelled."""
+    """A modelled term of anti-affinity by host name."""
 
     selector: LabelSelector
-    """Valid, and with the requirements that stand for `matchLabelKeys` and `mismatchLabelKeys`."""
+    """A valid selector. It includes the requirements that stand for `matchLabelKeys` and `mismatchLabelKeys`."""
     namespaces: tuple[str, ...]
-    """Sorted; empty: the namespace of the pod that has the term."""
+    """Sorted. Empty means the namespace of the pod that has the term."""
     everywhere: bool
-    """Whatever the namespace: an empty `namespaceSelector`."""
+    """True for an empty `namespaceSelector`, which selects every namespace."""
 
     def of(self, namespace: str) -> Term:
-        """The same term, with the namespace of the pod that has it in place of none."""
+        """The same term. If it names no namespace, it gets the given namespace of its pod."""
         if self.everywhere or self.namespaces:
             return self
         return Term(self.selector, (namespace,), False)
 
     def matches(self, tenant: Tenant) -> bool:
-        """Whether the term, which has its namespaces, selects the pod."""
+        """Whether the term selects the pod. Call `of` first, so that the term has its namespaces."""
         inside = self.everywhere or tenant.namespace in self.namespaces
         return inside and selects(self.selector, tenant.labels)
 
@@ -52,7 +55,7 @@ class AntiAffinity(msgspec.Struct, frozen=True, array_like=True):
 
     modelled: tuple[Term, ...]
     others: tuple[PodAffinityTerm, ...]
-    """Terms of another topology, or with namespaces or selectors that cannot be told."""
+    """Terms that are not modelled: another topology, namespaces chosen by label, or an invalid selector."""
 
 
 class _TermToken(Token):
@@ -68,7 +71,7 @@ class _TermToken(Token):
 
 
 class Selected(_TermToken):
-    """A member's term: the members that have it forbid the token, the pods that it selects bring it."""
+    """A member's term. Members with the term forbid the token; pods that the term selects bring it."""
 
     __slots__ = ()
     reason: ClassVar[str] = "node(s) didn't match pod anti-affinity rules"
@@ -84,7 +87,7 @@ class Selected(_TermToken):
 
 
 class Repelling(_TermToken):
-    """A running pod's term: the pods that have it bring the token, the members that it selects forbid it."""
+    """A running pod's term. Pods with the term bring the token; members that the term selects forbid it."""
 
     __slots__ = ()
     reason: ClassVar[str] = "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -105,7 +108,10 @@ class InterPodAffinity(PodFilter[AntiAffinity]):
     name: ClassVar[str] = "InterPodAffinity"
 
     def needs(self, pod: Pod) -> AntiAffinity | None:
-        """None for a pod without required anti-affinity. A term without a selector selects nobody and is left out."""
+        """The pod's terms. None for a pod without required anti-affinity.
+
+        A term without a selector selects no pod, so it is left out.
+        """
         anti = pod.spec.affinity.pod_anti_affinity if pod.spec.affinity is not None else None
         terms = anti.required if anti is not None else None
         if not terms:
@@ -123,7 +129,7 @@ class InterPodAffinity(PodFilter[AntiAffinity]):
         return AntiAffinity(tuple(modelled), tuple(others)) if modelled or others else None
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
-        """Required pod affinity, and anti-affinity that is not modelled."""
+        """Name required pod affinity, and anti-affinity that is not modelled."""
         if pod.spec.affinity is None:
             return ()
         affinity, needs = pod.spec.affinity.pod_affinity, self.needs(pod)
@@ -131,14 +137,14 @@ class InterPodAffinity(PodFilter[AntiAffinity]):
         return [*named, ANTI_AFFINITY] if needs is not None and needs.others else named
 
     def tokens(self, members: Collection[Tenant], running: Iterable[Tenant]) -> Iterator[Token]:
-        """One for every term of a member, and one for every term of a running pod that selects a member."""
+        """One token for each term of a member, and one for each term of a running pod that selects a member."""
         yield from (Selected(term) for term in _terms(members))
         for term in _terms(running):
             if any(term.matches(member) for member in members):
                 yield Repelling(term)
 
     def unmodelled_between(self, running: Tenant, member: Tenant) -> str | None:
-        """A term of the running pod that is not modelled and that could select the member, wherever that is."""
+        """Name a term of the running pod that is not modelled and could select the member on some node."""
         could = any(
             _names_namespace(term, running.namespace, member.namespace) and _could_select(term, member.labels)
             for term in running.needs.others
@@ -146,19 +152,19 @@ class InterPodAffinity(PodFilter[AntiAffinity]):
         return FOREIGN if could else None
 
     def unmodelled_on(self, nodes: Iterable[NodeShape]) -> str | None:
-        """Host name labels that are missing or shared: the scheduler compares labels, the tokens compare nodes."""
+        """Name missing or shared host name labels. The scheduler compares labels, but the tokens compare nodes."""
         names = [node.labels.get(HOSTNAME) for node in nodes]
         return HOSTNAMES if None in names or len(set(names)) < len(names) else None
 
 
 def _modelled(term: PodAffinityTerm, selector: LabelSelector, labels: Mapping[str, str]) -> Term | None:
-    """The term; None if it is not modelled. `labels` are those of the pod that has it."""
+    """The modelled form of a pod's term, or None if it is not modelled. `labels` are the labels of that pod."""
     if term.topology_key != HOSTNAME:
         return None
     namespaces = term.namespace_selector
     everywhere = namespaces is not None
     if namespaces is not None and (namespaces.match_labels or namespaces.match_expressions):
-        return None  # namespaces' labels are not mirrored
+        return None  # the mirror has no labels of namespaces
     selector = _with_label_keys(term, selector, labels)
     try:
         check_selector(selector)
@@ -170,9 +176,10 @@ def _modelled(term: PodAffinityTerm, selector: LabelSelector, labels: Mapping[st
 def _with_label_keys(
     term: PodAffinityTerm, selector: LabelSelector, labels: Mapping[str, str]
 ) -> LabelSelector:
-    """The selector with the requirements that the API server adds when the pod is created, each with one value.
+    """The selector with the requirements that the API server adds for label keys when a pod is created.
 
-    A selector that has one for the key has met an API server; the label may have changed since.
+    Each such requirement has one value. If the selector has one for the key already, an API server added it. Then it
+    stays as it is, because the pod's label may have changed since.
     """
     expressions = list(selector.match_expressions or ())
     present = {(each.key, each.operator) for each in expressions if len(each.values or ()) == 1}
@@ -187,7 +194,7 @@ def _with_label_keys(
 
 
 def _terms(tenants: Iterable[Tenant]) -> list[Term]:
-    """Different terms, in an order that does not depend on the order of the pods."""
+    """Each different term once, in an order that does not depend on the order of the pods."""
     terms: dict[bytes, Term] = {}
     for tenant in tenants:
         for term in tenant.needs.modelled if tenant.needs is not None else ():
@@ -197,14 +204,17 @@ def _terms(tenants: Iterable[Tenant]) -> list[Term]:
 
 
 def _names_namespace(term: PodAffinityTerm, own: str, other: str) -> bool:
-    """Neither field means the pod's own namespace; a selector may select any."""
+    """Whether the term could apply in the namespace `other`.
+
+    A term with neither field means the pod's own namespace. A namespace selector may select any namespace.
+    """
     if term.namespace_selector is not None or other in (term.namespaces or ()):
         return True
     return not term.namespaces and own == other
 
 
 def _could_select(term: PodAffinityTerm, labels: Mapping[str, str]) -> bool:
-    """Also true for a selector that is not valid."""
+    """Whether the term could select these labels. True for an invalid selector, because nobody knows."""
     if term.label_selector is None:
         return False
     try:

@@ -26,7 +26,7 @@ class NodeAffinity(StaticFilter[Selection]):
     name: ClassVar[str] = "NodeAffinity"
 
     def needs(self, pod: Pod) -> Selection | None:
-        """None for a pod that selects every node."""
+        """The pod's node selection. None for a pod that selects every node."""
         spec = pod.spec
         affinity = spec.affinity.node_affinity if spec.affinity is not None else None
         required = affinity.required if affinity is not None else None
@@ -34,7 +34,7 @@ class NodeAffinity(StaticFilter[Selection]):
         return Selection(labels, required) if labels or required is not None else None
 
     def refusal(self, needs: Selection, node: NodeShape, node_name: str) -> str | None:
-        """A node that lacks a label of the selector, or that no term of the affinity selects."""
+        """Refuse a node that lacks a label of the selector, or that no term of the affinity selects."""
         if any(node.labels.get(key) != value for key, value in needs.labels.items()):
             return REASON
         if needs.required is not None and not node_selector_matches(needs.required, node.labels, node_name):

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: the placement kernel itself, on integers. `api.requests` counts what a pod requests."""
+"""NodeResourcesFit: the placement kernel models it, on integers. `api.requests` counts what a pod requests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["NodeResourcesFit"]
 
 
 class NodeResourcesFit(Filter[Any]):
-    """Needs nothing beside the class's requests.
+    """Needs only the requests of the pod's class.
 
-    It has a place among the filters because the first filter that fails is the one that is named.
+    It has a place in the order of the filters because a reason names the first filter that fails.
     """
 
     name: ClassVar[str] = "NodeResourcesFit"
 
     @staticmethod
     def reason(resource: str) -> str:
-        """Why a node with too little of the resource is refused."""
+        """The scheduler's words for a node with too little of the resource."""
         return "Too many pods" if resource == PODS else f"Insufficient {resource}"

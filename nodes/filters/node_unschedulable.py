@@ -15,17 +15,17 @@ TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule"
 
 
 class NodeUnschedulable(StaticFilter[bool]):
-    """Needs: True for a pod that does not tolerate the taint."""
+    """Needs: whether the pod does not tolerate the taint."""
 
     name: ClassVar[str] = "NodeUnschedulable"
 
     def needs(self, pod: Pod) -> bool | None:
-        """None for a pod that tolerates the taint."""
+        """True for a pod that does not tolerate the taint; None for a pod that does."""
         tolerations = pod.spec.tolerations
         if tolerations and any(tolerates(toleration, TAINT) for toleration in tolerations):
             return None
         return True
 
     def refusal(self, needs: bool, node: NodeShape, node_name: str) -> str | None:
-        """A node with `spec.unschedulable`."""
+        """Refuse a node with `spec.unschedulable`."""
         return REASON if node.unschedulable else None

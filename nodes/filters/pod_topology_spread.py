@@ -12,12 +12,12 @@ __all__ = ["PodTopologySpread"]
 
 
 class PodTopologySpread(Filter[Any]):
-    """Names hard constraints."""
+    """Names hard constraints (DoNotSchedule)."""
 
     name: ClassVar[str] = "PodTopologySpread"
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
-        """A constraint with DoNotSchedule."""
+        """Name the topology spread of a pod that has a constraint with DoNotSchedule."""
         constraints = pod.spec.topology_spread_constraints or ()
         hard = any(each.when_unsatisfiable == "DoNotSchedule" for each in constraints)
         return ("topology spread (DoNotSchedule)",) if hard else ()

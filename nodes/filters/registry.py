@@ -1,6 +1,6 @@
-"""All filters, in the order in which kube-scheduler's default profile asks them: the first that fails is named.
+"""All filters, in the order of kube-scheduler's default profile. A reason names the first filter that fails.
 
-NodeName is not among them: only pods without a node are placed.
+NodeName is not in the list, because the search places only pods without a node.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ def _has_own(each: Filter[Any], method: str) -> bool:
 STATIC_FILTERS: Final = tuple(
     (place, each) for place, each in enumerate(FILTERS) if isinstance(each, StaticFilter)
 )
-"""With their places in FILTERS."""
+"""Pairs of (place in FILTERS, filter)."""
 POD_FILTERS: Final = tuple((place, each) for place, each in enumerate(FILTERS) if isinstance(each, PodFilter))
-"""With their places in FILTERS."""
+"""Pairs of (place in FILTERS, filter)."""
 NEEDS: Final = tuple((place, each.needs) for place, each in enumerate(FILTERS) if _has_own(each, "needs"))
-"""How to ask the filters that need something of pods, with their places in FILTERS."""
+"""Pairs of (place in FILTERS, method `needs`), for the filters that have a `needs` of their own."""
 UNMODELLED: Final = tuple(each.unmodelled for each in FILTERS if _has_own(each, "unmodelled"))
-"""How to ask the filters that name something. Every event of a pod asks these two, so other filters are left out."""
+"""The method `unmodelled` of each filter that has its own. Every event of a pod calls the methods of NEEDS and
+UNMODELLED, so both leave out the filters that would return nothing."""
 RESOURCES_FIT: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, NodeResourcesFit))
 """The place of NodeResourcesFit in FILTERS."""

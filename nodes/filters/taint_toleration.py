@@ -22,18 +22,18 @@ class TaintToleration(StaticFilter[tuple[Toleration, ...]]):
     name: ClassVar[str] = "TaintToleration"
 
     def needs(self, pod: Pod) -> tuple[Toleration, ...]:
-        """The tolerations; a pod without any is refused by every hard taint."""
+        """The tolerations. Every hard taint refuses a pod without tolerations."""
         return tuple(pod.spec.tolerations or ())
 
     def refusal(self, needs: tuple[Toleration, ...], node: NodeShape, node_name: str) -> str | None:
-        """A hard taint that no toleration covers."""
+        """Refuse a node with a hard taint that no toleration covers."""
         for taint in node.taints:
             if taint.effect in EFFECTS and not any(tolerates(toleration, taint) for toleration in needs):
                 return REASON
         return None
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
-        """Operators that the scheduler knows only with a feature gate."""
+        """Name the operators that the scheduler knows only with a feature gate."""
         return [
             f"toleration operator {toleration.operator}"
             for toleration in pod.spec.tolerations or ()

@@ -1,4 +1,4 @@
-"""VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone: none is modelled; the volumes are named."""
+"""VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone: not modelled. The filter names the volumes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ SOURCES: Final[tuple[tuple[str, Callable[[Volume], object]], ...]] = (
     ("Portworx volume", lambda volume: volume.portworx_volume),
     ("vSphere volume", lambda volume: volume.vsphere_volume),
 )
-"""Sources that one of the four filters looks at."""
+"""The volume sources that at least one of the four filters checks."""
 
 
 class Volumes(Filter[Any]):
-    """The four filters together: each looks at several of the sources."""
+    """The four filters in one class, because each of them checks several sources."""
 
     name: ClassVar[str] = "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone"
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
-        """The kinds of volumes that the pod mounts."""
+        """Name the kinds of volumes in the pod's spec."""
         volumes = pod.spec.volumes or ()
         return [name for volume in volumes for name, source in SOURCES if source(volume) is not None]

@@ -1,1 +1,1 @@
-"""From a snapshot and a preemptor to a plan, and why it came out so."""
+"""From a snapshot and a preemptor to a plan, and the reasons for it."""

@@ -1,4 +1,4 @@
-"""How the domains compare: the winner and the best losers one by one, the others counted."""
+"""The comparison of the domains: the winner and the best losers one by one, and the number of the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nodes.search.room import Room
 __all__ = ["Comparison", "compare"]
 
 LISTED: Final = 50
-"""Losers that are listed one by one."""
+"""The number of losers that a plan lists one by one."""
 
 OUTCOMES: Final[dict[int, plans.Outcome]] = {
     FITS: "Fits",
@@ -31,7 +31,7 @@ SPENT: Final = "the search budget was spent before it was known whether the memb
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All domains, best first. `why_none` says in one sentence why no domain takes the preemptor; empty if one does."""
+    """All domains, best first. `why_none` says in one sentence why no domain takes the preemptor, or is empty."""
 
     listed: list[plans.DomainResult]
     others: list[plans.OtherDomains]
@@ -39,7 +39,7 @@ class Comparison:
 
 
 def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Comparison:
-    """Say how each domain fared."""
+    """Give the outcome of each domain and the reason. `budget` is in steps: see `nodes.search.decision.BUDGET`."""
     ranked = sorted(
         range(len(found.outcomes)),
         key=lambda domain: (ORDER[found.outcomes[domain]], found.scores[domain], domain),
@@ -60,13 +60,17 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
 
 
 def _why_none(cluster: Cluster, found: Solution, short: dict[int, tuple[int, str]]) -> str:
-    """Of several domains, the one where most members fit speaks for all."""
+    """The reason of the domain where most members fit. It stands for all domains."""
     values = cluster.layout.values
     if EXHAUSTED in found.outcomes:
         return SPENT
     nearest = max(short, key=lambda domain: (short[domain][0], -domain))
     _, reason = short[nearest]
-    return reason if len(values) == 1 else f"in none of {len(values)} domains; in {values[nearest]}, {reason}"
+    return (
+        reason
+        if len(values) == 1
+        else f"does not fit in any of {len(values)} domains; in {values[nearest]}, {reason}"
+    )
 
 
 def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plans.DomainResult:
@@ -80,7 +84,7 @@ def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plan
 
 
 def _reason(found: Solution, domain: int) -> str:
-    """Of a domain about which it is not known that the members do not fit."""
+    """The reason for a domain whose outcome is not UNSCHEDULABLE."""
     if found.outcomes[domain] == EXHAUSTED:
         return SPENT
     outcome, best = found.outcomes[domain], found.outcomes[found.winner]
@@ -90,7 +94,7 @@ def _reason(found: Solution, domain: int) -> str:
     if outcome == FITS:
         return "fits as well, and its name comes later"
     return (
-        "costs more: somebody has to go"
+        "costs more: it needs evictions"
         if best == FITS
         else beaten(found.scores[domain], found.scores[found.winner])
     )
@@ -107,7 +111,7 @@ def _score(outcome: int, score: list[int]) -> plans.Score:
 def _count_others(
     cluster: Cluster, found: Solution, domains: list[int], gone: Room
 ) -> list[plans.OtherDomains]:
-    """Domains beyond the listed ones, by outcome and by a reason that is cheap to find."""
+    """The domains that are not listed, counted by outcome and by a reason that is cheap to find."""
     counts: Counter[tuple[plans.Outcome, str]] = Counter()
     for domain in domains:
         outcome = found.outcomes[domain]

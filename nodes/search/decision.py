@@ -1,4 +1,4 @@
-"""The decision for one preemptor: who goes, who is placed where, and why. A function of the snapshot alone.
+"""The decision for one preemptor: the victims, the placements and the reasons. It depends only on the snapshot.
 
 The live planner and `reprieve plan` call the same functions.
 """
@@ -15,6 +15,7 @@ from native.codes import PREEMPTS
 from native.nodes._victims import search
 from native.nodes.problem import Solution
 from nodes.search.comparison import compare
+from nodes.search.excluded import list_excluded
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
 from nodes.search.reasons import unavailable
@@ -26,10 +27,13 @@ from nodes.state.snapshot import Snapshot
 __all__ = ["BUDGET", "EFFORT", "DecisionError", "decide_group", "decide_pod"]
 
 BUDGET: Final = 20_000_000
-"""Steps that one exact packing of members of several shapes may take: well under a second."""
+"""The maximum number of steps for one exact packing of members of several shapes: well under a second."""
 
 EFFORT: Final = 20_000_000
-"""Nodes and pods that may be looked at to better a first plan, over all domains: a few seconds on a large cluster."""
+"""How many nodes and pods the search may look at, over all domains, to improve a first plan.
+
+That takes a few seconds on a large cluster.
+"""
 
 
 def decide_group(
@@ -43,8 +47,9 @@ def decide_group(
 ) -> plans.PreemptionPlanSpec:
     """The plan for a PodGroup.
 
-    Raises DecisionError where the group, or its class, does not exist; and, if `strict`, where another group's class
-    does not, whose pods otherwise stay. `budget` and `effort` are counted, not timed: see `native`.
+    Raises DecisionError if the group or its PriorityClass does not exist. With `strict`, it also raises DecisionError
+    if the PriorityClass of another group does not exist; otherwise the pods of that group stay. `budget` and `effort`
+    are counts, not times: see `native`.
     """
     return _decide(snapshot, group_preemptor(snapshot, namespace, name), budget, effort, strict)
 
@@ -58,7 +63,7 @@ def decide_pod(
     effort: int = EFFORT,
     strict: bool = True,
 ) -> plans.PreemptionPlanSpec:
-    """The plan for a single pod, whose domains are single nodes. Raises DecisionError as `decide_group` does."""
+    """The plan for a single pod. Each node is a domain. Raises DecisionError in the same cases as `decide_group`."""
     return _decide(snapshot, pod_preemptor(snapshot, namespace, name), budget, effort, strict)
 
 
@@ -79,18 +84,16 @@ def _decide(
             f"no node has the label {preemptor.topology_key}" if preemptor.kind == "PodGroup" else "no nodes"
         )
         return _spec(preemptor, "Unschedulable", reason)
-    if not preemptor.required:
-        return _without_victims(cluster)
-    built = build(cluster, strict=strict)
-    found = search(built.problem, budget, effort)
-    return _plan(cluster, built, found, budget)
+    spec = _with_victims(cluster, budget, effort, strict) if preemptor.required else _without_victims(cluster)
+    list_excluded(cluster, spec)
+    return spec
 
 
-# ---- nobody needs to go: enough members run already, or one is enough
+# ---- no victims needed: enough members run already, or one member is enough
 
 
 def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
-    """Members that take what is there, in the first domain that has room for one."""
+    """A plan that places members into free room, in the first domain that has room for one member."""
     preemptor, layout = cluster.preemptor, cluster.layout
     room = Room(cluster)
     for domain, value in enumerate(layout.values):
@@ -114,7 +117,7 @@ def _bound_already(preemptor: Preemptor) -> str:
 
 
 def _fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
-    """The later members and their nodes: first fit in what is left of `room`, which is taken from."""
+    """Place the later members, each on the first node that fits. Changes `room`. Returns pairs of (pod, node)."""
     nodes = cluster.layout.of(domain)
     placed = []
     for pod in cluster.preemptor.later:
@@ -126,10 +129,12 @@ def _fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
     return placed
 
 
-# ---- what the search found
+# ---- plans from a search
 
 
-def _plan(cluster: Cluster, built: Built, found: Solution, budget: int) -> plans.PreemptionPlanSpec:
+def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> plans.PreemptionPlanSpec:
+    built = build(cluster, strict=strict)
+    found = search(built.problem, budget, effort)
     comparison = compare(cluster, built, found, budget)
     if found.winner < 0:
         spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
@@ -144,7 +149,7 @@ def _plan(cluster: Cluster, built: Built, found: Solution, budget: int) -> plans
 
 
 def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.PreemptionPlanSpec:
-    """The winner's plan; the later members come last, into what is left."""
+    """The plan of the winning domain. The later members come last and get what is left."""
     snapshot, layout = cluster.snapshot, cluster.layout
     required = _required_nodes(built, found)
     gone = [pod for unit in found.victims for pod in built.units.members(unit)]
@@ -153,7 +158,7 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.Preemption
         room.place(pod, node)
     later = _fill(cluster, found.winner, room)
     preempts = found.outcomes[found.winner] == PREEMPTS
-    spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits, and nobody goes")
+    spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
     spec.domain = plans.Domain(layout.topology_key, layout.values[found.winner])
     in_order = [(pod, required[pod]) for pod in cluster.preemptor.required]
     spec.placements = [
@@ -171,7 +176,7 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.Preemption
 
 
 def _required_nodes(built: Built, found: Solution) -> dict[int, int]:
-    """Node by required member: each shape's members in their order over its nodes in theirs."""
+    """The node of each required member. The members of a shape get the nodes of that shape in order."""
     nodes: dict[int, int] = {}
     for members, row in zip(built.shapes, found.placed, strict=True):
         places = np.repeat(built.nodes, row).tolist()
@@ -182,7 +187,7 @@ def _required_nodes(built: Built, found: Solution) -> dict[int, int]:
 def _placements(
     snapshot: Snapshot, placed: list[tuple[int, int]], *, beyond_min_count: bool
 ) -> list[plans.Placement]:
-    """Of (pod, node), both rows of the snapshot."""
+    """The placements of pairs of (pod, node). Both are rows of the snapshot."""
     return [
         plans.Placement(
             snapshot.pod_names[pod], snapshot.node_names[node], snapshot.pod_uids[pod], beyond_min_count

@@ -5,14 +5,17 @@ The scheduler tries each pod with the pod's own priority, and we evict with the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from api.groups import PodGroup
 from api.plans import MismatchReason
 
 __all__ = ["Asking", "Mismatch", "mismatch"]
+
+NAMED: Final = 3
+"""Schedulers that a message names."""
 
 
 class Asking(NamedTuple):
@@ -47,32 +50,24 @@ def mismatch(group: PodGroup, priority: int, members: Sequence[Asking]) -> Misma
     return Mismatch(faults[0].reason, "; ".join(fault.text for fault in faults)) if faults else None
 
 
-def _priorities(group: PodGroup, priority: int, members: Sequence[Asking]) -> list[Mismatch]:
-    others = [member for member in members if member.priority != priority]
-    if not others:
-        return []
-    said = f"pod {others[0].name} has priority {others[0].priority}, and its PodGroup has {priority}"
-    return [Mismatch("PriorityMismatch", f"{said}{_count(others)}: {_one_class(group)}")]
+def _priorities(group: PodGroup, priority: int, members: Sequence[Asking]) -> Iterator[Mismatch]:
+    if others := [member for member in members if member.priority != priority]:
+        said = f"pod {others[0].name} has priority {others[0].priority}, and its PodGroup has {priority}"
+        yield Mismatch("PriorityMismatch", f"{said}{_count(others)}: {_one_class(group)}")
 
 
-def _policies(group: PodGroup, members: Sequence[Asking]) -> list[Mismatch]:
-    others = [member for member in members if member.never]
-    if not others:
-        return []
-    said = f"pod {others[0].name} has preemptionPolicy Never, and its PodGroup has PreemptLowerPriority"
-    return [Mismatch("PriorityMismatch", f"{said}{_count(others)}: {_one_class(group)}")]
+def _policies(group: PodGroup, members: Sequence[Asking]) -> Iterator[Mismatch]:
+    if others := [member for member in members if member.never]:
+        said = f"pod {others[0].name} has preemptionPolicy Never, and its PodGroup has PreemptLowerPriority"
+        yield Mismatch("PriorityMismatch", f"{said}{_count(others)}: {_one_class(group)}")
 
 
-def _schedulers(members: Sequence[Asking]) -> list[Mismatch]:
+def _schedulers(members: Sequence[Asking]) -> Iterator[Mismatch]:
     first = {member.scheduler: member.name for member in reversed(members)}
-    if len(first) < 2:
-        return []
-    said = ", ".join(f"pod {name} has {scheduler}" for scheduler, name in sorted(first.items())[:3])
-    return [
-        Mismatch(
-            "SchedulerMismatch", f"its pods name {len(first)} schedulers ({said}): set one schedulerName"
-        )
-    ]
+    if len(first) > 1:
+        said = ", ".join(f"pod {name} has {scheduler}" for scheduler, name in sorted(first.items())[:NAMED])
+        text = f"its pods name {len(first)} schedulers ({said}): set one schedulerName"
+        yield Mismatch("SchedulerMismatch", text)
 
 
 def _count(others: Sequence[Asking]) -> str:
@@ -82,6 +77,5 @@ def _count(others: Sequence[Asking]) -> str:
 def _one_class(group: PodGroup) -> str:
     """How to set it. Neither a pod's priority nor a PodGroup's can be changed later."""
     name = group.spec.priority_class_name
-    if name:
-        return f"create the pods with priorityClassName {name}, as the PodGroup has"
-    return "create the PodGroup with the priorityClassName of its pods"
+    which = f"the PodGroup's is {name}" if name else "the PodGroup has none"
+    return f"create both with one priorityClassName ({which})"

@@ -1,4 +1,4 @@
-"""What plans are called, live and offline."""
+"""The names of plans, live and offline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ MAX_PREFIX = 242
 
 
 def plan_name(spec: PreemptionPlanSpec) -> str:
-    """One name per decision: the same decision for the same preemptor has the same name, another one another."""
+    """The name of the plan object: at most 253 characters. Equal decisions get equal names.
+
+    Different decisions for one preemptor get different names, because the name ends with a digest.
+    """
     digest = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:10]
-    # Cut within a name, what is left may end in a character that a DNS label cannot end in.
+    # After the cut, the prefix may end in a character that a DNS label must not end in.
     return f"{spec.preemptor.name[:MAX_PREFIX].rstrip('.-')}-{digest}"

@@ -1,4 +1,4 @@
-"""Who asks for room: the group or pod, its priority, and which of its pods count."""
+"""The preemptor, which is the group or pod that asks for room: its priority, and which of its pods count."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 
 
 class DecisionError(ValueError):
-    """Nothing can be decided, because an object is missing or wrong; retry when it has changed.
+    """No decision is possible, because an object is missing or wrong. Retry after that object changes.
 
-    `subject` says which object ("PodGroup default/a"), `field` which of its fields ("" for the object itself).
+    `subject` names the object ("PodGroup default/a"). `field` names the field, or is "" for the whole object.
     """
 
     def __init__(self, subject: str, field: str, problem: str) -> None:
@@ -33,7 +33,10 @@ class DecisionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """Pods are rows of the snapshot, in the order in which they are served: by creation, then name."""
+    """A group or pod that asks for room.
+
+    Pods are rows of the snapshot. The search places them in this order: by creation, then by name.
+    """
 
     kind: Literal["PodGroup", "Pod"]
     api_version: str
@@ -49,30 +52,30 @@ class Preemptor:
     """Row of its group, -1 for a pod without one."""
     policy: Literal["gang", "basic"]
     minimum: int
-    """Members that have to run together, bound ones included."""
+    """How many members must run together, including bound members."""
     topology_key: str | None
-    """Node label whose values are the domains; None is the whole cluster."""
+    """The node label whose values are the domains. None means that the whole cluster is one domain."""
     bound: tuple[int, ...]
     unbound: tuple[int, ...]
 
     @property
     def needed(self) -> int:
-        """Unbound members without which the group does not run: the first ones."""
+        """How many of the unbound members the group needs to run. The first ones are taken."""
         return max(0, self.minimum - len(self.bound))
 
     @property
     def required(self) -> tuple[int, ...]:
-        """The members that justify victims."""
+        """The unbound members that the group needs. Pods may be evicted for them."""
         return self.unbound[: self.needed]
 
     @property
     def later(self) -> tuple[int, ...]:
-        """The members that take what is left."""
+        """The other unbound members. They take free room only."""
         return self.unbound[self.needed :]
 
 
 def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
-    """The PodGroup of that name. Raises DecisionError where there is none, or its class does not exist."""
+    """The PodGroup of that name. Raises DecisionError if the PodGroup or its PriorityClass does not exist."""
     subject = f"PodGroup {namespace}/{name}"
     row = _row_of_group(snapshot, namespace, name)
     group = snapshot.groups[row] if row is not None else None
@@ -108,9 +111,10 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
 
 
 def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
-    """The pod of that name, alone: a gang of one whose domains are single nodes.
+    """The pod of that name alone, as a gang of one. Each node is a domain.
 
-    Raises DecisionError where there is no such pod, it is going or gated, or its group's class does not exist.
+    Raises DecisionError if the pod does not exist, terminates or is gated, or if the PriorityClass of its group does
+    not exist.
     """
     subject = f"Pod {namespace}/{name}"
     rows = np.flatnonzero(snapshot.pod_live).tolist()
@@ -149,7 +153,7 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
 
 
 def priority_of_group(snapshot: Snapshot, group: PodGroup) -> int:
-    """The group's priority. Raises DecisionError where its class does not exist."""
+    """The group's priority. Raises DecisionError if its PriorityClass does not exist."""
     try:
         return group_priority(group, snapshot.priority_classes)
     except UnknownPriorityClass as error:
@@ -169,7 +173,7 @@ def _row_of_group(snapshot: Snapshot, namespace: str, name: str) -> int | None:
 
 
 def _members(snapshot: Snapshot, group: int) -> list[int]:
-    """Pods of the group that have neither ended nor begun to terminate, nor are gated."""
+    """Rows of the group's pods that have not ended, do not terminate and are not gated."""
     counted = snapshot.pod_live & (snapshot.pod_group == group)
     rows = np.flatnonzero(counted & (snapshot.pod_flags & (TERMINATING | GATED) == 0)).tolist()
     return sorted(rows, key=lambda row: (int(snapshot.pod_created[row]), snapshot.pod_names[row]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +14,28 @@ from nodes.search.preemptor import Preemptor
 from nodes.search.tokens import Tokens
 from nodes.search.units import Units, candidates
 from nodes.state.classes import admits
-from nodes.state.snapshot import Snapshot
+from nodes.state.snapshot import Exclusion, Snapshot
 
-__all__ = ["Admission", "Built", "Cluster", "Layout", "MisplacedError", "build", "lay_out"]
+__all__ = ["EXCLUDED", "Admission", "Built", "Cluster", "Layout", "MisplacedError", "build", "lay_out"]
 
 Rows = NDArray[np.intp]
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+EXCLUDED: Final = "excluded"
+"""Why a node is refused that the filters admit: a scheduler did not take a pod of the class there."""
+
 
 class MisplacedError(Exception):
-    """The bound members leave no domain for the others; retry when one of them is gone."""
+    """The bound members leave no domain for the other members. Retry after a bound member is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The preemptor's domains, sorted by value: `nodes[first[d]:first[d + 1]]` are rows, sorted by node name."""
+    """The preemptor's domains, sorted by value.
+
+    `nodes[first[d]:first[d + 1]]` are the rows of the nodes of domain d, sorted by node name.
+    """
 
     topology_key: str | None
     values: list[str | None]
@@ -41,7 +48,10 @@ class Layout:
 
 
 class Admission:
-    """Which nodes admit a class of pods, by the static filters; every class and node is asked about once."""
+    """Which nodes admit a class of pods, by the static filters and the exclusions. All of the search asks here.
+
+    Every class and node is asked about once.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -49,7 +59,7 @@ class Admission:
         self._masks: dict[int, Bools] = {}
 
     def refusals(self, pod_class: int) -> list[str | None]:
-        """Per row of the nodes: why it refuses the class, None if it does not."""
+        """[N], for each row of the nodes why the node refuses the class. None if it admits the class."""
         known = self._refusals.get(pod_class)
         if known is None:
             its_class = self._snapshot.classes[pod_class]
@@ -58,6 +68,9 @@ class Admission:
                 "no node" if shape is None or its_class is None else admits(its_class, shape, name)
                 for shape, name in shapes
             ]
+            for class_row, node in self._snapshot.excluded:
+                if class_row == pod_class and known[node] is None:
+                    known[node] = EXCLUDED
         return known
 
     def mask(self, pod_class: int) -> Bools:
@@ -70,39 +83,42 @@ class Admission:
 
 
 class Cluster:
-    """The snapshot as one preemptor sees it: its domains, the resources and tokens that matter, the room there is."""
+    """One preemptor's view of the snapshot: its domains, the resources and tokens that matter, and the free room.
+
+    R counts only the resources that an unbound member requests.
+    """
 
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, layout: Layout) -> None:
         self.snapshot, self.preemptor, self.layout = snapshot, preemptor, layout
         self.admission = Admission(snapshot)
         classes = snapshot.pod_class[list(preemptor.unbound)]
         self.columns = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
-        """Resources that a member requests; no other can keep one off a node."""
+        """Columns of the resources that a member requests. No other resource can keep a member off a node."""
 
     @cached_property
     def requests(self) -> Int64s:
-        """[C, R]"""
+        """[C, R], the requests of each class."""
         return np.ascontiguousarray(self.snapshot.class_requests[:, self.columns])
 
     @cached_property
     def leaving(self) -> Int64s:
-        """[N, R]"""
+        """[N, R], the room that terminating pods will free."""
         return self.snapshot.leaving[:, self.columns]
 
     @cached_property
     def free(self) -> Int64s:
-        """[N, R], with terminating pods gone."""
+        """[N, R], the free room with terminating pods gone. May be negative."""
         s = self.snapshot
         return s.allocatable[:, self.columns] - s.used[:, self.columns] + self.leaving
 
     @cached_property
     def tokens(self) -> Tokens:
-        """What keeps the unbound members away from other pods and from one another."""
+        """The tokens that keep the unbound members away from other pods and from one another."""
         return Tokens(self.snapshot, self.preemptor.unbound)
 
     @property
     def resources(self) -> list[str]:
-        """Names of the columns."""
+        """The names of the R resources."""
         return [self.snapshot.resources[column] for column in self.columns]
 
     def request(self, pod: int) -> Int64s:
@@ -111,15 +127,19 @@ class Cluster:
         return row
 
     def mask(self, pod: int) -> Bools:
-        """[N], the nodes that admit the pod by the static filters."""
+        """[N], the nodes that admit the pod by the static filters, and from which it is not excluded."""
         return self.admission.mask(int(self.snapshot.pod_class[pod]))
 
     def refusal(self, pod: int, node: int) -> str | None:
-        """Why a static filter refuses the node for the pod; None if all admit it."""
+        """Why a static filter refuses the node for the pod, or EXCLUDED; None if the node admits it."""
         return self.admission.refusals(int(self.snapshot.pod_class[pod]))[node]
 
+    def exclusion(self, pod: int, node: int) -> Exclusion | None:
+        """What was seen, if the pod is excluded from the node."""
+        return self.snapshot.excluded.get((int(self.snapshot.pod_class[pod]), node))
+
     def free_without(self, pods: NDArray[np.integer]) -> Int64s:
-        """[N, R], `free` with these pods gone too."""
+        """[N, R], the room of `free` with these pods gone too."""
         room = self.free.copy()
         s = self.snapshot
         bound = pods[s.pod_node[pods] >= 0]
@@ -145,7 +165,7 @@ def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
 
 
 def _domain_of(snapshot: Snapshot, preemptor: Preemptor, node: int) -> str | None:
-    """The domain that the node is in; for a pod every node is one."""
+    """The domain of the node, or None. For a single pod, every node is a domain."""
     shape = snapshot.node_shapes[node]
     if preemptor.topology_key is None or shape is None:
         return None
@@ -173,17 +193,17 @@ def _bound_domain(snapshot: Snapshot, preemptor: Preemptor, domains: dict[int, s
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A problem, and what its rows are: nodes and members as rows of the snapshot."""
+    """A problem and the meaning of its rows. Nodes and members are rows of the snapshot."""
 
     problem: Problem
     units: Units
     nodes: Rows
     shapes: list[list[int]]
-    """Members of each shape, in the order in which they are served."""
+    """Members of each shape, in the order in which the search places them."""
 
 
 def build(cluster: Cluster, *, strict: bool) -> Built:
-    """The search for the required members. A node that admits no required member is left out."""
+    """The problem for the required members. It leaves out nodes that admit no required member."""
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
     shapes, masks = _shapes(cluster)
     first = [members[0] for members in shapes]
@@ -216,7 +236,7 @@ def build(cluster: Cluster, *, strict: bool) -> Built:
 
 
 def _shapes(cluster: Cluster) -> tuple[list[list[int]], Bools]:
-    """Required members by equal requests, admitted nodes and tokens; and the nodes that admit each shape [S, N]."""
+    """Required members grouped by equal requests, admitted nodes and tokens, and each shape's admitted nodes [S, N]."""
     shapes: dict[tuple[bytes, ...], list[int]] = {}
     keys: dict[int, tuple[bytes, bytes]] = {}
     tokens = cluster.tokens
@@ -232,7 +252,7 @@ def _shapes(cluster: Cluster) -> tuple[list[list[int]], Bools]:
 
 
 def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np.signedinteger]]:
-    """The parts of the units on the problem's nodes, by unit and by node."""
+    """The pieces: the part of one unit on one of the problem's nodes, sorted by unit and then by node."""
     snapshot = cluster.snapshot
     index = np.full(len(snapshot.node_names), -1, np.int64)
     index[nodes] = np.arange(len(nodes))
@@ -262,7 +282,7 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
 
 
 def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedinteger]]:
-    """How many pods of each unit count against which budget; pods that are being disrupted already do not."""
+    """How many pods of each unit count against which budget. Pods in the budget's disruptedPods do not count."""
     budgeted = np.array([bool(budgets) for budgets in snapshot.label_budgets], np.bool_)
     counts: dict[tuple[int, int], int] = {}
     unit_of = np.repeat(np.arange(len(units)), units.size)
@@ -284,7 +304,7 @@ def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedint
 
 
 def _running(counts: NDArray[np.integer] | Bools) -> Int64s:
-    """Sums of the first 0, 1, ... entries."""
+    """Running sums: entry i is the sum of the first i counts."""
     sums = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=sums[1:])
     return sums

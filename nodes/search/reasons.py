@@ -1,9 +1,10 @@
-"""Why a domain won or lost, in words; those for nodes are the scheduler's own."""
+"""Why a domain won or lost, in words. The words for nodes are the scheduler's own."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from native.codes import FITS
 from native.nodes._victims import search
 from native.nodes.problem import Problem
-from nodes.search.problem import Built, Cluster
+from nodes.search.problem import EXCLUDED, Built, Cluster
 from nodes.search.room import Room
 
 __all__ = ["beaten", "coarse_shortage", "shortage", "unavailable"]
@@ -23,11 +24,14 @@ SCORE_WORDS = (
     "victims",
     "pods to evict",
 )
-"""The columns of a score, without the start."""
+"""The columns of a score, except the start time."""
+
+NAMED: Final = 3
+"""Excluded nodes that a reason names; `spec.excluded` lists them."""
 
 
 def beaten(score: list[int], winner: list[int]) -> str:
-    """By what a feasible domain lost against the winner."""
+    """Why a feasible domain lost against the winner: the first column of the score that differs."""
     for words, mine, best in zip(SCORE_WORDS, score, winner, strict=False):
         if mine != best:
             return f"costs more: {words} {mine}, not {best}"
@@ -36,19 +40,27 @@ def beaten(score: list[int], winner: list[int]) -> str:
     return "costs the same, and its name comes later"
 
 
-def unavailable(nodes: NDArray[np.intp], room: Room, pod: int) -> str:
-    """Why no node of these takes the pod: "0/5 nodes are available: 3 Insufficient cpu, ..."."""
+def unavailable(nodes: NDArray[np.intp], room: Room, pod: int, *, named: int = NAMED) -> str:
+    """Why no node of these takes the pod: "0/5 nodes are available: 3 Insufficient cpu, ...".
+
+    Of the first `named` nodes that are excluded it says what was seen there.
+    """
     counts: Counter[str] = Counter()
+    excluded = []
     for node in nodes.tolist():
-        counts.update(room.refusals(pod, node))
+        refusals = room.refusals(pod, node)
+        counts.update(refusals)
+        if refusals == [EXCLUDED]:
+            excluded.append(node)
     words = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    return f"0/{len(nodes)} nodes are available" + (f": {words}" if words else "")
+    seen = "; ".join(room.exclusion(pod, node) for node in excluded[:named])
+    return f"0/{len(nodes)} nodes are available" + (f": {words}" if words else "") + (seen and f" ({seen})")
 
 
 def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: int) -> tuple[int, str]:
     """Why the required members do not fit in the domain, even with every unit of lower priority gone.
 
-    First, how many of them do. `gone` is the room when all those units are gone.
+    Returns how many of them fit, and the reason. `gone` is the room when all those units are gone.
     """
     preemptor, nodes = cluster.preemptor, cluster.layout.of(domain)
     fitting, placed = _most_members(cluster, built, domain, gone, budget)
@@ -58,7 +70,7 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: in
     when = (
         "once every unit of lower priority is gone"
         if preemptor.evicts
-        else "with nobody gone, as it may evict nobody"
+        else "without evictions, because it may evict nobody"
     )
     if preemptor.kind == "Pod":
         return fitting, f"{why}, {when}"
@@ -67,15 +79,17 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: in
 
 
 def coarse_shortage(cluster: Cluster, domain: int, gone: Room) -> str:
-    """The same in less time and fewer words."""
+    """The reason of `shortage` in fewer words. It takes less time, because it runs no search."""
     first, nodes = cluster.preemptor.required[0], cluster.layout.of(domain)
-    return "not every member fits" if gone.fits(first, nodes).any() else unavailable(nodes, gone, first)
+    return (
+        "not every member fits" if gone.fits(first, nodes).any() else unavailable(nodes, gone, first, named=0)
+    )
 
 
 def _most_members(
     cluster: Cluster, built: Built, domain: int, gone: Room, budget: int
 ) -> tuple[int, list[list[int]]]:
-    """The longest row of first members that fits together, and where."""
+    """The largest n so that the first n required members fit together, and their placement [shape][node]."""
     low, high = 0, len(cluster.preemptor.required) - 1
     placed: list[list[int]] = []
     while low < high:
@@ -89,7 +103,7 @@ def _most_members(
 
 
 def _part(cluster: Cluster, built: Built, domain: int, gone: Room, members: int) -> Problem:
-    """The problem of the first members alone, in one domain, with nobody left to go."""
+    """The problem of the first members in one domain, without units that could be evicted."""
     whole = built.problem
     inside = slice(int(whole.domains[domain]), int(whole.domains[domain + 1]))
     first = set(cluster.preemptor.required[:members])
@@ -124,7 +138,7 @@ def _part(cluster: Cluster, built: Built, domain: int, gone: Room, members: int)
 
 
 def _place(built: Built, domain: int, room: Room, placed: list[list[int]]) -> None:
-    """The placed members are there; `placed` has a row for each shape, or none at all."""
+    """Place the members in `room`. `placed` has a row for each shape, or is empty."""
     nodes = built.nodes[built.problem.domains[domain] : built.problem.domains[domain + 1]].tolist()
     for shape, row in zip(built.shapes, placed, strict=False):
         for node, members in zip(nodes, row, strict=True):

@@ -1,4 +1,4 @@
-"""What is left on the nodes once some units are gone: changed in place as members are placed one by one."""
+"""The free room on the nodes after some units are gone. It changes in place as members are placed one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 
 
 class Room:
-    """Free resources [N, R], and per token how many pods bring it and how many members forbid it [N, T]."""
+    """Free resources [N, R], and for each token how many pods bring it and how many members forbid it [N, T]."""
 
     def __init__(self, cluster: Cluster, gone: Iterable[int] = ()) -> None:
         pods = np.array(list(gone), np.intp)
@@ -29,14 +29,14 @@ class Room:
         self.barred = np.zeros_like(self.held)
 
     def copy(self) -> Room:
-        """The same room, to be changed on its own."""
+        """A copy that can change on its own."""
         other = Room.__new__(Room)
         other._cluster, other.free = self._cluster, self.free.copy()
         other.held, other.barred = self.held.copy(), self.barred.copy()
         return other
 
     def place(self, pod: int, node: int, members: int = 1) -> None:
-        """Members like this one are on the node."""
+        """Put `members` members like this pod on the node."""
         tokens = self._cluster.tokens
         self.free[node] -= members * self._cluster.request(pod)
         if len(tokens):
@@ -51,7 +51,10 @@ class Room:
         return fits & ~self._kept_off(pod, nodes).any(axis=1) if len(self._cluster.tokens) else fits
 
     def refusals(self, pod: int, node: int) -> list[str]:
-        """What the scheduler would say of a node that does not take the member: the filter that fails first."""
+        """What the scheduler would say of a node that does not take the member: the filter that fails first.
+
+        Of a node that its filters here admit, and the scheduler did not take: EXCLUDED.
+        """
         static = self._cluster.refusal(pod, node)
         if static is not None:
             return [static]
@@ -64,6 +67,14 @@ class Room:
         ]
         early = [reason for is_early, reason in named if is_early]
         return early[:1] or list(self._insufficient(pod, node)) or [reason for _, reason in named][:1]
+
+    def exclusion(self, pod: int, node: int) -> str:
+        """What a person reads of a node from which the member is excluded; empty if it is not."""
+        excluded = self._cluster.exclusion(pod, node)
+        if excluded is None:
+            return ""
+        name = self._cluster.snapshot.node_names[node]
+        return f"node {name}: the scheduler did not take pod {excluded.pod} there: {excluded.seen}"
 
     def _insufficient(self, pod: int, node: int) -> Iterator[str]:
         request = self._cluster.request(pod)

@@ -1,4 +1,4 @@
-"""Who stays, and why: plain rules over the plan and the snapshot that it was made from."""
+"""Which units stay, and why: simple rules over a plan and the snapshot behind it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Survivor", "Survivors", "budget_text", "budgets_of", "survivors", "w
 
 
 class Reason(IntEnum):
-    """Why a unit stays, those nearest to going first."""
+    """Why a unit stays. The reason nearest to an eviction comes first."""
 
     BUDGET = 0
     FITS = 1
@@ -27,7 +27,7 @@ class Reason(IntEnum):
 
     @property
     def text(self) -> str:
-        """Of many units at once."""
+        """The words for several units together."""
         return TEXTS[self]
 
 
@@ -49,24 +49,24 @@ class Survivor:
     """namespace/name."""
     priority: int
     pods: list[int] = field(default_factory=list)
-    """Rows of its bound pods, wherever they run."""
+    """Rows of its bound pods, on all nodes."""
     reason: Reason = Reason.FITS
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """Units in the domain that stay, those nearest to going first, and how much there is besides."""
+    """The units in the domain that stay, and counts of the others. Units nearest to an eviction come first."""
 
     units: list[Survivor]
     elsewhere: int
-    """Units without a pod in the domain."""
+    """The number of units without a pod in the domain."""
     terminating: int
-    """Pods in the domain that are going already; they count as gone."""
+    """The number of terminating pods in the domain. They count as gone."""
 
 
 def survivors(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Survivors:
-    """Of a plan with a domain: every unit that stays there, ordered by reason, priority and name."""
+    """Every unit that stays in the plan's domain, ordered by reason, priority and name."""
     here = _domain_nodes(snapshot, spec)
     gone = {pod.uid for victim in spec.victims for pod in victim.pods}
     evicted = _evicted_by_budget(snapshot, gone)
@@ -86,7 +86,10 @@ def survivors(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Survivors:
 
 
 def waiting(snapshot: Snapshot, spec: PreemptionPlanSpec) -> list[str]:
-    """Members of the group that the plan gives no node: nobody goes for those beyond minCount."""
+    """Names of the group's members that get no node from the plan.
+
+    They are beyond minCount, so nobody is evicted for them.
+    """
     if spec.preemptor.kind == "Pod":
         return []
     key, placed = (spec.preemptor.namespace, spec.preemptor.name), {each.pod for each in spec.placements}
@@ -100,7 +103,7 @@ def waiting(snapshot: Snapshot, spec: PreemptionPlanSpec) -> list[str]:
 
 
 def budgets_of(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, int]:
-    """Budget row to how many of these pods count against it."""
+    """How many of these pods count against each budget, by row of the budget."""
     matching: Counter[int] = Counter()
     for row in rows:
         name = snapshot.pod_names[row]
@@ -111,7 +114,7 @@ def budgets_of(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, int]:
 
 
 def budget_text(budget: BudgetRow) -> str:
-    """A budget by its name and what it allows."""
+    """The words for a budget: its namespace, its name and how many disruptions it allows."""
     return f"{budget.namespace}/{budget.name} (allows {budget.allowed})"
 
 
@@ -138,7 +141,7 @@ def _evicted_by_budget(snapshot: Snapshot, gone: set[str]) -> Counter[int]:
 
 
 def _units(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Iterator[Survivor]:
-    """Groups in `all` mode and single pods that run, without the preemptor's own pods."""
+    """Bound groups in `all` mode and bound single pods, except the preemptor's own pods."""
     whole: dict[int, list[int]] = defaultdict(list)
     own = (spec.preemptor.namespace, spec.preemptor.name) if spec.preemptor.kind == "PodGroup" else None
     for row in _bound(snapshot, 0):
@@ -169,7 +172,7 @@ def _goes_whole(group: PodGroup) -> bool:
 
 
 def _bound(snapshot: Snapshot, terminating: int) -> Iterator[int]:
-    """Rows of the bound pods that terminate, or of those that do not."""
+    """Rows of the bound pods that terminate (`terminating` is TERMINATING) or that do not (0)."""
     for row in range(len(snapshot.pod_uids)):
         bound = snapshot.pod_live[row] and snapshot.pod_node[row] >= 0
         if bound and int(snapshot.pod_flags[row]) & TERMINATING == terminating:

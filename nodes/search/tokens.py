@@ -1,7 +1,7 @@
 """Which pods keep which members off their node: the tokens of the filters that look at other pods.
 
-A token is a column. Pods and members bring some tokens, and members forbid some; two pods of which one forbids what the
-other one brings cannot share a node. Without a member that forbids anything there are no columns, and nothing is paid.
+A token is a column. Pods and members bring tokens, and members forbid tokens. Two pods cannot share a node if one
+forbids a token that the other brings. If no member forbids a token, there are no columns and no cost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nodes.filters.filter import PodFilter, Tenant, Token
 from nodes.filters.registry import POD_FILTERS, RESOURCES_FIT
-from nodes.state.snapshot import TERMINATING, Snapshot
+from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["Kinds", "Tokens", "interested"]
 
@@ -22,7 +22,10 @@ Int32s = NDArray[np.int32]
 
 
 class Kinds:
-    """Pods (rows of the snapshot) by class and label set: to a filter that looks at other pods, alike ones are one."""
+    """Pods (rows of the snapshot) by kind, which is (class, label set).
+
+    A filter that looks at other pods cannot tell two pods of one kind apart.
+    """
 
     def __init__(self, snapshot: Snapshot, pods: Rows) -> None:
         self._snapshot = snapshot
@@ -34,7 +37,7 @@ class Kinds:
         self._keys: list[tuple[int, int]] = [divmod(key, width) for key in keys.tolist()]
 
     def tenants(self, place: int) -> list[Tenant]:
-        """One for each kind, as the filter at this place in the registry sees it."""
+        """One tenant for each kind, for the filter at this place in the registry."""
         found = []
         for class_row, labels_row in self._keys:
             its_class, labels = self._snapshot.classes[class_row], self._snapshot.label_sets[labels_row]
@@ -49,7 +52,7 @@ class Tokens:
         self._snapshot = snapshot
         self.tokens: list[Token] = []
         self.before_resources: list[bool] = []
-        """[T], whether the scheduler asks the token's filter before NodeResourcesFit."""
+        """[T], whether the scheduler runs the token's filter before NodeResourcesFit."""
         self.filters: list[PodFilter[object]] = []
         """The filters that made the tokens."""
         bound, node = _on_nodes(snapshot)
@@ -70,34 +73,34 @@ class Tokens:
             forbids.append(_matrix([[token.forbidden_by(kind) for token in tokens] for kind in mine]))
             brought.append(_brought(snapshot, tokens, place, bound, running, theirs))
         self.brings = _by_member(rows, kinds, brings)
-        """[T] per member: 1 for the tokens that it brings."""
+        """For each member [T], with 1 for each token that it brings."""
         self.forbids = _by_member(rows, kinds, forbids)
-        """[T] per member: 1 for the tokens that it forbids."""
+        """For each member [T], with 1 for each token that it forbids."""
         every = np.concatenate([np.zeros((len(bound), 0), np.int32), *brought], axis=1)
         some = every.any(axis=1)
         self._holders, self._node, self._brought = bound[some], node[some], every[some]
 
     def __len__(self) -> int:
-        """T."""
+        """The number of tokens, T."""
         return len(self.tokens)
 
     def held(self, gone: Iterable[int] = ()) -> Int32s:
-        """[N, T], how many pods on each node bring each token; those that terminate or are `gone` do not count."""
-        return self._count(~self._terminating() & ~np.isin(self._holders, list(gone)))
+        """[N, T], how many pods on each node bring each token; those that leave or are `gone` do not count."""
+        return self._count(~self._leave() & ~np.isin(self._holders, list(gone)))
 
     def leaving(self) -> Int32s:
-        """[N, T], how many of those that terminate bring each token."""
-        return self._count(self._terminating())
+        """[N, T], how many of those that leave bring each token."""
+        return self._count(self._leave())
 
     def brought_by(self, pods: Rows) -> Int32s:
-        """[len(pods), T], 1 for the tokens that these bound pods bring."""
+        """[len(pods), T], with 1 for each token that a bound pod brings."""
         place = np.full(len(self._snapshot.pod_live), -1, np.intp)
         place[self._holders] = np.arange(len(self._holders))
         every = np.concatenate([self._brought, np.zeros((1, len(self)), np.int32)])
         return every[place[pods]]
 
-    def _terminating(self) -> NDArray[np.bool_]:
-        return self._snapshot.pod_flags[self._holders] & TERMINATING > 0
+    def _leave(self) -> NDArray[np.bool_]:
+        return is_leaving(self._snapshot.pod_flags[self._holders])
 
     def _count(self, holders: NDArray[np.bool_]) -> Int32s:
         count = np.zeros((len(self._snapshot.node_names), len(self)), np.int32)
@@ -107,14 +110,14 @@ class Tokens:
 
 
 def interested(snapshot: Snapshot, place: int) -> NDArray[np.bool_]:
-    """[C], of which classes the filter at this place in the registry needs something."""
+    """[C], whether the filter at this place in the registry needs something of the class."""
     return np.array(
         [each is not None and each.needs[place] is not None for each in snapshot.classes], np.bool_
     )
 
 
 def _on_nodes(snapshot: Snapshot) -> tuple[Rows, Rows]:
-    """Pods that are bound or promised a node, and the nodes; as rows."""
+    """Rows of the pods that are bound or promised a node, and rows of those nodes."""
     bound = np.flatnonzero(snapshot.pod_live & (snapshot.pod_node >= 0))
     promised = np.array(list(snapshot.promised.items()), np.intp).reshape(-1, 2)
     return (
@@ -131,7 +134,7 @@ def _brought(
     running: NDArray[np.bool_],
     theirs: Kinds,
 ) -> Int32s:
-    """[len(bound), len(tokens)], 1 for the tokens that each pod brings."""
+    """[len(bound), len(tokens)], with 1 for each token that a pod brings."""
     brought = np.zeros((len(bound), len(tokens)), np.int32)
     if any(token.by_labels for token in tokens):
         running, theirs = np.ones(len(bound), np.bool_), Kinds(snapshot, bound)
@@ -146,6 +149,6 @@ def _matrix(rows: list[list[bool]]) -> Int32s:
 
 
 def _by_member(members: Rows, kinds: Kinds, parts: list[Int32s]) -> dict[int, Int32s]:
-    """Each member's row of the parts side by side."""
+    """For each member its row of the parts, joined side by side [T]."""
     whole = np.concatenate([np.zeros((max(kinds.of, default=-1) + 1, 0), np.int32), *parts], axis=1)
     return {row: whole[kind] for row, kind in zip(members.tolist(), kinds.of.tolist(), strict=True)}

@@ -1,4 +1,4 @@
-"""Who may go: the cluster's bound pods as units, and the order of their importance."""
+"""The units that may be evicted: the cluster's bound pods, in the order of their importance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.search.preemptor import DecisionError, priority_of_group
-from nodes.state.snapshot import MIRROR, TERMINATING, Snapshot
+from nodes.state.snapshot import MIRROR, STAYING, TERMINATING, Snapshot
 
 __all__ = ["Units", "candidates"]
 
@@ -19,17 +19,18 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Candidates, most important first: by priority, `all` groups before pods, larger, longer running, name.
+    """The candidates, most important first.
 
-    A group in `all` mode is one unit with all its pods, wherever they run; any other pod is a unit of its own.
+    The order is: higher priority, `all` groups before pods, larger, longer running, name. A group in `all` mode is one
+    unit with all its pods on all nodes. Any other pod is a unit of its own.
     """
 
     priority: Int64s
     start: Int64s
     size: Int64s
-    """Pods of the unit, on whichever node."""
+    """The number of the unit's pods, on all nodes."""
     whole: NDArray[np.bool_]
-    """An `all` group; otherwise one pod."""
+    """True for a group in `all` mode, False for a single pod."""
     first: Rows
     """[U + 1], where each unit's part of `pods` begins."""
     pods: Rows
@@ -44,7 +45,7 @@ class Units:
         return rows
 
     def kind(self, unit: int) -> Literal["PodGroup", "Pod"]:
-        """What the unit is named after."""
+        """The kind of the object that names the unit."""
         return "PodGroup" if self.whole[unit] else "Pod"
 
     def name(self, snapshot: Snapshot, unit: int) -> tuple[str, str]:
@@ -55,7 +56,7 @@ class Units:
         return snapshot.pod_namespaces[pod], snapshot.pod_names[pod]
 
     def uid(self, snapshot: Snapshot, unit: int) -> str:
-        """metadata.uid."""
+        """The metadata.uid of the unit's PodGroup or pod."""
         pod = int(self.pods[self.first[unit]])
         group = snapshot.groups[snapshot.pod_group[pod]] if self.whole[unit] else None
         return snapshot.pod_uids[pod] if group is None else group.metadata.uid
@@ -66,7 +67,7 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
 
     Pods of the group `but` (its row; -1 for none) are left out, and so are units with a mirror pod.
 
-    A group whose class does not exist is bad input (DecisionError) if `strict`; otherwise nobody of it can go.
+    If the PriorityClass of a group does not exist, `strict` raises DecisionError. Otherwise its pods are left out.
     """
     rows = np.flatnonzero(
         snapshot.pod_live
@@ -90,7 +91,7 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
     if not len(first):
         nobody = np.zeros(0, np.int64)
         return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows)
-    mirrored = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & MIRROR > 0
+    fixed = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & (MIRROR | STAYING) > 0
     here = np.logical_or.reduceat(on[snapshot.pod_node[rows]], first)
     unit = Units(
         priority=priority[first],
@@ -100,16 +101,16 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
         first=np.append(first, len(rows)),
         pods=rows,
     )
-    return _sorted(snapshot, unit, np.flatnonzero(here & ~mirrored))
+    return _sorted(snapshot, unit, np.flatnonzero(here & ~fixed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """Per row of the groups; one entry more, at -1, for pods without a group."""
+    """One entry for each row of the groups, and one more at -1 for pods without a group."""
 
     exists: NDArray[np.bool_]
     known: NDArray[np.bool_]
-    """Whether its priority is known."""
+    """Whether the group's priority is known."""
     whole: NDArray[np.bool_]
     priority: Int64s
     """Of a group that goes whole, the lowest of its own and its pods'. See docs/decisions/0025."""
@@ -149,7 +150,7 @@ def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows) -> Units:
     chosen = chosen[np.lexsort((_name_ranks(snapshot, unit, chosen), *keys))]
     size = unit.size[chosen]
     first = np.concatenate(([0], np.cumsum(size))).astype(np.intp)
-    # Position of each pod: its unit's old beginning, plus how far into the unit it is.
+    # Old position of each pod: where its unit began, plus the pod's position inside the unit.
     inside = np.arange(first[-1]) - np.repeat(first[:-1], size)
     pods = unit.pods[np.repeat(unit.first[chosen], size) + inside]
     return Units(unit.priority[chosen], unit.start[chosen], size, unit.whole[chosen], first, pods)

@@ -1,4 +1,4 @@
-"""What a plan does not take into account, in words. A plan that would have to evict is Blocked by it."""
+"""What a plan does not take into account, in words. A plan with victims is Blocked by it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from api.plans import PreemptionPlanSpec
 from nodes.filters.registry import POD_FILTERS
 from nodes.search.problem import Cluster
 from nodes.search.tokens import Kinds, interested
-from nodes.state.snapshot import TERMINATING, Snapshot
+from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["not_modelled", "why_blocked"]
 
 
 def why_blocked(spec: PreemptionPlanSpec) -> str:
-    """Why nobody is evicted although the plan names victims; empty if they may go."""
+    """Why the victims of the plan are not evicted. Empty if they may be evicted, or if there are no victims."""
     blocked = spec.outcome == "Preempts" and bool(spec.not_modelled)
     return f"not modelled: {', '.join(spec.not_modelled)}" if blocked else ""
 
 
 def not_modelled(cluster: Cluster, members: Collection[int], gone: list[int]) -> list[str]:
-    """What the filters see of these members and do not model, and what pods that stay could have against them; sorted.
+    """Names of what the plan does not take into account, sorted.
 
-    `gone` are the pods of the victims; they have nothing against anybody any longer.
+    The filters may see a feature of these members that they do not model. A pod that stays may conflict with a member
+    in a way that no filter models. `gone` are the pods of the victims: they conflict with no member.
     """
     snapshot = cluster.snapshot
     classes = {int(row) for row in snapshot.pod_class[list(members)]}
@@ -37,7 +38,7 @@ def not_modelled(cluster: Cluster, members: Collection[int], gone: list[int]) ->
 
 def _between(snapshot: Snapshot, members: Collection[int], gone: list[int]) -> Iterator[str]:
     """What bound pods, neither going nor victims, could have against a member."""
-    staying = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
+    staying = snapshot.pod_live & (snapshot.pod_node >= 0) & ~is_leaving(snapshot.pod_flags)
     staying[gone] = False
     bound = np.flatnonzero(staying)
     mine = Kinds(snapshot, np.array(list(members), np.intp))

@@ -1,4 +1,4 @@
-"""Victims as the plan lists them."""
+"""The list of victims in a plan, and how many disruption budgets they violate."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["victims_of", "violations_of"]
 
 
 def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[plans.Victim]:
-    """The units in their order, with all their pods."""
+    """The victims in the given order, each with all its pods. `victims` are units of `built`."""
     drawn = _drawn(built, victims)
     return [_victim(snapshot, built, unit, _violates(built, drawn, unit)) for unit in victims]
 
 
 def violations_of(built: Built, victims: list[int]) -> int:
-    """Over all budgets, how many more pods go than may."""
+    """How many more pods go than the budgets allow, summed over all budgets."""
     allowed = built.problem.allowed
     return sum(max(0, pods - int(allowed[budget])) for budget, pods in _drawn(built, victims).items())
 
@@ -51,7 +51,7 @@ def _victim(snapshot: Snapshot, built: Built, unit: int, violates: bool) -> plan
 
 
 def _drawn(built: Built, victims: list[int]) -> Counter[int]:
-    """Evicted pods by the budget they count against."""
+    """How many evicted pods count against each budget."""
     drawn: Counter[int] = Counter()
     for unit in victims:
         drawn.update(_draws(built, unit))

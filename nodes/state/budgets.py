@@ -1,8 +1,8 @@
-"""Disruption budgets, and which of them select which label set.
+"""Disruption budgets, and which budgets select which label set.
 
-A label set is looked up by its own pairs, not against every budget: a budget with `matchLabels` is filed
-under one of them. A changed selector only marks its namespace; the label sets there are matched again when
-somebody looks.
+A budget with `matchLabels` is filed under one of its pairs. So a label set finds its budgets by its own pairs, without
+a comparison with every budget. A changed selector only marks its namespace. The next snapshot matches the label sets
+of that namespace again.
 
 See docs/decisions/0005.
 """
@@ -50,7 +50,7 @@ class BudgetTable:
         return len(self._by_name)
 
     def upsert(self, budget: PodDisruptionBudget) -> bool:
-        """Add or change a budget; whether anything changed that decisions depend on."""
+        """Add or change a budget. Returns whether something changed that decisions depend on."""
         meta, status = budget.metadata, budget.status
         key = (meta.namespace, meta.name)
         row = self._by_name.get(key)
@@ -64,7 +64,7 @@ class BudgetTable:
         return self._file(row, meta.namespace, budget.spec.selector, is_new=before is None) | (before != new)
 
     def delete(self, namespace: str, name: str) -> bool:
-        """Remove the budget; whether it was there."""
+        """Remove the budget. Returns whether it existed."""
         row = self._by_name.pop((namespace, name), None)
         if row is None:
             return False
@@ -82,7 +82,7 @@ class BudgetTable:
         return tuple(sorted(entry.row for entry in found if _selects(entry.selector, labels)))
 
     def _file(self, row: int, namespace: str, selector: LabelSelector | None, *, is_new: bool) -> bool:
-        """Note the budget's selector; whether it is another one than before."""
+        """Note the budget's selector. Returns whether the selector changed."""
         if not is_new:
             if self._selectors[row] == selector:
                 return False
@@ -113,7 +113,7 @@ def _filed_under(selector: LabelSelector) -> Pair | None:
 
 
 def _selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """An invalid selector selects nothing, as upstream has it."""
+    """Whether the selector selects the labels. An invalid selector selects nothing, as upstream."""
     try:
         return matches(selector, labels)
     except ValueError:
@@ -126,13 +126,13 @@ class LabelSets:
     def __init__(self, budgets: BudgetTable) -> None:
         self._budgets = budgets
         self.keys: Register[tuple[str, bytes]] = Register()
-        """By namespace and the labels as JSON, sorted: half the size of the pairs."""
+        """Keys are (namespace, labels as sorted JSON). The JSON takes half the memory of the pairs."""
         self.sets: list[tuple[str, Mapping[str, str]] | None] = []
         self.selected_by: list[tuple[int, ...]] = []
         self._by_namespace: dict[str, set[int]] = {}
 
     def hold(self, namespace: str, labels: Mapping[str, str]) -> int:
-        """Refer to the label set once more."""
+        """Count one more reference to the label set. Returns its row."""
         row, new = self.keys.hold((namespace, msgspec.json.encode(labels, order="sorted")))
         if new:
             if row == len(self.sets):
@@ -144,7 +144,7 @@ class LabelSets:
         return row
 
     def drop(self, row: int) -> None:
-        """Refer to it once less."""
+        """Count one reference less. The row is free after the last one."""
         if not self.keys.drop(row):
             return
         held = self.sets[row]

@@ -1,4 +1,7 @@
-"""What the scheduler's filters see of a pod and of a node, names aside; alike ones are interned."""
+"""Classes of pods and shapes of nodes: all that the scheduler's filters see of them, except their names.
+
+Equal classes and equal shapes are stored once.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +24,22 @@ NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class PodClass:
-    """Everything about a pod, its namespace and labels aside, that decides where it may run.
+    """What decides where a pod may run, except its namespace and labels.
 
     Pods with equal `key` are interchangeable for every filter that does not look at other pods.
     """
 
     key: bytes
     requests: Mapping[str, int] = field(compare=False)
-    """As `api.requests.pod_requests` counts; `pods` is not in it."""
+    """Amounts by resource, as `api.requests.pod_requests` counts them. The resource `pods` is not in it."""
     needs: tuple[Any, ...] = field(compare=False)
-    """What each filter of the registry needs of the pod, in the registry's order; None: nothing."""
+    """What each filter of the registry needs of the pod, in the registry's order. None means nothing."""
     unmodelled: tuple[str, ...] = field(compare=False)
-    """What the filters see of the pod and do not model, sorted."""
+    """Names of what the filters see of the pod but do not model, sorted."""
 
 
 def pod_class(pod: Pod) -> PodClass:
-    """The pod's class. Raises QuantityError naming the field."""
+    """The pod's class. Raises QuantityError, which names the field."""
     requests = pod_requests(pod)
     needs: list[Any] = [None] * len(FILTERS)
     for place, ask in NEEDS:
@@ -50,7 +53,7 @@ def pod_class(pod: Pod) -> PodClass:
 
 
 def node_shape(node: Node) -> NodeShape:
-    """The node's shape."""
+    """The node's labels, taints and `spec.unschedulable`, with a key that is equal for equal nodes."""
     labels, taints = node.metadata.labels or NOTHING, tuple(node.spec.taints or ())
     return NodeShape(
         key=msgspec.json.encode((dict(labels), taints, node.spec.unschedulable), order="deterministic"),
@@ -61,7 +64,7 @@ def node_shape(node: Node) -> NodeShape:
 
 
 def admits(pod_class: PodClass, node_shape: NodeShape, node_name: str) -> str | None:
-    """None if the static filters let the pod on the node, otherwise the reason of the first one that does not."""
+    """None if all static filters admit the pod, otherwise the reason of the first filter that refuses it."""
     for place, static in STATIC_FILTERS:
         needs = pod_class.needs[place]
         if needs is not None and (refusal := static.refusal(needs, node_shape, node_name)) is not None:

@@ -1,4 +1,4 @@
-"""What every table is made of: numpy columns that grow, and keys that own a row while in use.
+"""The parts of every table: numpy columns that grow, and keys that own a row while they are in use.
 
 See docs/decisions/0002.
 """
@@ -29,7 +29,7 @@ class Column(Generic[D]):
         self.array: NDArray[D] = np.full(0, fill, dtype)
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows; new ones hold the fill value."""
+        """Make room for `capacity` rows. New rows hold the fill value."""
         grown = np.full(capacity, self._fill, self.array.dtype)
         grown[: len(self.array)] = self.array
         self.array = grown
@@ -67,7 +67,7 @@ class Columns:
         self._capacity = 0
 
     def reach(self, size: int) -> None:
-        """Make room for `size` rows, twice as many as before at a time."""
+        """Make room for `size` rows. The capacity at least doubles each time it grows."""
         if size > self._capacity:
             self._capacity = max(size, 2 * self._capacity, FIRST_CAPACITY)
             for column in self._columns:
@@ -75,7 +75,7 @@ class Columns:
 
 
 class Rows:
-    """Row numbers: freed ones are taken again, last freed first."""
+    """Row numbers. A freed row is taken again, and the last freed row comes first."""
 
     __slots__ = ("_free", "size")
 
@@ -92,7 +92,7 @@ class Rows:
         return self.size - 1
 
     def give_back(self, row: int) -> None:
-        """The row may be taken again."""
+        """Free the row, so that it can be taken again."""
         self._free.append(row)
 
     @property
@@ -108,7 +108,7 @@ class Register(Generic[K]):
 
     def __init__(self) -> None:
         self.keys: list[K | None] = []
-        """By row; None where the row is free."""
+        """The key of each row; None for a free row."""
         self._rows: dict[K, int] = {}
         self._counts: list[int] = []
         self._free = Rows()
@@ -119,7 +119,7 @@ class Register(Generic[K]):
 
     @property
     def size(self) -> int:
-        """Rows, free ones included."""
+        """The number of rows, including free rows."""
         return self._free.size
 
     def get(self, key: K) -> int | None:
@@ -127,7 +127,7 @@ class Register(Generic[K]):
         return self._rows.get(key)
 
     def hold(self, key: K) -> tuple[int, bool]:
-        """Refer to the key once more: its row, and whether it is new."""
+        """Count one more reference to the key. Returns its row, and whether the key is new."""
         row = self._rows.get(key)
         if row is not None:
             self._counts[row] += 1
@@ -142,7 +142,7 @@ class Register(Generic[K]):
         return row, True
 
     def drop(self, row: int) -> bool:
-        """Refer to the row once less; whether it is free now."""
+        """Count one reference less. Returns whether the row is free now. LookupError if it was free before."""
         self._counts[row] -= 1
         if self._counts[row]:
             return False

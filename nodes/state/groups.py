@@ -1,4 +1,4 @@
-"""The table of PodGroups. A group that only pods name has a row too, without an object."""
+"""The table of PodGroups. A group that pods name but that does not exist has a row too, without an object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GroupTable:
         self.objects: list[PodGroup | None] = []
         self.members: list[set[int]] = []
         self.touched: list[int] = []
-        """Grows whenever the group, or which pods are its members and how they are, has changed."""
+        """Per row: a number that grows when the group, its set of members or one of its members changes."""
         self.changes = 0
         """Grows whenever a group comes, goes, or changes."""
         self._touches = itertools.count(1)
@@ -41,7 +41,7 @@ class GroupTable:
         return self.objects[row] if row is not None else None
 
     def hold(self, key: GroupKey) -> int:
-        """Refer to a group by name, whether or not it exists."""
+        """Count one more reference to the group, which need not exist. Returns its row."""
         row, new = self.keys.hold(key)
         if new and row == len(self.objects):
             self.objects.append(None)
@@ -50,15 +50,15 @@ class GroupTable:
         return row
 
     def touch(self, row: int) -> None:
-        """The group, or one of its members, is not what it was."""
+        """Note that the group or one of its members changed."""
         self.touched[row] = next(self._touches)
 
     def drop(self, row: int) -> None:
-        """Refer to the group once less."""
+        """Count one reference less to the group."""
         self.keys.drop(row)
 
     def upsert(self, group: PodGroup) -> bool:
-        """Add or change a group; whether anything changed that decisions depend on, so not its status."""
+        """Add or change a group. Returns whether something changed that decisions depend on, so not its status."""
         meta = group.metadata
         key = (meta.namespace, meta.name)
         row = self.keys.get(key)
@@ -71,7 +71,7 @@ class GroupTable:
         return before is None or before.metadata.uid != meta.uid or before.spec != group.spec
 
     def delete(self, namespace: str, name: str) -> bool:
-        """Remove the group; whether it was there."""
+        """Remove the group. Returns whether it existed."""
         row = self.keys.get((namespace, name))
         if row is None or self.objects[row] is None:
             return False

@@ -52,12 +52,12 @@ class NodeTable:
         return int(np.count_nonzero(self.live.array))
 
     def find(self, name: str) -> int | None:
-        """The row of a node that exists."""
+        """The node's row. None if the node does not exist."""
         row = self.names.get(name)
         return row if row is not None and self.live.array[row] else None
 
     def hold(self, name: str) -> int:
-        """Refer to a node by name, whether or not it exists."""
+        """Count one more reference to the node, which need not exist. Returns its row."""
         row, new = self.names.hold(name)
         if new:
             self._columns.reach(self.names.size)
@@ -68,14 +68,14 @@ class NodeTable:
         return row
 
     def drop(self, row: int) -> None:
-        """Refer to the node once less."""
+        """Count one reference less to the node."""
         if self.names.drop(row):
             self._dropped = self._sequence
             for matrix in (self.allocatable, self.used, self.leaving):
                 matrix.array[row] = 0
 
     def upsert(self, node: Node) -> bool:
-        """Add or change a node; whether anything changed that decisions depend on."""
+        """Add or change a node. Returns whether something changed that decisions depend on."""
         amounts = self._resources.vector(allocatable(node))
         shape = node_shape(node)
         name = node.metadata.name
@@ -90,7 +90,7 @@ class NodeTable:
         return changed
 
     def delete(self, name: str) -> bool:
-        """Remove the node; whether it was there."""
+        """Remove the node. Returns whether it existed."""
         row = self.find(name)
         if row is None:
             return False
@@ -117,7 +117,7 @@ class NodeTable:
         return counter.array.item(row) if row is not None else self._dropped
 
     def take(self, row: int, requests: NDArray[np.int64], *, leaving: bool) -> None:
-        """A pod with these requests is on the node, or with negative ones no longer."""
+        """Add a pod's requests [R] to the used room of the node. Negative requests remove a pod."""
         self.used.array[row] += requests
         if leaving:
             self.leaving.array[row] += requests

@@ -1,4 +1,4 @@
-"""Which column a resource has. Columns are added as resources appear, and never go away."""
+"""The column of each resource. A new resource gets a new column, and no column ever goes away."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Resources:
         return len(self._columns)
 
     def matrix(self) -> Matrix:
-        """A matrix that grows with the resources."""
+        """A new matrix with a column for each resource. It gets wider when resources are added."""
         matrix = Matrix(len(self))
         self._matrices.append(matrix)
         return matrix
 
     def get(self, name: str) -> int | None:
-        """The resource's column, None if nothing has ever had or asked for it."""
+        """The resource's column. None for a resource that no node has had and no pod has requested."""
         return self._columns.get(name)
 
     def vector(self, amounts: Mapping[str, int]) -> NDArray[np.int64]:
-        """The amounts in the order of the columns; unknown resources get a column."""
+        """The amounts [R] in the order of the columns. An unknown resource gets a column."""
         self._know(amounts)
         vector = np.zeros(len(self), np.int64)
         for name, amount in amounts.items():
@@ -54,6 +54,6 @@ class Resources:
                 matrix.widen(len(self))
 
     def ordered(self) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-        """Names in an order that does not depend on which came first, and the columns in that order."""
+        """The names in an order that does not depend on when they were added, and the columns in that order."""
         names = (*BASE, *sorted(self._columns.keys() - set(BASE)))
         return names, np.array([self._columns[name] for name in names], np.intp)

@@ -1,8 +1,8 @@
-"""What the search sees: a copy of the mirror's columns at one moment.
+"""The snapshot that the search reads: a copy of the mirror's columns at one moment.
 
-A snapshot is immutable by agreement: whoever needs other numbers (reservations, pods assumed gone) copies the
-column first. Rows of a table keep their index for as long as the object lives; a freed row is dead (`*_live`
-false) until reused.
+A snapshot is immutable by agreement. Code that needs other numbers (reservations, pods assumed gone) copies the column
+first. An object keeps its row for as long as it exists. A freed row is dead (`*_live` is false) until another object
+gets it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from nodes.filters.filter import NodeShape
     from nodes.state.classes import PodClass
 
-__all__ = ["GATED", "MIRROR", "NEVER", "TERMINATING", "BudgetRow", "Snapshot"]
+__all__ = [
+    "GATED",
+    "MIRROR",
+    "NEVER",
+    "STAYING",
+    "TERMINATING",
+    "BudgetRow",
+    "Exclusion",
+    "Snapshot",
+    "is_leaving",
+]
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -35,6 +45,18 @@ GATED = 4
 """The pod has scheduling gates."""
 NEVER = 8
 """The pod's own preemptionPolicy is Never."""
+STAYING = 16
+"""Nobody may plan with the pod's room: it counts as taken, and nobody can evict the pod.
+
+The tables say so of a terminating pod that is overdue (`Tables.tell_time`). In the snapshot of one search it is also
+said of the pods that leave for another plan.
+"""
+
+
+def is_leaving(flags: Flags) -> Bools:
+    """Which pods with these flags terminate, and leave room that one may plan with."""
+    leaving: Bools = (flags & (TERMINATING | STAYING)) == TERMINATING
+    return leaving
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +70,16 @@ class BudgetRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A scheduler did not put a pod of some class on some node, against what the filters here say."""
+
+    pod: str
+    """NAMESPACE/NAME of an example: the pod that was tried."""
+    seen: str
+    """What was seen of the scheduler."""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Columns of nodes [N], pods [P], groups [G], classes [C], label sets [L], budgets [B]; R resources.
 
@@ -57,33 +89,33 @@ class Snapshot:
     """
 
     version: int
-    """Grows with every change of the mirror that could change a decision; a pod that is neither bound nor a
-    group's changes none but its own."""
+    """Grows with every change of the mirror that could change a decision. A pod that is neither bound nor a
+    member of a group does not count, because it changes only the decision for itself."""
 
     resources: tuple[str, ...]
 
     node_live: Bools
     node_names: list[str]
     node_shapes: list[NodeShape | None]
-    """Labels, taints and unschedulable, interned: nodes that look alike to every filter share one."""
+    """Labels, taints and unschedulable. Nodes that look alike to every filter share one shape."""
     allocatable: Int64s
     """[N, R]"""
     used: Int64s
-    """[N, R], by every bound pod, terminating ones included; may exceed allocatable."""
+    """[N, R], the requests of all bound pods, including terminating pods. May exceed allocatable."""
     leaving: Int64s
-    """[N, R], the part of `used` that terminating pods hold."""
+    """[N, R], the part of `used` that terminating pods hold, overdue ones aside."""
 
     pod_live: Bools
     pod_namespaces: list[str]
     pod_names: list[str]
     pod_uids: list[str]
     pod_rows: Mapping[str, int]
-    """Row by UID; the table never changes this mapping once a snapshot has it."""
+    """Row by UID. The table never changes this mapping after a snapshot has it."""
     pod_node: Int32s
-    """Row of the node, -1 while unbound. A pod can be bound to a node that is not (yet, any longer) live."""
+    """Row of the node, -1 while unbound. The node need not be live: it may come later, or be deleted already."""
     pod_class: Int32s
     pod_group: Int32s
-    """Row of the PodGroup that the pod's label names, -1 without one. It may be dead: no such object."""
+    """Row of the PodGroup that the pod's label names, -1 without a label. The PodGroup need not exist."""
     pod_labels: Int32s
     """Row of the pod's (namespace, labels)."""
     pod_priority: Int64s
@@ -91,7 +123,7 @@ class Snapshot:
     pod_scheduler: Int32s
     """Row of spec.schedulerName in `schedulers`."""
     pod_start: Int64s
-    """status.startTime; creation where it has none."""
+    """status.startTime, or the creation time if the pod has none."""
     pod_created: Int64s
     pod_flags: Flags
 
@@ -99,20 +131,27 @@ class Snapshot:
 
     classes: list[PodClass | None]
     class_requests: Int64s
-    """[C, R]; one in the column `pods`."""
+    """[C, R], with 1 in the column `pods`."""
 
     group_keys: list[tuple[str, str]]
-    """(namespace, name), of dead rows too."""
+    """(namespace, name), also for dead rows."""
     groups: list[PodGroup | None]
-    """None: pods name this group, but there is no such object."""
+    """None if pods name this group but it does not exist."""
 
     label_sets: list[tuple[str, Mapping[str, str]] | None]
     label_budgets: list[tuple[int, ...]]
-    """Per label set: rows of the budgets that select it."""
+    """For each label set, the rows of the budgets that select it."""
     budgets: list[BudgetRow | None]
 
     priority_classes: Mapping[str, PriorityClass]
 
+    nominated: Mapping[int, int] = field(default_factory=dict)
+    """Row of the node by row of the pod: nominations of pods that are neither bound nor terminating. The node may be
+    dead. `used` does not count them, for who must respect a nomination depends on who asks."""
+
     promised: Mapping[int, int] = field(default_factory=dict)
-    """Row of the node by row of the pod: unbound pods for which other plans hold room. `used` counts what they request;
+    """Row of the node by row of the pod: unbound pods for which room is promised. `used` counts what they request;
     here it is known which ports and labels they will have there."""
+
+    excluded: Mapping[tuple[int, int], Exclusion] = field(default_factory=dict)
+    """By row of the class and row of the node: the search puts no pod of the class there."""

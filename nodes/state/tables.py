@@ -1,4 +1,4 @@
-"""What is known of a cluster: tables of columns, changed in place by one event at a time, on one thread."""
+"""The state of a cluster in tables of columns. One thread changes them in place, one event at a time."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["PodView", "Tables"]
 class Tables:
     """Nodes, pods, groups, budgets and priority classes, without an API server.
 
-    Which of two states is the newer one is not asked here (`runtime.views` does): what comes counts. Every change
-    says whether it was one; ValueError for quantities or times that cannot be read, with nothing changed.
+    The tables accept every event as the newest state; `runtime.views` drops stale events first. Every method that
+    changes a table returns what changed. It raises ValueError, and changes nothing, for an invalid quantity or time.
     """
 
     def __init__(self) -> None:
         self.version = 0
-        """Grows with every change that could change a decision, pods that only ask for themselves aside."""
+        """Grows with every change that could change a decision: see `Snapshot.version`."""
         self.resources = Resources()
         self.nodes = NodeTable(self.resources)
         self.groups = GroupTable()
@@ -48,11 +48,11 @@ class Tables:
         return self._decides(self.nodes.upsert(node))
 
     def delete_node(self, name: str) -> Change:
-        """Remove a node; pods on it stay until they are deleted themselves."""
+        """Remove a node. The pods on it stay until they are deleted too."""
         return self._decides(self.nodes.delete(name))
 
     def upsert_pod(self, pod: Pod) -> Change:
-        """Add or change a pod; one that Succeeded or Failed is removed."""
+        """Add or change a pod, or remove it if it Succeeded or Failed."""
         return self._note(self.pods.upsert(pod))
 
     def delete_pod(self, namespace: str, name: str) -> Change:
@@ -64,7 +64,7 @@ class Tables:
         return self._decides(self.groups.upsert(group))
 
     def delete_group(self, namespace: str, name: str) -> Change:
-        """Remove a PodGroup; its pods stay."""
+        """Remove a PodGroup. Its pods stay."""
         return self._decides(self.groups.delete(namespace, name))
 
     def upsert_budget(self, budget: PodDisruptionBudget) -> Change:
@@ -86,22 +86,31 @@ class Tables:
         """Remove a PriorityClass."""
         return self._decides(self.priority_classes.pop(name, None) is not None)
 
+    def tell_time(self, overdue: float) -> list[str]:
+        """Pods that should have been gone by `overdue` (seconds since the epoch) and are still there count as staying.
+
+        Such a pod's node may be dead, or a finalizer holds it: its room is not counted as leaving, and nobody can evict
+        it once more. metadata.deletionTimestamp says when a pod should be gone; its grace period is included. Whoever
+        owns the clock tells the time, and the pod's flag changes here, with a new version: so snapshots, `free` and
+        everybody who reads flags agree, and a decision depends on the tables alone. Nobody tells the time to tables
+        that are filled from files. Returns the UIDs of the pods for which this has changed.
+        """
+        changed = self.pods.tell_time(overdue)
+        self._decides(bool(changed))
+        return changed
+
     # ---- what the extender asks between snapshots
 
     def pod(self, uid: str) -> int | None:
         """The row of the pod with this UID."""
         return self.pods.find(uid)
 
-    def pod_by_name(self, namespace: str, name: str) -> int | None:
-        """The row of the pod of this name."""
-        return self.pods.find_name(namespace, name)
-
     def view(self, row: int) -> PodView:
         """The pod in this row."""
         return PodView(self, row)
 
     def members(self, key: GroupKey) -> Set[int]:
-        """Rows of the pods whose label names the group: bound, gated and terminating ones included."""
+        """Rows of the pods whose label names the group, including bound, gated and terminating pods."""
         row = self.groups.keys.get(key)
         return self.groups.members[row] if row is not None else frozenset()
 
@@ -125,14 +134,18 @@ class Tables:
         return int(pods.priority.array[rows[runs]].min()) if runs.any() else None
 
     def touched(self, key: GroupKey) -> int:
-        """Grows whenever the group or one of its members changes (what the scheduler says of them aside); else 0."""
+        """A number that grows when the group or a member changes; 0 for an unknown group.
+
+        A change of what the scheduler says of a member does not count.
+        """
         row = self.groups.keys.get(key)
         return self.groups.touched[row] if row is not None else 0
 
     def free(self, node: str, resource: str, *, after_leaving: bool) -> int:
-        """Allocatable less used; with `after_leaving`, terminating pods count as gone. May be negative.
+        """Allocatable less used; with `after_leaving`, terminating pods that are not overdue count as gone. May be
+        negative.
 
-        0 for a node that does not exist and a resource that nobody has.
+        0 for a node that does not exist, and for an unknown resource.
         """
         row, column = self.nodes.find(node), self.resources.get(resource)
         if row is None or column is None:
@@ -212,6 +225,7 @@ class Tables:
             label_budgets=self.label_sets.selected_by.copy(),
             budgets=self.budgets.rows.copy(),
             priority_classes=MappingProxyType(self.priority_classes.copy()),
+            nominated=MappingProxyType(pods.nominations.copy()),
         )
 
     def _decides(self, changed: bool) -> Change:
@@ -223,7 +237,7 @@ class Tables:
 
 
 class PodView:
-    """A pod by its row, read from the columns when asked; good until the next event."""
+    """A pod by its row. Each property reads the columns when it is asked. Valid until the next event."""
 
     __slots__ = ("_tables", "row")
 
@@ -248,19 +262,19 @@ class PodView:
 
     @property
     def node(self) -> str | None:
-        """The node that the pod is bound to, whether or not it exists."""
+        """The name of the node that the pod is bound to, even if that node does not exist."""
         row = self._tables.pods.node.array.item(self.row)
         return self._tables.nodes.names.keys[row] if row >= 0 else None
 
     @property
     def group(self) -> GroupKey | None:
-        """The PodGroup that the pod's label names, whether or not it exists."""
+        """The PodGroup that the pod's label names, even if that PodGroup does not exist."""
         row = self._tables.pods.group.array.item(self.row)
         return self._tables.groups.keys.keys[row] if row >= 0 else None
 
     @property
     def pod_class(self) -> PodClass:
-        """What the filters see of it."""
+        """What the filters see of the pod. LookupError if the row holds no pod."""
         its_class = self._tables.classes.classes.keys[self._tables.pods.pod_class.array.item(self.row)]
         if its_class is None:
             raise LookupError(f"row {self.row} holds no pod")
@@ -268,7 +282,7 @@ class PodView:
 
     @property
     def priority(self) -> int:
-        """spec.priority, before a group's replaces it."""
+        """The pod's own spec.priority. The priority of an existing group replaces it."""
         return self._tables.pods.priority.array.item(self.row)
 
     @property
@@ -283,12 +297,12 @@ class PodView:
 
     @property
     def flags(self) -> int:
-        """`nodes.state.snapshot`'s TERMINATING, MIRROR, GATED and NEVER."""
+        """`nodes.state.snapshot`'s TERMINATING, MIRROR, GATED, NEVER and STAYING."""
         return self._tables.pods.flags.array.item(self.row)
 
     @property
     def status(self) -> MemberStatus | None:
-        """Of groups' members only."""
+        """The scheduler's status of a group's member. None for another pod."""
         return self._tables.pods.status.get(self.row)
 
 

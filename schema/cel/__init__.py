@@ -1,7 +1,7 @@
 """The Common Expression Language, as far as the rules of our schemas use it.
 
-An expression is parsed once and becomes Python functions. A rule that uses anything else is an error when the schema is
-read; none is skipped.
+An expression is parsed once and becomes Python functions. If a rule uses anything else, reading the schema fails. No
+rule is skipped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the tree of an expression to functions of Python."""
+"""Turns the tree of an expression into Python functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from schema.formats import go_pattern, matches
 __all__ = ["Program", "compile_rule"]
 
 Scope = Mapping[str, Value]
-"""Variables."""
+"""The values of the variables, by name."""
 Step = Callable[[Scope], Value]
 
 VARIABLES: Final = frozenset({"self", "oldSelf"})
@@ -49,24 +49,24 @@ MACROS: Final = frozenset({"all", "exists"})
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A rule that can be asked."""
+    """A compiled rule."""
 
     holds: Callable[[Scope], bool]
-    """Whether it holds. Raises CelError if the expression has no value."""
+    """Whether the object obeys the rule. Raises CelError if the expression has no value."""
     about_change: bool
-    """Whether it says something of `oldSelf`."""
+    """Whether the rule reads `oldSelf`."""
 
 
 @cache
 def compile_rule(text: str) -> Program:
-    """The rule. Raises CelSyntaxError."""
+    """Compile the rule. Raises CelSyntaxError."""
     names: set[str] = set()
     step = _step(parser.parse(text), VARIABLES, names)
     return Program(_truth(step), "oldSelf" in names)
 
 
 def _step(tree: Expr, known: frozenset[str], names: set[str]) -> Step:
-    """The function of a tree; the variables it reads, which have to be known, are added to the names."""
+    """The function of a tree. The variables that it reads are added to `names`; all of them must be in `known`."""
 
     def inner(part: Expr) -> Step:
         return _step(part, known, names)
@@ -139,7 +139,7 @@ def _logic(decisive: bool, left: Step, right: Step) -> Step:
 
 
 def _fold(decisive: bool, receiver: Step, variable: str, body: Step) -> Step:
-    """exists and all, which are || and && over the elements."""
+    """The macros exists and all. They are || and && over the elements."""
     holds = _truth(body)
 
     def fold(scope: Scope) -> Value:
@@ -225,4 +225,5 @@ FUNCTIONS: Final[Mapping[tuple[str, bool, int], Callable[..., Value]]] = {
     ("hasValue", True, 1): lambda value: _optional(value).present,
     ("value", True, 1): _value,
 }
-"""By name, whether it is called on its first argument, and how many arguments there are with that."""
+"""The key has the name, whether the function is called on its first argument, and the number of arguments with that
+one."""

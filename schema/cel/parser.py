@@ -1,4 +1,4 @@
-"""From the text of an expression to its tree."""
+"""Parses the text of an expression into a tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class CelSyntaxError(ValueError):
-    """Not an expression, or one with something that is not known here."""
+    """The text is not an expression, or it uses something that is not supported here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function, of a receiver if there is one; macros as well."""
+    """A call of a function or macro. It may have a receiver."""
 
     receiver: Expr | None
     name: str
@@ -65,7 +65,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite."""
+    """The negation of an operand."""
 
     operand: Expr
 
@@ -81,7 +81,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """condition ? then : otherwise"""
+    """The conditional: condition ? then : otherwise."""
 
     condition: Expr
     then: Expr
@@ -105,7 +105,7 @@ TOKEN: Final = re.compile(
 
 
 class Token(NamedTuple):
-    """`kind` is a group of TOKEN; empty at the end."""
+    """`kind` is the name of a group of TOKEN; "" at the end of the text."""
 
     kind: str
     text: str
@@ -115,7 +115,7 @@ END: Final = Token("", "")
 
 
 def parse(text: str) -> Expr:
-    """The tree. Raises CelSyntaxError."""
+    """The tree of the expression. Raises CelSyntaxError."""
     parser = _Parser(text)
     expression = parser.expression()
     if parser.next is not END:
@@ -135,7 +135,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 class _Parser:
-    """Recursive descent; `next` is the token that comes next."""
+    """A recursive descent parser. `next` is the token that comes next."""
 
     def __init__(self, text: str) -> None:
         self._text = text

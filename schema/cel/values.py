@@ -1,6 +1,6 @@
-"""What expressions are about: values of JSON together with their schemas, and what can be asked of them.
+"""The values of expressions: JSON values with their schemas, and the operations on them.
 
-Booleans, integers and strings are Python's; null is None. Everything else has a class of its own.
+Booleans, integers and strings are Python's own. Null is None. Every other type has a class here.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class CelError(Exception):
 
 
 class Schema(Protocol):
-    """What of a schema decides how a value reads."""
+    """The part of a schema that decides how a value is read."""
 
     @property
     def types(self) -> tuple[str, ...]:
-        """JSON types."""
+        """The JSON types of the value."""
 
     @property
     def format(self) -> str:
-        """Of a string."""
+        """The format of a string."""
 
     @property
     def nullable(self) -> bool:
@@ -57,22 +57,22 @@ class Schema(Protocol):
 
     @property
     def properties(self) -> Mapping[str, Schema]:
-        """Of an object; a map has none."""
+        """The fields of an object. Empty for a map."""
 
     @property
     def items(self) -> Schema | None:
-        """Of a list."""
+        """The schema of the items of a list."""
 
     @property
     def list_type(self) -> str:
-        """map, set, atomic or empty."""
+        """map, set, atomic or ""."""
 
     @property
     def map_keys(self) -> tuple[str, ...]:
-        """Of a list of type map."""
+        """The keys of the items, for a list of type map."""
 
     def child(self, name: str) -> Schema | None:
-        """Of a property, or of a map's value."""
+        """The schema of a field, or of a map's values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,39 +83,39 @@ class ObjectValue:
     schema: Schema
 
     def has(self, name: str) -> bool:
-        """Whether the field is there. Raises CelError if it is, with a value of the wrong type."""
+        """Whether the field is present. Raises CelError if it is, but its value has the wrong type."""
         if self._is_absent(name):
             return False
         self.get(name)
         return True
 
     def get(self, name: str) -> Value:
-        """The field. Raises CelError."""
+        """The value of the field. Raises CelError if it is absent or has the wrong type."""
         if self._is_absent(name):
             raise CelError(f"no such key: {name}")
         return typed(self.fields[name], self.schema.child(name))
 
     def _is_absent(self, name: str) -> bool:
-        """Null is absent in an object, though not in a map."""
+        """In an object, null means absent. In a map, it does not."""
         return name not in self.fields or (self.fields[name] is None and bool(self.schema.properties))
 
 
 @dataclass(frozen=True, slots=True)
 class ListValue:
-    """A list; of type set or map, the order does not count."""
+    """A list. In a list of type set or map the order does not count."""
 
     elements: Sequence[Any]
     schema: Schema
 
     def __iter__(self) -> Iterator[Value]:
-        """The elements; those of the wrong type matter only to those who `read` them."""
+        """The elements. An element of the wrong type raises an error only when it is `read`."""
         return (variable(element, self.schema.items) for element in self.elements)
 
     def __len__(self) -> int:
         return len(self.elements)
 
     def key(self, element: Value) -> tuple[Any, ...]:
-        """What says which entry of a map list it is. Raises CelError."""
+        """The key of an entry of a map list. Raises CelError."""
         if not isinstance(element := read(element), ObjectValue):
             raise CelError("an entry of a map list is no object")
         key = tuple(element.fields.get(name) for name in self.schema.map_keys)
@@ -136,19 +136,19 @@ class Duration:
     """A span of time."""
 
     microseconds: int
-    """Rounded down: right in comparisons with whole microseconds."""
+    """Rounded down. Comparisons with whole microseconds stay right."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrongValue:
-    """A variable of the wrong type, which matters only to those who read it."""
+    """A variable of the wrong type. It raises an error only when it is read."""
 
     problem: str
 
 
 @dataclass(frozen=True, slots=True)
 class OptionalValue:
-    """`oldSelf`, where it may be absent."""
+    """The value of `oldSelf` in a rule where it may be absent."""
 
     value: Value
     present: bool = True
@@ -174,7 +174,7 @@ ORDERED: Final = (int, str, Time, Duration)
 
 
 def variable(value: Any, schema: Schema | None) -> Value:
-    """As `typed`; but what is wrong is said by `read`, and not if nobody does."""
+    """As `typed`, but a value of the wrong type raises an error only when it is `read`."""
     try:
         return typed(value, schema)
     except CelError as error:
@@ -182,14 +182,14 @@ def variable(value: Any, schema: Schema | None) -> Value:
 
 
 def read(value: Value) -> Value:
-    """A variable's value. Raises CelError."""
+    """The value of a variable. Raises CelError if its type is wrong."""
     if isinstance(value, WrongValue):
         raise CelError(value.problem)
     return value
 
 
 def typed(value: Any, schema: Schema | None) -> Value:
-    """The value as its schema has it. Raises CelError for one of another type."""
+    """The value as its schema describes it. Raises CelError for a value of another type."""
     if schema is None:
         raise CelError("a value without a schema")
     if value is None:
@@ -223,7 +223,7 @@ def _text(value: str, schema: Schema) -> Value:
         return ABSENT
     if schema.format != "date-time":
         return value
-    # What is stored may have passed a laxer check: API servers then read no text as 1970, and no zone as UTC.
+    # A stored value may have passed a weaker check. API servers then read "" as 1970, and a time without zone as UTC.
     for text in (value or EPOCH, f"{value}Z"):
         if (nanoseconds := instant(text)) is not None:
             return Time(nanoseconds)
@@ -231,7 +231,7 @@ def _text(value: str, schema: Schema) -> Value:
 
 
 def equal(left: Value, right: Value) -> bool:
-    """`==`, which values of different types never are. Raises CelError."""
+    """The operator ==. Values of different types are never equal. Raises CelError."""
     left, right = read(left), read(right)
     match left, right:
         case ObjectValue(), ObjectValue():
@@ -266,7 +266,7 @@ def _equal_lists(left: ListValue | tuple[Value, ...], right: ListValue | tuple[V
 
 
 def same_type(left: Value, right: Value) -> bool:
-    """Whether both are of one type; integers and other numbers are."""
+    """Whether both have the same type. Integers and other numbers count as one type."""
     numbers = (int, float)
     if isinstance(left, bool) or isinstance(right, bool):
         return isinstance(left, bool) and isinstance(right, bool)
@@ -274,21 +274,22 @@ def same_type(left: Value, right: Value) -> bool:
 
 
 def precedes(left: Value, right: Value) -> bool:
-    """`<`. Raises CelError for what has no order."""
+    """The operator <. Raises CelError for types without an order."""
     if same_type(left, right) and not isinstance(left, bool) and isinstance(left, (*ORDERED, float)):
         return left < right  # type: ignore[operator]  # both are of one ordered type
     raise CelError("no such overload: < of these types")
 
 
 def contains(container: Any, element: Value) -> bool:
-    """`in`. Raises CelError for what holds nothing."""
+    """The operator in. Raises CelError if the container is neither a list nor a map."""
     if isinstance(container, ObjectValue):
         return isinstance(element, str) and container.has(element)
     return either(True, (partial(equal, each, element) for each in items_of(container)))
 
 
 def either(decisive: bool, sides: Iterable[Callable[[], bool]]) -> bool:
-    """|| and &&: with one side decisive (true, false) an error of another does not matter."""
+    """The operators || and &&. If one side is decisive (true for ||, false for &&), an error in another side does not
+    count."""
     error: CelError | None = None
     for side in sides:
         try:
@@ -302,7 +303,7 @@ def either(decisive: bool, sides: Iterable[Callable[[], bool]]) -> bool:
 
 
 def items_of(container: Value | list[Value]) -> Iterator[Value]:
-    """The elements of a list, the keys of a map. Raises CelError for anything else."""
+    """The elements of a list, or the keys of a map. Raises CelError for any other value."""
     if isinstance(container, ObjectValue):
         return iter(container.fields)
     if isinstance(container, ListValue | tuple | list):
@@ -311,7 +312,7 @@ def items_of(container: Value | list[Value]) -> Iterator[Value]:
 
 
 def size(value: Value) -> int:
-    """Characters, elements or keys. Raises CelError."""
+    """The number of characters, elements or keys. Raises CelError for any other value."""
     match value:
         case str() | ListValue() | tuple():
             return len(value)

@@ -1,1 +1,1 @@
-"""Certificates of listeners: shown by a context that changes while it is in use, and looked after."""
+"""Certificates of listeners: how they are served, renewed and read again while the listener runs."""

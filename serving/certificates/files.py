@@ -1,4 +1,4 @@
-"""Certificates that somebody else renews, in files that are read again when they change."""
+"""Certificates in files that somebody else renews. Changed files are read again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["CertificateFiles", "ClientAuthority"]
 
 
 class CertificateFiles:
-    """A serving certificate and its key, PEM."""
+    """A serving certificate and its key in PEM files."""
 
     def __init__(
         self,
@@ -31,7 +31,10 @@ class CertificateFiles:
         self._expires = 0.0
 
     async def look(self) -> None:
-        """See `Source`. Raises OSError and ValueError: then the files are not read, or no pair, and nothing changes."""
+        """Read the files again, and show the certificate if it has changed.
+
+        Raises OSError for an unreadable file, and ValueError if the files are not a pair. Then nothing changes.
+        """
         pem = await asyncio.to_thread(_read, self._cert_file, self._key_file)
         if pem == self._pem:
             return
@@ -44,19 +47,19 @@ class CertificateFiles:
         self._metrics.shown(expires)
 
     def fault(self) -> str | None:
-        """The readiness check."""
+        """The readiness check: None, or what is wrong with the certificate."""
         return expiry_fault(self._expires, self._clock.wall())
 
 
 class ClientAuthority:
-    """The CAs of callers; while their file cannot be read, they stay as they are."""
+    """The CAs of callers, in a PEM file. They stay as they are while the file is unreadable."""
 
     def __init__(self, file: str, live: LiveContext) -> None:
         self._file, self._live = file, live
         self._content: bytes | None = None
 
     async def look(self) -> None:
-        """See `Source`. Raises OSError and ValueError."""
+        """Read the file again, and trust its CAs if it has changed. Raises OSError and ValueError."""
         content = await asyncio.to_thread(_read, self._file)
         if content != self._content:
             try:

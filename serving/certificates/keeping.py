@@ -1,7 +1,7 @@
-"""Looking after certificates.
+"""Keeps certificates up to date.
 
-A look is cheap, is due every few seconds, and goes by the wall clock: a process that was paused when a renewal was due
-notices at its next look. A look that fails leaves the certificate that is shown as it is.
+`keep` calls a cheap `look` every few seconds. A look uses the wall clock, so a process that was paused at the time of a
+renewal renews at its next look. A look that fails does not change the served certificate.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ log = structlog.get_logger(__name__)
 
 
 class CertificateMetrics:
-    """What operators can watch of the certificates of one listener."""
+    """Metrics of the certificates of one listener."""
 
     def __init__(self, listener: str) -> None:
-        """`listener` is part of the names; make one of each."""
+        """`listener` is part of the metrics' names. Make only one instance for each listener."""
         prefix = f"reprieve_{listener}_certificate"
         self.expires = Gauge(
             f"{prefix}_expiration_timestamp_seconds",
@@ -39,17 +39,17 @@ class CertificateMetrics:
         )
 
     def shown(self, expires: float) -> None:
-        """A new serving certificate is shown; `expires` in seconds since the epoch."""
+        """Note that a new serving certificate is in use. `expires` is in seconds since the epoch."""
         self.expires.labels("serving").set(expires)
         self.renewals.labels("serving").inc()
         log.info("a new serving certificate", expires=expires)
 
 
 class Source(Protocol):
-    """What `keep` looks after."""
+    """A source of certificates that `keep` looks after."""
 
     async def look(self) -> None:
-        """Do what is due. Raises what `keep` expects; the next look tries again."""
+        """Read or renew what is due. May raise the errors that `keep` expects; the next look tries again."""
 
 
 async def keep(
@@ -58,18 +58,21 @@ async def keep(
     metrics: CertificateMetrics,
     expected: tuple[type[Exception], ...] = (ValueError, OSError),
 ) -> None:
-    """Look every so often, for ever; faults of an `expected` type are counted and logged."""
+    """Call `source.look` every `seconds`, for ever. Errors of an `expected` type are counted and logged."""
     while True:
         try:
             await source.look()
         except expected as error:
             metrics.faults.inc()
-            log.error("certificates could not be looked after", error=str(error))  # noqa: TRY400 - no traceback
+            log.error("certificates could not be read, renewed or published", error=str(error))  # noqa: TRY400 - no traceback
         await asyncio.sleep(seconds)
 
 
 def expiry_fault(expires: float, now: float) -> str | None:
-    """The readiness check of a certificate; `expires` is 0 while there is none."""
+    """The readiness check of a certificate: None, or what is wrong.
+
+    `expires` and `now` are in seconds since the epoch. `expires` is 0 while there is no certificate.
+    """
     if not expires:
         return "there is no serving certificate yet"
     return None if now < expires else "the serving certificate has expired"

@@ -1,7 +1,8 @@
-"""A TLS context that changes while it is in use: new handshakes get what is new, connections stay.
+"""A TLS context that changes while it is in use. New handshakes get the new state, and connections stay.
 
-Each change makes a whole new context. One that is in use could not be changed so: a certificate with another type of
-key is put beside the one it has, which is still shown, and a CA that was loaded stays.
+Each change makes a whole new context, because OpenSSL cannot replace everything in an old one. A certificate with
+another type of key would be added beside the old certificate, and a client could still get the old one. A loaded CA
+would stay.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["LiveContext"]
 
 
 class _Switch(ssl.SSLContext):
-    """What a listener is given: each connection begins with the newest of the contexts behind it."""
+    """The context for a listener. Each connection begins with the newest of the contexts behind it."""
 
     newest: ssl.SSLContext
 
@@ -29,15 +30,15 @@ class _Switch(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        """That of the newest context; event loops begin every connection with this."""
+        """Begin a connection with the newest context. Event loops call this for every connection."""
         return self.newest.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
 
 
 class LiveContext:
-    """The server's side. Without a certificate every handshake fails."""
+    """The TLS context of a server. Without a certificate, every handshake fails."""
 
     def __init__(self, client_ca_file: str | None = None) -> None:
-        """With `client_ca_file`, whoever has no certificate of that CA gets no further than the handshake.
+        """With `client_ca_file`, the handshake fails for a client without a certificate of that CA.
 
         Raises OSError, which names the file.
         """
@@ -53,16 +54,16 @@ class LiveContext:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """For a listener: one object, whatever changes behind it."""
+        """The context for a listener. It is always the same object."""
         return self._switch
 
     def use(self, pem: bytes) -> None:
-        """Show this certificate (with its chain and key, PEM) from now on. Raises ValueError, and nothing changes."""
+        """Use this certificate from now on (PEM, with its chain and key). If it raises ValueError, nothing changes."""
         self._switch.newest = _context(pem, self._client_authorities)
         self._pem = pem
 
     def trust(self, authorities: bytes) -> None:
-        """Accept clients of these CAs (PEM), and of no others. Raises ValueError, and nothing changes."""
+        """Accept only clients of these CAs (PEM). If it raises ValueError, nothing changes."""
         self._switch.newest = _context(self._pem, authorities)
         self._client_authorities = authorities
 
@@ -79,7 +80,7 @@ def _context(pem: bytes | None, client_authorities: bytes | None) -> ssl.SSLCont
     if pem is not None:
         with _as_file(pem) as path:
             try:
-                # Without a password OpenSSL would ask for one on the terminal, for a key that has one.
+                # An encrypted key needs a password. Without this one, OpenSSL would ask on the terminal.
                 context.load_cert_chain(path, password="")
             except (ssl.SSLError, OSError) as error:
                 raise ValueError(f"not a certificate with its key: {error}") from error
@@ -88,7 +89,10 @@ def _context(pem: bytes | None, client_authorities: bytes | None) -> ssl.SSLCont
 
 @contextmanager
 def _as_file(content: bytes) -> Iterator[str]:
-    """The ssl module reads files only; a key is not written to a disk where that can be avoided."""
+    """The path of a file with the content, because the ssl module reads only files.
+
+    Where the system allows it, the file is in memory, so that the key is not written to a disk.
+    """
     if hasattr(os, "memfd_create"):
         with os.fdopen(os.memfd_create("certificate"), "wb", 0) as file:
             file.write(content)

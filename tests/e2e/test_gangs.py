@@ -330,6 +330,25 @@ def test_never_waits_for_room(sandbox: Sandbox) -> None:
     sandbox.wait_bound("hero-0")
 
 
+def test_a_gang_whose_pods_have_no_class_evicts_nobody_and_says_so(sandbox: Sandbox) -> None:
+    """It takes the room that comes."""
+    sandbox.full_nodes(1)
+    sandbox.group("hero", min_count=1, priority=100)
+    sandbox.pod("hero-0", group="hero")
+    for kind, name, of in (
+        ("PodGroup", "hero", "PodGroupInitiallyScheduled"),
+        ("Pod", "hero-0", "reprieve.dev/Held"),
+    ):
+        said = sandbox.wait_condition(kind, name, of, "False" if kind == "PodGroup" else "True")
+        assert said["reason"] == "PriorityMismatch"
+        assert "pod hero-0 has priority 0, and its PodGroup has 100" in said["message"]
+    assert sandbox.wait_plan("hero", "Unschedulable")["spec"]["mismatch"] == "PriorityMismatch"
+    wait_for(lambda: sandbox.events("PriorityMismatch", "hero") or None, what="there is no event")
+    sandbox.watch_quietly(3, "hero-0")
+    sandbox.delete_pod("low-0-0")
+    sandbox.wait_bound("hero-0")
+
+
 def test_an_ordinary_pod_does_not_break_a_group(sandbox: Sandbox) -> None:
     """The scheduler may evict single pods, never part of an `all` group."""
     node = sandbox.node("n0", cpu="1")

@@ -49,7 +49,7 @@ class Api:
         self.clock = ManualClock()
         self.written: list[Written] = []
         self.refuse: Callable[[str, str], ApiError | None] = lambda _method, _path: None
-        """Asked with method and path before every request: the error to answer with."""
+        """Asked with method and path before every request: the error to answer with. `DELETE dry run` is a method."""
         self._served: dict[str, dict[str, Object]] = {}
         self._version = 0
 
@@ -75,10 +75,11 @@ class Api:
     ) -> bytes:
         """As ApiClient."""
         await asyncio.sleep(0)
-        if error := self.refuse(method, path):
+        value = orjson.loads(body) if body else {}
+        is_dry_run = DRY_RUN in (query or {}) or DRY_RUN in value
+        if error := self.refuse(f"{method} dry run" if is_dry_run else method, path):
             raise error
         collection, name = _split(path)
-        value = orjson.loads(body) if body else {}
         if method == "POST":
             answer = self._create(path, value)
         elif collection not in self._served or (name and name not in self.of(path)):
@@ -89,7 +90,7 @@ class Api:
             answer = self.of(path)[name]
         if method == "GET":
             return orjson.dumps(answer)
-        if DRY_RUN in (query or {}) or DRY_RUN in value:
+        if is_dry_run:
             return orjson.dumps(answer)
         changed, meta = value.get("metadata", {}) if isinstance(value, dict) else {}, answer["metadata"]
         if isinstance(value, list):
@@ -128,9 +129,14 @@ class Api:
         more = str(start + PAGE) if len(items) > start + PAGE else ""
         return {"metadata": {"continue": more}, "items": items[start : start + PAGE]}
 
+    def next_version(self) -> str:
+        """A resource version that is newer than all before."""
+        self._version += 1
+        return str(self._version)
+
     def _touch(self, meta: Object) -> None:
-        self._version = max(self._version, int(meta.get("resourceVersion") or 0)) + 1
-        meta["resourceVersion"] = str(self._version)
+        self._version = max(self._version, int(meta.get("resourceVersion") or 0))
+        meta["resourceVersion"] = self.next_version()
 
 
 def _split(path: str) -> tuple[str, str]:

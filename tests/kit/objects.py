@@ -66,7 +66,7 @@ def pod(
     labels: dict[str, str] | None = None,
     priority: int | None = None,
     phase: str = "",
-    deleting: bool = False,
+    deleting: bool | str = False,
     gated: bool = False,
     mirror: bool = False,
     started: str | None = None,
@@ -77,7 +77,8 @@ def pod(
 ) -> Pod:
     """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec.
 
-    A member of `gang()` has its priority, if it is not given another one.
+    A member of `gang()` has its priority, if it is not given another one. `deleting`: since some time, or the deletion
+    timestamp.
     """
     if group == GANG and priority is None:
         priority = GANG_PRIORITY
@@ -105,7 +106,7 @@ def pod(
     }
     times = {
         "creationTimestamp": "2026-01-01T00:00:00Z",
-        "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting else None,
+        "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting is True else deleting or None,
     }
     return _typed(Pod, body, uid, version, **times)
 

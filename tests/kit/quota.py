@@ -28,7 +28,7 @@ from api.kueue import (
 from api.meta import Condition, LabelSelector, ObjectMeta
 from api.podsets import PodSet, PodSetAssignment, PodTemplate
 from api.workloads import Admission, PreemptionGate, Workload, WorkloadSpec
-from quota.snapshot import Snapshot
+from quota.snapshot import QuotaSnapshot
 from quota.state import QuotaState
 from quota.workloads import pod_set_requests
 
@@ -221,7 +221,7 @@ def condition(workload: Workload, type_: str) -> Condition | None:
     return next((found for found in workload.status.conditions or [] if found.type == type_), None)
 
 
-def snapshot(*objects: Object) -> Snapshot:
+def snapshot(*objects: Object) -> QuotaSnapshot:
     """Of these, the flavors that they name, and a LocalQueue of the same name for each ClusterQueue."""
     state = QuotaState()
     for thing in completed(objects):

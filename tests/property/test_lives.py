@@ -22,6 +22,7 @@ from controllers.gangs.effects import (
     Ask,
     CannotSchedule,
     Commit,
+    Count,
     Effect,
     End,
     Evict,
@@ -218,6 +219,7 @@ class Lives(RuleBasedStateMachine):
                 {"all_bound": True},
                 {"changed": "n0 is gone"},
                 {"room_taken": "by x"},
+                {"overrun_by": ("team", "high")},
             ]
         ),
     )
@@ -310,6 +312,8 @@ class Lives(RuleBasedStateMachine):
             case Ask(plan, members):
                 assert members
                 self.asking, self.asked = plan.name, None
+            case Count(by_scheduler, by_model):
+                assert by_scheduler + by_model > 0
             case Rehearse(plan):
                 assert plan.name in self.phases, "a plan is stored before its evictions are rehearsed"
                 assert self.rehearsing != plan.name, "one rehearsal for a plan"

@@ -7,11 +7,31 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nodes.search.decision import EFFORT
 from tests.kit.plans.checker import Case, check, stated
 from tests.kit.plans.clusters import clusters
-from tests.kit.plans.engine import plan_for
+from tests.kit.plans.engine import alike, plan_for
 
 Object = dict[str, Any]
+Pairs = set[tuple[tuple[str, str], str]]
+
+
+@st.composite
+def contradicted(draw: st.DrawFn, pods: int = 10) -> tuple[list[Object], Pairs]:
+    """A cluster, and pods with nodes where the scheduler did not take them: members, or at times others."""
+    objects = draw(clusters(pods=pods))
+    # Pods that have ended are in no table.
+    rows = [each["metadata"] for each in objects if each["kind"] == "Pod" and lives(each)]
+    nodes = [each["metadata"]["name"] for each in objects if each["kind"] == "Node"]
+    members = [(meta["namespace"], meta["name"]) for meta in rows if meta["name"].startswith("h")]
+    everybody = [(meta["namespace"], meta["name"]) for meta in rows]
+    who = st.sampled_from(members) | st.sampled_from(everybody)
+    pairs = draw(st.sets(st.tuples(who, st.sampled_from(nodes)), min_size=1, max_size=6))
+    return objects, alike(objects, pairs)
+
+
+def lives(pod: Object) -> bool:
+    return pod["status"]["phase"] not in ("Succeeded", "Failed")
 
 
 @settings(max_examples=400, deadline=None)
@@ -19,6 +39,43 @@ Object = dict[str, Any]
 def test_plans_are_right(objects: list[Object]) -> None:
     case = Case.of(objects, "d/hero")
     assert check(case, plan_for(objects, "d/hero"), case.outcome()) == []
+
+
+@settings(max_examples=400, deadline=None)
+@given(contradicted(), st.sampled_from((0, EFFORT)))
+def test_plans_leave_excluded_nodes_out(case: tuple[list[Object], Pairs], effort: int) -> None:
+    objects, excluded = case
+    checked = Case.of(objects, "d/hero", excluded)
+    plan = plan_for(objects, "d/hero", effort=effort, excluded=excluded)
+    assert check(checked, plan, checked.outcome()) == []
+    nodes = {node for nodes in checked.domains.values() for node in nodes}
+    unbound = {key for key in checked.members if not checked.node_of(key)}
+    assert {each["node"] for each in plan.get("excluded", [])} <= {node for _, node in excluded}
+    if plan["placements"]:
+        assert {each["node"] for each in plan.get("excluded", [])} == {
+            node for key, node in excluded if key in unbound and node in nodes
+        }
+
+
+@settings(max_examples=100, deadline=None)
+@given(contradicted())
+def test_what_others_are_excluded_from_changes_nothing(case: tuple[list[Object], Pairs]) -> None:
+    objects, excluded = case
+    members = {*Case.of(objects, "d/hero").members}
+    mine = {node for key, node in excluded if key in members}
+    of_others = {(key, node) for key, node in excluded if node not in mine}
+    assert plan_for(objects, "d/hero", excluded=of_others) == plan_for(objects, "d/hero")
+
+
+@settings(max_examples=150, deadline=None)
+@given(contradicted(pods=8))
+def test_in_small_clusters_plans_beside_excluded_nodes_cost_the_least_there_is(
+    case: tuple[list[Object], Pairs],
+) -> None:
+    objects, excluded = case
+    plan = plan_for(objects, "d/hero", excluded=excluded)
+    if plan["outcome"] == "Preempts":
+        assert stated(plan["domains"][0]["score"]) == Case.of(objects, "d/hero", excluded).best()
 
 
 @settings(max_examples=200, deadline=None)

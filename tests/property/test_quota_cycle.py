@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from native.quota.quotas import Quotas
 from quota.cycle import Entry, cycle
 from quota.decision import Options
-from quota.snapshot import Snapshot
+from quota.snapshot import QuotaSnapshot
 from quota.tournament import Contestant, Tournament
 from tests.kit.quota import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
@@ -35,7 +35,7 @@ def summary(entries: list[Entry]) -> list[tuple[object, ...]]:
     ]
 
 
-def usage(world: Snapshot) -> list[int]:
+def usage(world: QuotaSnapshot) -> list[int]:
     nodes, frs = len(world.layout.quotas.parent), len(world.layout.frs)
     return [world.ledger.usage(node, fr) for node in range(nodes) for fr in range(frs)]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from api.workloads import Workload
 from cli.quota.plain import plain
 from quota.decision import Decision, Options, decide
-from quota.snapshot import Snapshot
+from quota.snapshot import QuotaSnapshot
 from quota.state import QuotaState
 from tests.kit.quota import (
     Object,
@@ -27,7 +27,7 @@ from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
 wide_worlds = worlds(flavors=("default", "spot"), memory=True)
 
 
-def said(world: Snapshot, objects: list[Object], options: Options) -> list[dict[str, Any]]:
+def said(world: QuotaSnapshot, objects: list[Object], options: Options) -> list[dict[str, Any]]:
     """Everything that is said about each that waits, in the order of their names."""
     askers = sorted(heads(objects), key=lambda each: each.metadata.name)
     return [plain(decide(world, each, NOW, options, explain=True)) for each in askers]
@@ -117,12 +117,12 @@ def test_victims_make_room_and_none_of_them_could_stay(objects: list[Object], op
             ledger.unreserve(key[0], frs, list(target.holder.usage.values()))
 
 
-def _key(world: Snapshot, holder: Any) -> tuple[int, int, int, int, bool]:
+def _key(world: QuotaSnapshot, holder: Any) -> tuple[int, int, int, int, bool]:
     node = world.queues[holder.queue].node
     return node, holder.priority, holder.reserved, holder.order, holder.evicting
 
 
-def _fits(world: Snapshot, ledger: Any, decision: Decision, borrowing: bool) -> bool:
+def _fits(world: QuotaSnapshot, ledger: Any, decision: Decision, borrowing: bool) -> bool:
     """Whether all of it is there, and within the nominal quota if nothing may be borrowed."""
     node, quotas = world.queues[decision.queue].node, world.layout.quotas
     for pair, amount in decision.assignment.usage.items():
@@ -153,7 +153,7 @@ def test_everybody_in_the_tree_is_accounted_for(objects: list[Object], options: 
         assert len(final) + passed_over == _holders_in_tree(world, decision.queue)
 
 
-def _holders_in_tree(world: Snapshot, queue: str) -> int:
+def _holders_in_tree(world: QuotaSnapshot, queue: str) -> int:
     parent = world.layout.quotas.parent
 
     def root(node: int) -> int:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from quota.ranks import Ranks
-from quota.snapshot import Holder, Snapshot
+from quota.snapshot import Holder, QuotaSnapshot
 from quota.state import QuotaState
 from tests.kit.quota import (
     Object,
@@ -29,7 +29,7 @@ LIMITS = st.none() | st.integers(0, 3)
 QUOTAS = st.builds(cpu, st.integers(0, 3), LIMITS, LIMITS)
 
 
-def everything(snapshot: Snapshot) -> dict[str, Any]:
+def everything(snapshot: QuotaSnapshot) -> dict[str, Any]:
     """All that can be seen of it, but for the numbers, and for flavors that nobody uses any more."""
     ledger, names = snapshot.ledger, snapshot.layout.names
     numbered = [(node, fr, pair) for node in range(len(names)) for pair, fr in snapshot.layout.frs.items()]
@@ -55,7 +55,7 @@ class Events(RuleBasedStateMachine):
         super().__init__()
         self.state = QuotaState()
         self.objects: dict[tuple[str, str], Object] = {}
-        self.old: list[tuple[Snapshot, dict[str, Any]]] = []
+        self.old: list[tuple[QuotaSnapshot, dict[str, Any]]] = []
 
     def put(self, thing: Object, key: str) -> None:
         self.state.apply(thing)

@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from api.groups import POD_GROUP_LABEL
 from api.meta import ObjectMeta
+from api.times import parse_rfc3339
 from nodes.state.pods import ENDED
-from nodes.state.snapshot import TERMINATING
+from nodes.state.snapshot import is_leaving
 from nodes.state.tables import Tables
 from runtime.views import View
 from runtime.watched_tables import WatchedTables
@@ -70,6 +72,7 @@ class TablesMachine(RuleBasedStateMachine):
         self.history: list[tuple[str, Any]] = []
         self.clock = 0
         self.uids = 0
+        self.overdue = 0.0
         self.counted = {name: (self.facts(name), self.counters(name)) for name in COUNTED}
 
     # ---- what may happen to an object
@@ -110,6 +113,7 @@ class TablesMachine(RuleBasedStateMachine):
         labels=LABELS,
         group=st.sampled_from([None, "g", "h"]),
         priority=st.sampled_from([None, 0, 5]),
+        schedulerName=st.sampled_from(["", "default-scheduler", "other"]),
         phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded"]),
         deleting=st.booleans(),
         nominated=NODES,
@@ -151,6 +155,14 @@ class TablesMachine(RuleBasedStateMachine):
         kind, namespace, name = key
         self.views[kind].delete(ObjectMeta(name, namespace, uid, str(self.clock)))
         self.seen(kind, str(self.clock))
+
+    @rule(overdue=st.sampled_from(["2026-01-01T00:59:59Z", "2026-01-01T01:00:00Z"]))
+    def tell_time(self, overdue: str) -> None:
+        """Wall clocks are corrected: it may go back."""
+        self.overdue = parse_rfc3339(overdue)
+        version = self.tables.version
+        assert bool(self.tables.tell_time(self.overdue)) == (self.tables.version > version)
+        assert self.tables.tell_time(self.overdue) == []
 
     # ---- what may go wrong on the way
 
@@ -200,6 +212,7 @@ class TablesMachine(RuleBasedStateMachine):
     @invariant()
     def equals_a_fresh_load(self) -> None:
         fresh = Tables()
+        fresh.tell_time(self.overdue)
         for (kind, _, _), item in self.objects.items():
             getattr(fresh, f"upsert_{kind}")(copied(item))
         assert contents(self.tables.snapshot()) == contents(fresh.snapshot())
@@ -212,7 +225,7 @@ class TablesMachine(RuleBasedStateMachine):
         for row in live_rows(snapshot):
             asked = int(snapshot.class_requests[snapshot.pod_class[row]].sum())
             used[int(snapshot.pod_node[row])] += asked
-            if snapshot.pod_flags[row] & TERMINATING:
+            if is_leaving(snapshot.pod_flags[row]):
                 leaving[int(snapshot.pod_node[row])] += asked
         for row in range(len(snapshot.node_names)):
             assert snapshot.used[row].sum() == used[row]
@@ -221,9 +234,12 @@ class TablesMachine(RuleBasedStateMachine):
     @invariant()
     def members_and_pods_of_nodes_are_known(self) -> None:
         tables = self.tables
+        names: set[tuple[str, str]] = set()
         for row in live_rows(tables.snapshot()):
             view = tables.view(row)
-            assert tables.pod(view.uid) == tables.pod_by_name(view.namespace, view.name) == row
+            assert tables.pod(view.uid) == row
+            assert (view.namespace, view.name) not in names, "one row for each name"
+            names.add((view.namespace, view.name))
             if view.group is not None:
                 assert row in tables.members(view.group)
 
@@ -263,6 +279,21 @@ class TablesMachine(RuleBasedStateMachine):
         tables = self.tables
         return tables.node_changes(name), tables.node_pod_changes(name), tables.nomination_changes(name)
 
+    @invariant()
+    def the_lowest_running_priority_of_a_group_is_known(self) -> None:
+        for namespace in ("blue", "red"):
+            for name in ("g", "h"):
+                running = [
+                    each.spec.priority or 0
+                    for (kind, its_namespace, _), each in self.objects.items()
+                    if kind == "pod" and its_namespace == namespace
+                    if (each.metadata.labels or {}).get(POD_GROUP_LABEL) == name
+                    if each.spec.node_name and each.metadata.deletion_timestamp is None
+                    if each.status.phase not in ENDED
+                ]
+                lowest = min(running, default=None)
+                assert self.tables.running_priority((namespace, name)) == lowest
+
     def teardown(self) -> None:
         for key in list(self.objects):
             self.tell_deletion(key, "")
@@ -271,12 +302,13 @@ class TablesMachine(RuleBasedStateMachine):
         assert not tables.snapshot().leaving.any()
         registers = (
             tables.nodes.names, tables.classes.classes, tables.groups.keys, tables.label_sets.keys,
-            tables.pods, tables.nodes, tables.groups, tables.budgets,
+            tables.pods, tables.pods.schedulers, tables.nodes, tables.groups, tables.budgets,
         )  # fmt: skip
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status
         assert not tables.pods.nominated
-        assert not tables.pods._nominations
+        assert not tables.pods.nominations
+        assert not tables.pods._deletions
         assert not any(tables.groups.members)
 
 

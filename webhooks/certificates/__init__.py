@@ -1,1 +1,2 @@
-"""Certificates of the admission server: where they come from, how they are shown, and who is told to trust them."""
+"""The certificates of the admission server: their source, the TLS listener that uses them, and the CA bundles of the
+webhooks."""

@@ -1,7 +1,7 @@
-"""Certificate authorities and what they sign. Pure: who trusts, signs and expires is a function of the time given.
+"""Certificate authorities and the certificates that they sign. Pure: everything is a function of the given time.
 
-An authority is replaced at two thirds of its life: its successor is trusted first and signs only later, and the old
-one is trusted until it expires. Every replica comes to the same from the same authorities.
+An authority is replaced after two thirds of its life. Its successor is trusted first, and signs later. The old
+authority is trusted until it expires. All replicas compute the same answer from the same authorities.
 
 See docs/decisions/0019.
 """
@@ -27,47 +27,48 @@ __all__ = ["Authorities", "Authority", "Leaf", "is_due", "make_authority"]
 
 COMMON_NAME: Final = "reprieve webhooks"
 CLOCK_SKEW: Final = 7200.0
-"""Certificates are valid this long before they are made, for API servers whose clock is behind ours."""
+"""A certificate is valid this long before it is made, because the clock of an API server may be behind ours."""
 RENEWAL: Final = 2 / 3
-"""The part of a life after which there is a successor."""
+"""After this part of a life there is a successor."""
 CURVES: Final = ("secp256r1", "secp384r1", "secp521r1")
-"""Those that Go can verify."""
+"""The curves that Go can verify."""
 PEM: Final = serialization.Encoding.PEM
 
 
 @dataclass(frozen=True)
 class Authority:
-    """A CA certificate, with its key unless it is only to be trusted."""
+    """A CA certificate. It has a key, unless it is only trusted."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey | None
 
     @cached_property
     def pem(self) -> bytes:
-        """The certificate."""
+        """The certificate in PEM."""
         return self.certificate.public_bytes(PEM)
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """SHA-256 of the certificate."""
+        """The SHA-256 of the certificate."""
         return self.certificate.fingerprint(hashes.SHA256())
 
     @property
     def made(self) -> float:
-        """Seconds since the epoch."""
+        """When the certificate was made, in seconds since 1970."""
         return self.certificate.not_valid_before_utc.timestamp() + CLOCK_SKEW
 
     def may_sign(self, now: float) -> bool:
-        """Whether it has a key and is valid already: one that was made while the clock was ahead is not."""
+        """Whether it can sign now: it has a key, and it is valid already. A clock that was ahead makes it valid only
+        later."""
         return self.key is not None and self.made - CLOCK_SKEW <= now
 
     @property
     def expires(self) -> float:
-        """Seconds since the epoch."""
+        """When the certificate expires, in seconds since 1970."""
         return self.certificate.not_valid_after_utc.timestamp()
 
     def issue(self, hosts: Collection[str], now: float, seconds: float) -> Leaf:
-        """A serving certificate for host names and IP addresses; it does not outlive the authority."""
+        """A serving certificate for these host names and IP addresses. It does not outlive the authority."""
         if self.key is None:
             raise ValueError("an authority without a key signs nothing")
         key, expires = new_key(), min(now + seconds, self.expires)
@@ -87,18 +88,18 @@ class Authority:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A serving certificate. Times are seconds since the epoch."""
+    """A serving certificate. Times are seconds since 1970."""
 
     pem: bytes
-    """The certificate and its key."""
+    """The certificate and its key, in PEM."""
     issuer: bytes
-    """The authority's fingerprint."""
+    """The fingerprint of the authority that signed it."""
     made: float
     expires: float
 
 
 def make_authority(now: float, seconds: float) -> Authority:
-    """A new authority, self-signed; each has a name of its own, so that none is taken for another."""
+    """Make a self-signed authority. Each one has a name of its own, so that clients never mix them up."""
     key = new_key()
     number = hashlib.sha256(_public_pem(key)).hexdigest()[:12]
     name = x509.Name([common_name(f"{COMMON_NAME} {number}")])
@@ -106,19 +107,19 @@ def make_authority(now: float, seconds: float) -> Authority:
 
 
 def is_due(made: float, expires: float, now: float) -> bool:
-    """Whether two thirds of a life are over; or it has not begun, since the clock was ahead when it was made."""
+    """Whether two thirds of a life are over, or it has not begun because the clock was ahead when it was made."""
     return now < made - CLOCK_SKEW or now >= made + (expires - made) * RENEWAL
 
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """Those that are trusted, newest first."""
+    """The trusted authorities, newest first."""
 
     newest_first: tuple[Authority, ...] = ()
 
     @classmethod
     def of(cls, authorities: Iterable[Authority]) -> Authorities:
-        """These, each once; of two that are the same, the one with a key."""
+        """These authorities without duplicates. Of two copies, the one with a key is kept."""
         known: dict[bytes, Authority] = {}
         for each in authorities:
             if each.fingerprint not in known or known[each.fingerprint].key is None:
@@ -128,9 +129,9 @@ class Authorities:
 
     @classmethod
     def parse(cls, certificates: bytes, keys: bytes) -> Authorities:
-        """From PEM; a key belongs to the certificate that has its public half. Raises ValueError.
+        """Read authorities from PEM. A key belongs to the certificate with its public half. Raises ValueError.
 
-        Certificates that are not a CA's, or that Go cannot verify, are left out.
+        Certificates that are not a CA's, and those that Go cannot verify, are left out.
         """
         by_public = {_public_pem(key): key for key in _keys(keys)}
         found = [each for each in x509.load_pem_x509_certificates(certificates) if _is_usable(each)]
@@ -141,24 +142,27 @@ class Authorities:
 
     @property
     def bundle(self) -> bytes:
-        """PEM of the certificates, as API servers are given them."""
+        """The certificates in PEM, as API servers get them."""
         return b"".join(each.pem for each in self.newest_first)
 
     @property
     def keys(self) -> bytes:
-        """PEM of the keys."""
+        """The keys in PEM."""
         return b"".join(key_pem(each.key) for each in self.newest_first if each.key is not None)
 
     def with_others(self, others: Authorities) -> Authorities:
-        """These and others."""
+        """These authorities together with others."""
         return Authorities.of((*self.newest_first, *others.newest_first))
 
     def alive(self, now: float) -> Authorities:
-        """Without those that have expired."""
+        """The authorities that have not expired."""
         return Authorities(tuple(each for each in self.newest_first if each.expires > now))
 
     def with_successor(self, now: float, seconds: float) -> Authorities:
-        """With a new one, if there is none that may sign, or the newest one's time has come."""
+        """These authorities, with a new one if it is needed.
+
+        It is needed if no authority can sign, or if the newest one is due.
+        """
         newest = next((each for each in self.newest_first if each.may_sign(now)), None)
         if newest is not None and not is_due(newest.made, newest.expires, now):
             return self
@@ -187,7 +191,7 @@ def _public_pem(owner: ec.EllipticCurvePrivateKey | x509.Certificate) -> bytes:
 
 
 def _keys(pem: bytes) -> list[ec.EllipticCurvePrivateKey]:
-    """Each key of a file of several."""
+    """The keys in a PEM file, one at a time."""
     end = b"-----END PRIVATE KEY-----"
     keys = [
         serialization.load_pem_private_key(part + end, None) for part in pem.split(end)[:-1] if part.strip()

@@ -1,4 +1,4 @@
-"""The Secret that the replicas share: `ca.crt` has the authorities that are trusted, `ca.key` their keys."""
+"""The Secret that the replicas share. `ca.crt` has the trusted authorities, and `ca.key` has their keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYS: Final = "ca.key"
 
 
 class Secret(msgspec.Struct):
-    """core/v1 Secret, in part."""
+    """core/v1 Secret: the fields that are used here."""
 
     metadata: ObjectMeta
     data: dict[str, str] | None = None
@@ -32,14 +32,14 @@ class Secret(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the Secret has."""
+    """The content of the Secret."""
 
     authorities: Authorities
     resource_version: str
 
 
 class AuthoritySecret:
-    """One Secret by name. Its methods raise ApiError."""
+    """The Secret with this name. Its methods raise ApiError."""
 
     def __init__(self, client: ApiClient, namespace: str, name: str) -> None:
         self._client, self._namespace, self._name = client, namespace, name
@@ -47,7 +47,7 @@ class AuthoritySecret:
         self._path = f"{self._collection}/{name}"
 
     async def read(self) -> Stored | None:
-        """What the Secret has, None if there is none. One that cannot be parsed has no authorities."""
+        """The content of the Secret; None if it does not exist. A Secret that cannot be parsed has no authorities."""
         body = await get_or_none(self._client, self._path)
         if body is None:
             return None
@@ -55,7 +55,10 @@ class AuthoritySecret:
         return Stored(self._authorities(secret.data or {}), secret.metadata.resource_version)
 
     async def write(self, authorities: Authorities, resource_version: str | None) -> bool:
-        """Replace what was read (None: there was no Secret) by these; false if it has changed since."""
+        """Replace the Secret that was read by these authorities. Returns False if it has changed since then.
+
+        `resource_version` is the version that was read; None if there was no Secret.
+        """
         data = {
             CERTIFICATES: base64.b64encode(authorities.bundle).decode(),
             KEYS: base64.b64encode(authorities.keys).decode(),

@@ -1,4 +1,4 @@
-"""The `caBundle` of webhook configurations: which authorities API servers accept."""
+"""The `caBundle` of the webhook configurations. It says which authorities API servers accept."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ __all__ = ["Bundles"]
 
 API: Final = "/apis/admissionregistration.k8s.io/v1"
 CONFLICTS: Final = 4
-"""Attempts; somebody else writes the same configuration."""
+"""The number of attempts. Somebody else may write the same configuration."""
 
 
 class ClientConfig(msgspec.Struct, rename="camel"):
-    """admissionregistration/v1 WebhookClientConfig, in part."""
+    """admissionregistration/v1 WebhookClientConfig: the fields that are used here."""
 
     ca_bundle: str = ""
 
 
 class Webhook(msgspec.Struct, rename="camel"):
-    """admissionregistration/v1 ValidatingWebhook and MutatingWebhook, in part."""
+    """admissionregistration/v1 ValidatingWebhook or MutatingWebhook: the fields that are used here."""
 
     name: str
     client_config: ClientConfig
 
 
 class Configuration(msgspec.Struct):
-    """admissionregistration/v1 ValidatingWebhookConfiguration and MutatingWebhookConfiguration, in part."""
+    """admissionregistration/v1 ValidatingWebhookConfiguration or MutatingWebhookConfiguration: the fields that are
+    used here."""
 
     metadata: ObjectMeta
     webhooks: list[Webhook] = []
 
 
 class Bundles:
-    """Of webhook configurations by name; one that does not exist is left out. Methods raise ApiError."""
+    """The bundles of some webhook configurations. A configuration that does not exist is left out. Methods raise
+    ApiError."""
 
     def __init__(self, client: ApiClient, validating: Iterable[str], mutating: Iterable[str]) -> None:
         self._client = client
@@ -50,12 +52,13 @@ class Bundles:
         ]
 
     async def read(self) -> list[bytes]:
-        """What each webhook has, PEM."""
+        """The bundle of each webhook, in PEM."""
         found = [await self._configuration(path) for path in self._paths]
         return [_bundle(webhook) for each in found if each is not None for webhook in each.webhooks]
 
     async def publish(self, bundle: bytes) -> list[bytes]:
-        """Give this one to every webhook that has another; returns what each had before."""
+        """Write this bundle into every webhook that has another one. Returns the bundle that each
+        webhook had before."""
         return [had for path in self._paths for had in await self._publish(path, bundle)]
 
     async def _publish(self, path: str, bundle: bytes) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Certificates that are made here, by an authority that all replicas share."""
+"""Certificates that this server makes itself. All replicas share the authority."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ __all__ = ["EXPECTED", "ManagedCertificates"]
 log = structlog.get_logger(__name__)
 
 CONFLICTS: Final = 4
-"""Attempts; other replicas write the same Secret."""
+"""The number of attempts. Other replicas write the same Secret."""
 EXPECTED: Final = (ApiError, ValueError, OSError, msgspec.DecodeError)
-"""What a look raises."""
+"""The errors that a look can raise."""
 PATIENT_LOOKS: Final = 3
-"""How long a replica without keys waits for another one to write a deleted Secret again, if API servers trust any."""
+"""A number of looks. If the Secret was deleted while API servers still trust an authority, another replica may have
+its key. A replica without a key waits this long for the other one to write the Secret again."""
 
 
 class ManagedCertificates:
-    """Certificates made here.
+    """Makes and renews certificates.
 
-    An authority signs once all webhook configurations have had it for a while; until then its predecessor does, if
+    An authority signs once all webhook configurations have had it for a while. Until then its predecessor signs, if
     there is one.
     """
 
@@ -48,7 +49,7 @@ class ManagedCertificates:
         self._secret, self._bundles, self._live, self._clock = secret, bundles, live, clock
         self._authorities = Authorities()
         self._published: dict[bytes, float] = {}
-        """By fingerprint: since when API servers have been told to trust it."""
+        """By fingerprint: since when the webhook configurations have had the authority."""
         self._leaf: Leaf | None = None
         self._patience = PATIENT_LOOKS
 
@@ -58,12 +59,12 @@ class ManagedCertificates:
             try:
                 await self._share()
             finally:
-                await self._publish()  # also while the Secret cannot be read
+                await self._publish()  # even if the Secret cannot be read
         finally:
-            self._renew()  # also while the API server is away
+            self._renew()  # even if the API server is away
 
     def fault(self) -> str | None:
-        """The readiness check."""
+        """Why the certificate makes the server unready; None if it does not."""
         return expiry_fault(self._leaf.expires if self._leaf else 0.0, self._clock.wall())
 
     async def _share(self) -> None:
@@ -98,7 +99,7 @@ class ManagedCertificates:
             log.info("a new authority", expires=newest.expires)
 
     async def _publish(self) -> None:
-        """Have API servers trust all of them."""
+        """Write all authorities into the webhook configurations."""
         if not self._authorities:
             return
         before = await self._bundles.publish(self._authorities.bundle)
@@ -126,7 +127,7 @@ class ManagedCertificates:
         CERTIFICATE_METRICS.shown(leaf.expires)
 
     def _signer(self) -> Authority | None:
-        """The newest that has been trusted for long enough, else the oldest that is trusted at all."""
+        """The newest authority that has been trusted for long enough. If there is none, the oldest trusted one."""
         settled = self._clock.wall() - self._configuration.overlap_seconds
         usable = [
             each
@@ -138,7 +139,7 @@ class ManagedCertificates:
 
 
 def _is_alive(bundle: bytes, now: float) -> bool:
-    """Whether API servers that were given this trust somebody."""
+    """Whether API servers with this bundle trust an authority that has not expired."""
     try:
         return bool(Authorities.parse(bundle, b"").alive(now))
     except ValueError:

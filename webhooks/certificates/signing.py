@@ -1,6 +1,6 @@
-"""X.509 for servers and clients in Go: certificates of authorities, and those that they sign.
+"""X.509 certificates for servers and clients written in Go: authorities, and the certificates that they sign.
 
-All have keys on the curve P-256. Lives are pairs of times with a time zone, the first and the last moment.
+All keys are on the curve P-256. A life is a pair of times with a time zone: the first and the last moment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CA_USAGE: Final = x509.KeyUsage(
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """A key for an authority or a certificate."""
+    """A new key for an authority or a certificate."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
@@ -45,12 +45,12 @@ def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def common_name(name: str) -> x509.NameAttribute[str]:
-    """CN, for a subject."""
+    """A name with only a CN, for a subject."""
     return x509.NameAttribute(NameOID.COMMON_NAME, name)
 
 
 def self_signed(key: ec.EllipticCurvePrivateKey, subject: x509.Name, life: Life) -> x509.Certificate:
-    """The certificate of an authority, which may sign certificates but no other authority's."""
+    """The certificate of an authority. It may sign certificates, but not those of other authorities."""
     return (
         _builder(subject, subject, key.public_key(), life)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -69,7 +69,7 @@ def signed(
     life: Life,
     hosts: Collection[str] = (),
 ) -> x509.Certificate:
-    """A certificate for one extended key usage; `hosts` are the host names and IP addresses it is for, if any."""
+    """A certificate for one extended key usage. `hosts` are its host names and IP addresses; there may be none."""
     builder = (
         _builder(subject, authority.subject, public, life)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)

@@ -1,9 +1,9 @@
-"""What is checked, and completed, when an object is written: one module for each kind.
+"""Checks and completes an object when it is written. Each kind has a module.
 
-Everything here is a function of its request: no clock, no client, and nothing that is given is changed. The schema,
-its defaults and its CEL rules come first (an API server's own work); what is here may rely on none of it, since an
-API server tolerates what was invalid before. Rules taken from Kueue apply to the whole object at every update, as
-Kueue's do; rules of our own do not hold up an update for a fault that is stored already.
+Everything here is a function of its request: it has no clock and no client, and does not change its arguments. An API
+server applies the schema, its defaults and its CEL rules first. The rules here cannot rely on that, because an API
+server tolerates faults that are already stored. Rules from Kueue apply to the whole object at every update, as
+Kueue's do. Our own rules do not refuse an update because of a stored fault.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["KINDS", "Object", "Operation", "Request", "default", "validate"]
 
 
 def validate(request: Request) -> Verdict:
-    """What is wrong with the object after defaulting; nothing, for a kind without rules.
+    """The faults of the object after defaulting. A kind without rules has none.
 
-    An object that is being deleted is not checked unless more changes than its metadata: it has to lose its
-    finalizers whatever else is wrong with it.
+    An object that is being deleted is checked only if more than its metadata changes. It must be able to lose its
+    finalizers even if it has faults.
     """
     rules = KINDS.get(request.kind)
     if rules is None or (_is_deleted(request) and _only_metadata_changes(request)):
@@ -28,9 +28,9 @@ def validate(request: Request) -> Verdict:
 
 
 def default(request: Request) -> Object:
-    """The object with what is filled in; the same object if that is nothing.
+    """The object with defaults. It is the same object if there is nothing to fill in.
 
-    Raises NotSynced if that depends on objects that are not mirrored yet.
+    Raises NotSynced if a default depends on objects that are not mirrored yet.
     """
     rules = KINDS.get(request.kind)
     if rules is None or rules.default is None or _is_deleted(request):

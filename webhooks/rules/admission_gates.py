@@ -1,4 +1,4 @@
-"""The annotation that keeps a Workload from being admitted (Kueue's rules)."""
+"""The annotation that prevents the admission of a Workload (Kueue's rules)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_NAME: Final = 63
 
 
 def admission_gate_causes(workload: Object) -> Iterator[Cause]:
-    """Of the names of gates, which commas separate."""
+    """The faults in the names of gates. Commas separate the names."""
     seen: set[str] = set()
     for gate in _gates(_annotation(workload)):
         if not gate:
@@ -35,13 +35,13 @@ def admission_gate_causes(workload: Object) -> Iterator[Cause]:
 
 
 def admission_gate_update_causes(workload: Object, old: Object) -> Iterator[Cause]:
-    """Of an update: gates can only be removed."""
+    """The faults in an update. An update can only remove gates."""
     new, before = _annotation(workload), _annotation(old)
     if new and not before:
         yield Cause(PATH, FORBIDDEN, "cannot be added to a Workload that is there already")
     elif added := set(_gates(new)) - set(_gates(before)):
         yield Cause(PATH, FORBIDDEN, f"gates can only be removed; new: {listed(sorted(added))}")
-    # Kueue looks at the names twice on an update, and says twice what is wrong.
+    # On an update Kueue checks the names twice, and reports each fault twice.
     yield from admission_gate_causes(workload)
 
 

@@ -27,11 +27,11 @@ CONFIG: Final = "spec.preemption.withinClusterQueueConfig"
 ANNOTATION: Final = f"metadata.annotations[{MIN_ADMIT_DURATION_ANNOTATION}]"
 TIME_BASED_POLICY: Final = "LowerOrNewerEqualPriority"
 LEAST_ADMIT: Final = 60 * 10**6
-"""Microseconds."""
+"""In microseconds."""
 
 
 def validate(request: Request) -> Verdict:
-    """What is wrong with the ClusterQueue."""
+    """The faults of the ClusterQueue."""
     if request.subresource:
         return Verdict()
     causes = [*kueue_causes(_kueue_causes, request), *new_causes(_own_causes, request)]
@@ -56,7 +56,7 @@ def _kueue_causes(request: Request) -> Iterator[Cause]:
 
 
 def _borrowing_causes(preemption: Object, reclaim: str) -> Iterator[Cause]:
-    """KEP-1337: whoever may not reclaim quota may not preempt for more than its own either."""
+    """The faults by KEP-1337: a queue that may not reclaim quota may not preempt while it borrows."""
     borrowing = preemption.get("borrowWithinCohort")
     if text(preemption, "reclaimWithinCohort") != reclaim or not isinstance(borrowing, dict):
         return
@@ -96,7 +96,10 @@ def _size_causes(spec: Object) -> Iterator[Cause]:
 
 
 def _check_causes(spec: Object, before: Object) -> Iterator[Cause]:
-    """Flavors that checks name; what was stored may stay if neither the check's flavors nor the queue's change."""
+    """The faults in flavors that checks name.
+
+    A stored fault may stay if neither the flavors of the check nor those of the queue have changed.
+    """
     flavors = _flavors(spec)
     stored = _checks(before) if flavors == _flavors(before) else {}
     for index, check in enumerate(items(child(spec, "admissionChecksStrategy"), "admissionChecks")):
@@ -123,7 +126,7 @@ def _checks(spec: Object) -> dict[str, set[str]]:
 
 
 def _own_causes(queue: Object) -> Iterator[Cause]:
-    """Our own rules: a reclaimWithinCohort that is left out counts as Never, too (KEP-1337); KEP-8522."""
+    """Our own rules, for KEP-8522 and KEP-1337. A missing reclaimWithinCohort also counts as Never (KEP-1337)."""
     preemption = child(queue, "spec", "preemption")
     yield from _borrowing_causes(preemption, "")
     policy = text(preemption, "withinClusterQueue")

@@ -14,7 +14,7 @@ __all__ = ["validate"]
 
 
 def validate(request: Request) -> Verdict:
-    """What is wrong with the Cohort."""
+    """The faults of the Cohort."""
     return Verdict() if request.subresource else Verdict.of(kueue_causes(_causes, request))
 
 

@@ -1,7 +1,7 @@
-"""What Kueue's own client cannot read, though an API server stores it.
+"""Finds values that an API server stores but Kueue's client cannot read.
 
-A schema's pattern for quantities and its format for times let through what Go does not parse, and a value of the
-wrong type that is stored already stays. Whoever reads such an object fails on all of it.
+A schema's pattern for quantities and its format for times accept values that Go cannot parse. A stored value of the
+wrong type also stays. A program that reads such an object fails on the whole object.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CHECKS: Final[Mapping[str, Callable[[str], bool]]] = {"quantity": _is_quantity, 
 
 
 class Node:
-    """A schema, as far as decoding goes."""
+    """The part of a schema that decoding needs."""
 
     __slots__ = ("fields", "items", "shape", "type")
 
@@ -61,11 +61,11 @@ class Node:
             self.items.shape if self.items is not None else None,
             CHECKS.get(self.type),
         )
-        """Nothing that fits it has a cause; nearly everything else fits."""
+        """A quick check. A value that fits it has no cause, and nearly all values fit."""
 
 
 def decoding_causes(kind: str, value: Object) -> Iterator[Cause]:
-    """A cause for each value below spec and status that is not of its field's type, or no quantity or time."""
+    """A cause for each value below spec and status that has the wrong type, or is not a valid quantity or time."""
     for part in ("spec", "status"):
         node, content = root_node(kind).fields.get(part), value.get(part)
         if node is not None and not node.shape.fits(content):
@@ -74,7 +74,7 @@ def decoding_causes(kind: str, value: Object) -> Iterator[Cause]:
 
 @cache
 def root_node(kind: str) -> Node:
-    """The schema of a whole object, read once. Raises KeyError for a kind that is none of ours."""
+    """The schema of a whole object, read once. Raises KeyError for a kind without a schema."""
     return Node(schema_of(kind))
 
 
@@ -85,7 +85,7 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def value_causes(node: Node, value: Any, path: str) -> Iterator[Cause]:
-    """The causes in one value, which is not null."""
+    """The causes in one value. The value is not null."""
     expected = TYPES.get(node.type)
     if expected is not None and (
         not isinstance(value, expected) or (isinstance(value, bool) and node.type != "boolean")

@@ -1,4 +1,4 @@
-"""Whether two JSON values are the same to Go's API machinery (`apiequality.Semantic.DeepEqual`)."""
+"""Compares two JSON values as Go's API machinery does (`apiequality.Semantic.DeepEqual`)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MAPS: Final = frozenset(
         "volumeAttributes",
     }
 )
-"""Maps whose keys are anybody's, and no fields."""
+"""Maps whose keys users choose. Their keys are not fields."""
 VALUES: Final = frozenset({"metadata", "resources", "spec", "template"}) | AMOUNTS | MAPS
-"""Fields that are no pointers in Go, or maps: empty, they are the same as absent."""
+"""Maps, and fields that are not pointers in Go. If they are empty, they equal an absent field."""
 MEANINGFUL: Final = frozenset({
     "cachingMode", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName", "hostnameOverride",
     "localhostProfile", "mountPropagation", "nodeAffinityPolicy", "nodeTaintsPolicy", "podIndexLabel",
@@ -35,33 +35,33 @@ MEANINGFUL: Final = frozenset({
     "runtimeClassName", "seLinuxChangePolicy", "service", "stopSignal", "storageClassName",
     "subGroupIndexLabel", "supplementalGroupsPolicy", "volumeAttributesClassName", "volumeMode",
 })  # fmt: skip
-"""Text that is a pointer in Go: empty, it is not the same as absent."""
+"""Texts that are pointers in Go. An empty one does not equal an absent field."""
 FLAGS: Final = frozenset({
     "chapAuthDiscovery", "chapAuthSession", "hostIPC", "hostNetwork", "hostPID", "readOnly", "sslEnabled",
     "stdin", "stdinOnce", "tty",
 })  # fmt: skip
-"""Booleans that are no pointers in Go."""
+"""Booleans that are not pointers in Go."""
 COUNTS: Final = frozenset({
     "failureThreshold", "hostPort", "initialDelaySeconds", "partition", "periodSeconds", "successThreshold",
     "timeoutSeconds", "weight",
 })  # fmt: skip
-"""Numbers that are no pointers in Go."""
+"""Numbers that are not pointers in Go."""
 
 
 def same(left: Any, right: Any) -> bool:
-    """Nothing and an empty list or map are the same, as are 1 and 1000m where quantities stand."""
+    """Whether two values are the same. An absent value equals an empty list or map. As quantities, 1 equals 1000m."""
     return bool(left == right) or bool(_plain(left) == _plain(right))
 
 
 def _plain(value: Any) -> Any:
-    """One way of writing each value."""
+    """The value in a form in which equal values are written alike."""
     if isinstance(value, dict):
         return {key: plain for key, item in value.items() if (plain := _field(key, item)) is not None}
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _field(name: str, value: Any) -> Any:
-    """The field's value, None if it is the same as absent."""
+    """The value of the field; None if it is the same as an absent field."""
     if isinstance(value, dict):
         if name in AMOUNTS:
             plain: Any = {key: _amount(amount) for key, amount in value.items()}
@@ -83,7 +83,7 @@ def _amount(value: Any) -> Any:
 
 
 class _Amount:
-    """A quantity that equals whatever is as much."""
+    """A quantity. It equals any quantity of the same amount."""
 
     __slots__ = ("_quantity",)
     __hash__ = None  # type: ignore[assignment]  # equal ones would have to have the same

@@ -16,7 +16,7 @@ __all__ = ["validate"]
 
 
 def validate(request: Request) -> Verdict:
-    """What is wrong with the ResourceFlavor."""
+    """The faults of the ResourceFlavor."""
     return Verdict.of(kueue_causes(_causes, request))
 
 

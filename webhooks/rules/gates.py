@@ -23,7 +23,7 @@ TIME: Final = "lastTransitionTime"
 
 
 def gate_name_causes(workload: Object) -> Iterator[Cause]:
-    """Of the gates' names; those that the status has from spec are judged there."""
+    """The faults in the names of gates. A gate in the status that is also in spec is checked there."""
     names: set[str] = set()
     for part in ("spec", "status"):
         for index, gate in enumerate(items(child(workload, part), GATES)):
@@ -33,7 +33,7 @@ def gate_name_causes(workload: Object) -> Iterator[Cause]:
 
 
 def gate_transition_causes(request: Request) -> Iterator[Cause]:
-    """Of who opens which gate, and when."""
+    """The faults in position changes: who opens a gate, and when."""
     before = _states(request.old or {})
     for index, state in enumerate(items(child(request.new, "status"), GATES)):
         path, stored = f"status.{GATES}[{index}]", before.get(text(state, "name"), {})
@@ -50,7 +50,7 @@ def gate_transition_causes(request: Request) -> Iterator[Cause]:
 
 
 def gate_warnings(request: Request) -> Iterator[str]:
-    """What is not wrong, but does not do what somebody may think, or could not be checked."""
+    """Warnings about gates that do not do what the user may think, or that could not be checked."""
     spec, old = child(request.new, "spec"), request.old or {}
     names = {text(gate, "name") for gate in items(spec, GATES)}
     if request.subresource == "status":
@@ -78,7 +78,7 @@ def gate_warnings(request: Request) -> Iterator[str]:
 
 
 def stamped(request: Request) -> Object:
-    """The Workload with the present time in gates whose position changed and whose time did not."""
+    """The Workload with the present time in each gate that has changed its position but not its time."""
     before, status = _states(request.old or {}), child(request.new, "status")
     states = items(status, GATES)
     moved = [_moved(state, before.get(text(state, "name")), request.now) for state in states]
@@ -97,7 +97,8 @@ def _moved(state: Object, stored: Object | None, now: str) -> Object:
 
 
 def _removed(request: Request) -> Iterator[str]:
-    """Closed gates that are gone from spec. One that is not there blocks nobody: to remove it is to open it."""
+    """Closed gates that were removed from spec. A gate that is not there blocks nobody, so to
+    remove it is to open it."""
     before = _states(request.old or {})
     kept = {text(gate, "name") for gate in items(child(request.new, "spec"), GATES)}
     for gate in items(child(request.old or {}, "spec"), GATES):
@@ -111,7 +112,7 @@ def _states(workload: Object) -> Mapping[str, Object]:
 
 
 def _position(state: Object) -> str:
-    """A gate without a state is closed."""
+    """The position of a gate. A gate without a state is closed."""
     return text(state, "position") or "Closed"
 
 
@@ -120,7 +121,7 @@ def _opens(state: Object, stored: Object) -> bool:
 
 
 def _is_kept_from(request: Request, gate: str) -> bool:
-    """Whether the gate is for others to open. Who it is may not be known offline; an API server always says."""
+    """Whether only other users may open the gate. Offline, the user may not be known."""
     openers = request.settings.gate_openers.get(gate)
     return openers is not None and bool(request.user) and request.user not in openers
 

@@ -1,4 +1,4 @@
-"""Which kinds have rules."""
+"""The kinds that have rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Rules:
 
     validate: Callable[[Request], Verdict]
     default: Callable[[Request], Object] | None = None
-    """None: nothing is filled in."""
+    """None: there are no defaults to fill in."""
 
 
 KINDS: Final[Mapping[str, Rules]] = {

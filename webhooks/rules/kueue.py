@@ -1,4 +1,4 @@
-"""Rules taken from Kueue hold for the whole object at every update, whatever was stored, as in Kueue's webhook."""
+"""Rules from Kueue apply to the whole object at every update, even to stored faults, as in Kueue's webhook."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from webhooks.rules.request import Request
 __all__ = ["kueue_causes"]
 
 MOST_CAUSES: Final = 5000
-"""Nobody reads more; an annotation of commas has 128 thousand."""
+"""Nobody reads more causes. An annotation full of commas has 128,000 of them."""
 
 
 def kueue_causes(rule: Callable[[Request], Iterable[Cause]], request: Request) -> list[Cause]:
-    """What the rule finds in an object that can be decoded; nothing, where Kueue itself checks it."""
+    """The causes that the rule finds in an object that can be decoded. Empty if Kueue itself checks the object."""
     if request.settings.beside_kueue:
         return []
     unreadable = list(islice(decoding_causes(request.kind, request.new), MOST_CAUSES))

@@ -25,14 +25,14 @@ STATUSES: Final = ("False", "True", "Unknown")
 
 
 def toleration_causes(tolerations: Iterable[Object], path: str) -> Iterator[Cause]:
-    """Of the keys of tolerations; an empty key stands for all."""
+    """The faults in the keys of tolerations. An empty key stands for all keys."""
     for index, toleration in enumerate(tolerations):
         if key := text(toleration, "key"):
             yield from label_key_causes(key, f"{path}[{index}].key")
 
 
 def selector_causes(selector: Object, path: str) -> Iterator[Cause]:
-    """Of a meta/v1 LabelSelector."""
+    """The faults in a meta/v1 LabelSelector."""
     yield from label_causes(entries(selector, "matchLabels"), f"{path}.matchLabels")
     for index, requirement in enumerate(items(selector, "matchExpressions")):
         yield from _requirement_causes(requirement, f"{path}.matchExpressions[{index}]")
@@ -56,7 +56,7 @@ def _requirement_causes(requirement: Object, path: str) -> Iterator[Cause]:
 
 
 def condition_causes(conditions: Iterable[Object], path: str) -> Iterator[Cause]:
-    """Of a list of meta/v1 Conditions."""
+    """The faults in a list of meta/v1 Conditions."""
     seen: set[str] = set()
     for index, condition in enumerate(conditions):
         kind = text(condition, "type")

@@ -1,4 +1,4 @@
-"""PodGroup (KEP-5710): its priority, which comes from a PriorityClass as upstream's admission has it for pods.
+"""PodGroup (KEP-5710). Its priority comes from a PriorityClass, as upstream's admission does it for pods.
 
 See docs/decisions/0014.
 """
@@ -19,18 +19,18 @@ __all__ = ["default", "validate"]
 
 FILLED: Final = ("priorityClassName", "priority", "preemptionPolicy")
 SYSTEM_PREFIX: Final = "system-"
-"""Of the names of classes that no user can make."""
+"""Users cannot create classes whose names begin with this."""
 SYSTEM_NAMESPACE: Final = "kube-system"
 NEVER: Final = "Never"
 MAX_PRIORITY: Final = 10**9
-"""The highest value that a class of users can have."""
+"""The highest value of a class that a user can create."""
 
 
 def default(request: Request) -> Object:
     """The PodGroup with its class, priority and preemption policy.
 
-    An update that leaves them out, such as one with the manifest that the group was made of, leaves them as they
-    are. Raises NotSynced while classes are not known.
+    If an update leaves these fields out, they keep their values. An update with the original manifest does that.
+    Raises NotSynced while classes are not known.
     """
     spec = request.new.get("spec")
     if request.subresource or not isinstance(spec, dict):
@@ -45,13 +45,13 @@ def default(request: Request) -> Object:
 
 
 def _is_missing(spec: Object, field: str, value: Any) -> bool:
-    """Whether the value is to be filled in; the empty name is no class's."""
+    """Whether the field must be filled in. An empty name is not the name of a class."""
     given = spec.get(field)
     return given is None or (field == "priorityClassName" and given == "" != value)
 
 
 def _of_class(spec: Object, facts: Facts) -> dict[str, Any]:
-    """What the class gives; without one, and without a global default, the priority is 0. Raises NotSynced."""
+    """The values from the class. Without a class and without a global default, the priority is 0. Raises NotSynced."""
     name = text(spec, "priorityClassName")
     found = facts.priority_class(name) if name else facts.default_priority_class()
     if found is UNKNOWN:
@@ -63,7 +63,7 @@ def _of_class(spec: Object, facts: Facts) -> dict[str, Any]:
 
 
 def validate(request: Request) -> Verdict:
-    """What is wrong with the PodGroup. That fields cannot be changed is the schema's to say."""
+    """The faults of the PodGroup. The schema checks that fields do not change."""
     if request.subresource:
         return Verdict()
     settings = request.settings
@@ -82,7 +82,7 @@ def validate(request: Request) -> Verdict:
 def _class_causes(spec: Object, facts: Facts) -> Iterator[Cause]:
     name, priority = text(spec, "priorityClassName"), integer(spec, "priority")
     if not name:
-        # Zero is what a group without a class is given.
+        # A group without a class gets priority 0.
         if priority:
             message = f"{priority} comes from no PriorityClass: set priorityClassName, and priority follows"
             yield Cause("spec.priority", INVALID, message)
@@ -92,14 +92,14 @@ def _class_causes(spec: Object, facts: Facts) -> Iterator[Cause]:
         yield Cause("spec.priorityClassName", NOT_FOUND, f"there is no PriorityClass {shown(name)}")
     elif found is not UNKNOWN:
         if spec.get("priority") is None:
-            # The class came after defaulting had looked for it; nobody could change the priority later.
+            # The class came after defaulting had looked for it. Nobody could change the priority later.
             message = f"is missing: PriorityClass {shown(name)}, which gives {found.value}, came too late; try again"
             yield Cause("spec.priority", REQUIRED, message)
         elif priority != found.value:
             message = f"{priority} is not the priority of PriorityClass {shown(name)}, which is {found.value}"
             yield Cause("spec.priority", INVALID, message)
         policy = spec.get("preemptionPolicy")
-        # A group may ask for less than its class gives: to preempt nobody.
+        # A group may ask for less than its class gives, so that it preempts nobody.
         if found.preemption_policy == NEVER and policy not in (None, NEVER):
             message = f"{shown(policy)} is more than PriorityClass {shown(name)} gives, which is {NEVER}"
             yield Cause("spec.preemptionPolicy", INVALID, message)
@@ -121,7 +121,7 @@ def _system_causes(group: Object, namespaces: tuple[str, ...]) -> Iterator[Cause
 
 
 def _mode_causes(spec: Object) -> Iterator[Cause]:
-    """A group whose pods are scheduled one by one has no whole that could be preempted."""
+    """The fault of a group with mode `all` whose pods are scheduled one by one: it cannot be preempted as a whole."""
     if "all" in child(spec, "disruptionMode") and "basic" in child(spec, "schedulingPolicy"):
         yield Cause("spec.disruptionMode", INVALID, "all goes with schedulingPolicy gang, not with basic")
 

@@ -22,7 +22,7 @@ SLICE_CONSTRAINTS: Final = "podsetSliceRequiredTopologyConstraints"
 
 
 def pod_set_causes(spec: Object, *, elastic: bool) -> Iterator[Cause]:
-    """Of `spec.podSets`. The pods of an elastic job are counted anew with every slice of it."""
+    """The faults in `spec.podSets`. For an elastic job, every slice counts its pods again."""
     pod_sets = items(spec, "podSets")
     for index, pod_set in enumerate(pod_sets):
         path = f"spec.podSets[{index}]"
@@ -37,7 +37,7 @@ def pod_set_causes(spec: Object, *, elastic: bool) -> Iterator[Cause]:
 
 
 def immutable_causes(spec: Object, before: Object) -> Iterator[Cause]:
-    """Of pod sets while quota is held for them: only fewer pods may be asked for."""
+    """The faults in an update of pod sets that hold quota. Such an update may only ask for fewer pods."""
     new, old = items(spec, "podSets"), items(before, "podSets")
     if len(new) != len(old):
         yield Cause("spec.podSets", INVALID, "cannot be changed while quota is reserved")
@@ -46,7 +46,7 @@ def immutable_causes(spec: Object, before: Object) -> Iterator[Cause]:
         count, held = integer(pod_set, "count") or 0, integer(stored, "count") or 0
         if count > held or not same({**pod_set, "count": 0}, {**stored, "count": 0}):
             message = "cannot be changed while quota is reserved, except to fewer pods"
-            # The path is Kueue's.
+            # This is Kueue's path.
             yield Cause(f"spec.podSets.{index}", INVALID, message)
 
 
@@ -62,7 +62,7 @@ def _template_causes(template: Object, path: str) -> Iterator[Cause]:
 
 
 def _resource_causes(owner: Object, path: str) -> Iterator[Cause]:
-    """Of what a container, or a pod as a whole, asks for."""
+    """The faults in the resources of a container, or of a pod as a whole."""
     resources = child(owner, "resources")
     for field in ("requests", "limits"):
         for resource, value in child(resources, field).items():
@@ -75,7 +75,7 @@ def _resource_causes(owner: Object, path: str) -> Iterator[Cause]:
 
 
 def _topology_causes(request: Object, path: str) -> Iterator[Cause]:
-    """The size of slices, with the topology that they are for."""
+    """The faults in the size of slices. It needs the topology of the slices."""
     size, topology = integer(request, SLICE_SIZE), request.get(SLICE_TOPOLOGY)
     if topology is None and size is not None:
         yield Cause(f"{path}.{SLICE_SIZE}", FORBIDDEN, f"goes with {SLICE_TOPOLOGY} only")

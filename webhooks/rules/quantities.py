@@ -1,4 +1,4 @@
-"""Quantities in objects whose shape nobody has vouched for."""
+"""Reads quantities in objects of unknown shape."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["ZERO", "is_negative", "quantity"]
 
 ZERO: Final = Quantity(0, 0)
 SHORT: Final = 64
-"""Characters. Longer quantities are not kept: nobody writes them in earnest, and they would fill the memory."""
+"""In characters. Longer quantities are not cached: users do not write them, and they would fill the memory."""
 
 
 def quantity(value: Any) -> Quantity | None:
-    """The quantity; None for null, and for what is none, which decoding refuses."""
+    """The quantity; None for null and for an invalid quantity. Decoding refuses the invalid one."""
     kind = type(value)
     if kind is str:
         return _of_short(value) if len(value) <= SHORT else _of_text(value)

@@ -1,4 +1,4 @@
-"""What ClusterQueues and Cohorts have in common: resource groups and the weight (Kueue's rules)."""
+"""Rules for ClusterQueues and Cohorts: resource groups and the weight (Kueue's rules)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ LEAST_WEIGHT: Final = Quantity(1, -9)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose resource groups they are."""
+    """The kind of object that has the resource groups."""
 
     parent: str
-    """What quota is lent to and borrowed from, in words."""
+    """A word for the parent: the owner lends quota to it and borrows quota from it."""
     has_parent: bool
     lends_own: bool
-    """What is lent is part of the nominal quota, not of what the members do not use."""
+    """Whether it lends a part of its nominal quota. Otherwise it lends what its members do not use."""
 
 
 def resource_group_causes(spec: Object, owner: Owner) -> Iterator[Cause]:
-    """Of `spec.resourceGroups`."""
+    """The faults in `spec.resourceGroups`."""
     resources: set[str] = set()
     flavors: set[str] = set()
     for index, group in enumerate(items(spec, "resourceGroups")):
@@ -54,7 +54,7 @@ def _once(name: str, seen: set[str], path: str) -> Iterator[Cause]:
 
 
 def _flavor_causes(flavor: Object, covered: Sequence[str], owner: Owner, path: str) -> Iterator[Cause]:
-    # That there are as many resources as are covered is the schema's to say.
+    # The schema checks that there are as many resources as covered resources.
     for index, (quota, resource) in enumerate(zip(items(flavor, "resources"), covered, strict=False)):
         at = f"{path}.resources[{index}]"
         if (name := text(quota, "name")) != resource:
@@ -83,7 +83,7 @@ def _quota_causes(quota: Object, owner: Owner, path: str) -> Iterator[Cause]:
 
 
 def weight_causes(spec: Object) -> Iterator[Cause]:
-    """Of `spec.fairSharing`."""
+    """The faults in `spec.fairSharing`."""
     value = child(spec, "fairSharing").get("weight")
     weight = quantity(value)
     if weight is None:

@@ -1,4 +1,4 @@
-"""Rules of our own do not hold up an update for a fault that is stored already.
+"""Our own rules do not refuse an update because of a fault that is already stored.
 
 See docs/decisions/0015.
 """
@@ -18,10 +18,10 @@ INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 
 def new_causes(rule: Callable[[Object], Iterable[Cause]], request: Request) -> list[Cause]:
-    """What the rule finds in the new object and did not find in the old one.
+    """The causes that the rule finds in the new object but not in the old one.
 
-    A cause's message names every value that it depends on: with one of them changed, though no better, it is a new
-    one. Entries of lists may have moved.
+    A cause's message names every value that it depends on. If one of them changes and is still wrong, the cause is
+    new. Entries of lists may have moved.
     """
     causes = list(rule(request.new))
     if not causes or request.old is None:

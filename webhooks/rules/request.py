@@ -1,4 +1,4 @@
-"""What the rules are asked."""
+"""The request that rules are asked about."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from webhooks.settings import Settings
 __all__ = ["Object", "Operation", "Request"]
 
 Object: TypeAlias = dict[str, Any]
-"""A JSON object. What is stored may be of any shape: rules read it through `webhooks.rules.fields`."""
+"""A JSON object. A stored object may have any shape, so rules read it through `webhooks.rules.fields`."""
 Operation = Literal["CREATE", "UPDATE"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request to create or update an object, as an API server puts it: nothing in it may be changed."""
+    """A request to create or update an object, as an API server sends it. Nothing in it may be changed."""
 
     kind: str
     operation: Operation
     new: Object
     """The object as it would be stored."""
     old: Object | None = None
-    """What is stored; None on CREATE."""
+    """The stored object; None on CREATE."""
     subresource: str = ""
-    """`status`, or empty."""
+    """`status`, or ""."""
     user: str = ""
-    """Whose request it is; empty if that is not known."""
+    """The user who sends the request; "" if not known."""
     facts: Facts = NO_FACTS
     settings: Settings = field(default_factory=Settings)
     now: str = ""
-    """RFC 3339, whole seconds, Z. Only defaulting needs it."""
+    """The time in RFC 3339, with whole seconds and Z. Only defaulting needs it."""

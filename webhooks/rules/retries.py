@@ -12,7 +12,7 @@ __all__ = ["retry_causes", "retry_warnings"]
 
 
 def retry_causes(workload: Object, old: Object) -> Iterator[Cause]:
-    """Of retryCount, which only grows or starts again at zero."""
+    """The faults in retryCount. It may only grow, or start again at zero."""
     stored = _checks(old)
     for index, check in enumerate(items(child(workload, "status"), "admissionChecks")):
         count = integer(check, "retryCount") or 0
@@ -23,7 +23,7 @@ def retry_causes(workload: Object, old: Object) -> Iterator[Cause]:
 
 
 def retry_warnings(workload: Object, old: Object) -> Iterator[str]:
-    """Of a delay that nobody waits for; not again for one that is stored so."""
+    """A warning about a delay that has no effect. A stored delay gets no second warning."""
     stored = _checks(old)
     for index, check in enumerate(items(child(workload, "status"), "admissionChecks")):
         delay, state = integer(check, "requeueAfterSeconds"), text(check, "state")

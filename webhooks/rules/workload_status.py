@@ -19,11 +19,11 @@ from webhooks.rules.request import Object
 __all__ = ["has_quota", "status_causes", "transition_causes"]
 
 REPLACEMENT_ANNOTATION: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
-"""The slice of an elastic job that this Workload replaces, where that one ran."""
+"""Names the slice of an elastic job that this Workload replaces."""
 
 
 def has_quota(workload: Object) -> bool:
-    """Whether quota is reserved for it."""
+    """Whether quota is reserved for the Workload."""
     conditions = items(child(workload, "status"), "conditions")
     return any(
         text(condition, "type") == QUOTA_RESERVED and text(condition, "status") == "True"
@@ -32,7 +32,7 @@ def has_quota(workload: Object) -> bool:
 
 
 def status_causes(workload: Object, old: Object | None, *, elastic: bool) -> Iterator[Cause]:
-    """Of the status by itself; of the stored Workload only faults that may stay are looked at."""
+    """The faults in the status alone. `old` is the stored Workload: a few of its faults may stay."""
     status = child(workload, "status")
     pod_sets = _counts(child(workload, "spec"), "podSets")
     if has_quota(workload):
@@ -47,7 +47,7 @@ def status_causes(workload: Object, old: Object | None, *, elastic: bool) -> Ite
 
 
 def transition_causes(workload: Object, old: Object, *, elastic: bool) -> Iterator[Cause]:
-    """Of what becomes of the status that is stored."""
+    """The faults in the change of the stored status."""
     status, before = child(workload, "status"), child(old, "status")
     if has_quota(workload) and has_quota(old):
         yield from _reclaimed_causes(status, before, _shrunk(workload) if elastic else frozenset())
@@ -62,7 +62,7 @@ def transition_causes(workload: Object, old: Object, *, elastic: bool) -> Iterat
 
 
 def _counts(parent: Object, name: str) -> dict[str, int]:
-    """Pods by pod set."""
+    """The number of pods by pod set."""
     return {text(entry, "name"): integer(entry, "count") or 0 for entry in items(parent, name)}
 
 
@@ -83,7 +83,7 @@ def _admission_causes(status: Object, pod_sets: Mapping[str, int], old: Object |
 
 
 def _units(resource: str, usage: Any) -> int:
-    """What quota is counted in: thousandths of cpu, whole units of everything else, rounded up."""
+    """The amount as quota counts it: thousandths of a CPU for cpu, whole units otherwise, rounded up."""
     amount = quantity(usage)
     return 0 if amount is None else amount.scaled(MILLI if resource == "cpu" else 0)
 
@@ -91,7 +91,7 @@ def _units(resource: str, usage: Any) -> int:
 def _reclaimable_causes(
     status: Object, pod_sets: Mapping[str, int], stored: Mapping[str, int]
 ) -> Iterator[Cause]:
-    """`stored`: counts that were right before an elastic job shrank."""
+    """The faults in reclaimablePods. `stored`: counts that were right before an elastic job shrank."""
     for reclaimable in items(status, "reclaimablePods"):
         name, count = text(reclaimable, "name"), integer(reclaimable, "count") or 0
         path = f"status.reclaimablePods[{name}]"
@@ -102,14 +102,14 @@ def _reclaimable_causes(
 
 
 def _shrunk(workload: Object) -> frozenset[str]:
-    """Pod sets that have fewer pods than quota is held for: what of them is not needed is counted anew."""
+    """Pod sets that have fewer pods than they hold quota for. Their reclaimable pods are counted again."""
     pod_sets = _counts(child(workload, "spec"), "podSets")
     held = _counts(child(workload, "status", "admission"), "podSetAssignments")
     return frozenset(name for name, count in held.items() if pod_sets.get(name, count) < count)
 
 
 def _reclaimed_causes(status: Object, before: Object, shrunk: frozenset[str]) -> Iterator[Cause]:
-    """Quota that was given back is not taken again, except for pod sets that have `shrunk`."""
+    """The faults in taking back quota that was given back. Pod sets that have `shrunk` may do it."""
     counts = _counts(before, "reclaimablePods")
     held = {name: count for name, count in counts.items() if name not in shrunk}
     names = set()
@@ -124,7 +124,10 @@ def _reclaimed_causes(status: Object, before: Object, shrunk: frozenset[str]) ->
 
 
 def _reassigned_causes(status: Object, before: Object) -> Iterator[Cause]:
-    """Quota that is held can be given back, not changed; only where pods run in the topology may be set later."""
+    """The fault in a change of the quota that is held.
+
+    It can be given back, but not changed. Only the place of the pods in the topology may be set later.
+    """
     new, old = status.get("admission"), before.get("admission")
     if isinstance(new, dict) and isinstance(old, dict) and not same(_unplaced(new), _unplaced(old)):
         yield Cause("status.admission", INVALID, "can be removed, not changed")
@@ -137,14 +140,14 @@ def _unplaced(admission: Object) -> Object:
 
 
 def _readied_causes(status: Object, before: Object) -> Iterator[Cause]:
-    """What a check that is Ready adds to pods stays as it is."""
+    """The faults in podSetUpdates of a check. They must not change while the check is Ready."""
     checks = {text(check, "name"): check for check in items(status, "admissionChecks")}
     for index, stored in enumerate(items(before, "admissionChecks")):
         check = checks.get(text(stored, "name"), {})
         if not text(stored, "state") == text(check, "state") == "Ready":
             continue
         if not same(items(check, "podSetUpdates"), items(stored, "podSetUpdates")):
-            # The index is the one that the check had, as in Kueue.
+            # The index is that of the stored check, as in Kueue.
             path = f"status.admissionChecks[{index}].podSetUpdates"
             yield Cause(path, INVALID, "cannot be changed while the check is Ready")
 

@@ -19,11 +19,11 @@ from webhooks.rules.workload_status import has_quota, status_causes, transition_
 __all__ = ["default", "validate"]
 
 ELASTIC_ANNOTATION: Final = "kueue.x-k8s.io/elastic-job"
-"""`true` on the slices of a job that grows and shrinks while it runs."""
+"""`true` on the Workloads (slices) of a job that grows and shrinks while it runs."""
 
 
 def validate(request: Request) -> Verdict:
-    """What is wrong with the Workload; its status counts at every update, since rules go across both."""
+    """The faults of the Workload. Every update checks the status, too, because rules compare spec and status."""
     causes = [*kueue_causes(_kueue_causes, request), *new_causes(gate_name_causes, request)]
     if request.old is None:
         return Verdict.of(causes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,11 +23,15 @@ class Case:
     cluster: Cluster
     namespace: str
     name: str
+    excluded: Collection[tuple[Key, str]] = ()
+    """Pods and nodes that must not come together."""
 
     @classmethod
-    def of(cls, objects: Iterable[Object], preemptor: str) -> Case:
+    def of(
+        cls, objects: Iterable[Object], preemptor: str, excluded: Collection[tuple[Key, str]] = ()
+    ) -> Case:
         namespace, _, name = preemptor.partition("/")
-        return cls(Cluster.of(objects), namespace, name)
+        return cls(Cluster.of(objects), namespace, name, excluded)
 
     @property
     def group(self) -> Object:
@@ -134,7 +138,11 @@ class Case:
     def _shape(self, key: Key) -> tuple[tuple[tuple[str, int], ...], frozenset[str], Key]:
         """Requests, nodes, and one of the members that other pods keep away alike."""
         pod = self.cluster.pods[key]
-        allowed = frozenset(name for name, node in self.cluster.nodes.items() if admits(pod, node))
+        allowed = frozenset(
+            name
+            for name, node in self.cluster.nodes.items()
+            if admits(pod, node) and (key, name) not in self.excluded
+        )
         return tuple(sorted(self.cluster.requests[key].items())), allowed, self._alike[relations(pod)]
 
     @cached_property
@@ -253,6 +261,8 @@ class _Checker:
                 yield f"{key} is on {node}, which does not exist"
             elif not admits(self.cluster.pods[key], self.cluster.nodes[node]):
                 yield f"{key} is not allowed on {node}"
+            elif (key, node) in self.case.excluded:
+                yield f"{key} is excluded from {node}"
             elif node not in self.case.domains.get(self.domain, []):
                 yield f"{node} is not in domain {self.domain}"
         if not self.valid(self.placed, self.victims):

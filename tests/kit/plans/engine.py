@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,9 +11,12 @@ import msgspec
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from nodes.search.decision import BUDGET, EFFORT, decide_group
-from nodes.state.snapshot import Snapshot
+from nodes.state.snapshot import Exclusion, Snapshot
 from nodes.state.tables import Tables
 from tests.kit.plans.raw import Object
+
+Key = tuple[str, str]
+"""Namespace and name of a pod."""
 
 
 def snapshot_of(objects: Iterable[Object]) -> Snapshot:
@@ -35,11 +39,41 @@ def snapshot_of(objects: Iterable[Object]) -> Snapshot:
     return tables.snapshot()
 
 
+def excluding(snapshot: Snapshot, excluded: Iterable[tuple[Key, str]]) -> Snapshot:
+    """The snapshot in which these pods, and those of the same class, are excluded from these nodes."""
+    pods = list(zip(snapshot.pod_namespaces, snapshot.pod_names, strict=True))
+    rows = {
+        (int(snapshot.pod_class[pods.index(pod)]), snapshot.node_names.index(node)): Exclusion(
+            "/".join(pod), "no"
+        )
+        for pod, node in excluded
+    }
+    return replace(snapshot, excluded=rows)
+
+
+def alike(objects: Iterable[Object], excluded: Iterable[tuple[Key, str]]) -> set[tuple[Key, str]]:
+    """The same with all pods of the same class."""
+    snapshot = snapshot_of(objects)
+    pods = list(zip(snapshot.pod_namespaces, snapshot.pod_names, strict=True))
+    classes = snapshot.pod_class.tolist()
+    return {
+        (other, node)
+        for pod, node in excluded
+        for other, pod_class in zip(pods, classes, strict=True)
+        if pod_class == classes[pods.index(pod)]
+    }
+
+
 def plan_for(
-    objects: Iterable[Object], preemptor: str, budget: int = BUDGET, effort: int = EFFORT
+    objects: Iterable[Object],
+    preemptor: str,
+    budget: int = BUDGET,
+    effort: int = EFFORT,
+    excluded: Collection[tuple[Key, str]] = (),
 ) -> dict[str, Any]:
-    """The decision for `namespace/name`, as it is written."""
+    """The decision for `namespace/name`, as it is written; see `excluding`."""
     namespace, _, name = preemptor.partition("/")
-    decided = decide_group(snapshot_of(objects), namespace, name, budget=budget, effort=effort)
+    snapshot = excluding(snapshot_of(objects), excluded)
+    decided = decide_group(snapshot, namespace, name, budget=budget, effort=effort)
     spec: dict[str, Any] = msgspec.to_builtins(decided)
     return spec

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from api.compression import compress, expand
 from api.meta import ObjectMeta
-from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
+from api.plans import Excluded, Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 
 PREEMPTOR = Preemptor("PodGroup", "reprieve.dev/v1alpha1", "ml", "train", "7b0e", 100)
 
@@ -93,6 +93,8 @@ SPECS = st.builds(
     domains=st.just([]),
     other_domains=st.just([]),
     not_modelled=st.lists(NAMES, max_size=2),
+    excluded=st.just(msgspec.UNSET)
+    | st.lists(st.builds(Excluded, NAMES, NAMES, NAMES), min_size=1, max_size=2),
     victim_units=st.just(msgspec.UNSET),
     victim_pods=st.just(msgspec.UNSET),
     compressed_victims=st.just(msgspec.UNSET),

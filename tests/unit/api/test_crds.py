@@ -21,6 +21,7 @@ from api.meta import Condition, ObjectMeta
 from api.plans import (
     Domain,
     DomainResult,
+    Excluded,
     OtherDomains,
     Placement,
     PreemptionPlan,
@@ -99,6 +100,8 @@ def full_plan() -> PreemptionPlan:
         domains=[DomainResult("a", "Preempts", "", score), DomainResult("b", "Unschedulable", "full", None)],
         other_domains=[OtherDomains("Unschedulable", "full", 3)],
         not_modelled=["hostPorts"],
+        excluded=[Excluded("ns/p", "n", "0/3 nodes are available")],
+        other_excluded=1,
     )
     condition = Condition("Evicted", "True", "Done", "all", "2026-01-01T00:00:00Z", 1)
     status = PreemptionPlanStatus(phase="Ready", conditions=[condition])

@@ -88,7 +88,7 @@ def test_durations(text: str, microseconds: int) -> None:
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(DurationError) as refusal:
         parse_duration(text)
-    assert str(refusal.value) == f"{text!r} is no duration, such as 90s or 1h30m"
+    assert str(refusal.value) == f"{text!r} is not a duration, such as 90s or 1h30m"
 
 
 @pytest.mark.parametrize("text", ["9" * 5000 + "h", "x" * 5000])

@@ -38,11 +38,18 @@ class StillWorld:
     def priority(self, pod: Pod) -> int:
         return pod.spec.priority or 0
 
-    def free(self, node: str, resource: str) -> int:
+    def why_nobody_goes(self, pod: Pod) -> str:
+        """Nobody is in a group."""
+        return ""
+
+    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
         return self.rooms.get((node, resource), 0)
 
     def bound(self, uid: str) -> BoundPod | None:
         return self.pods.get(uid)
+
+    def not_ready(self, pod: Pod) -> None:
+        """See World."""
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """See World."""

@@ -186,8 +186,8 @@ async def test_a_scheduler_that_does_not_take_the_offer_ends_the_plan(says: str)
                 assert stage.filter(member(), "n1") == []
                 stage.clock += 2.5
         await stage.settle()
-        (plan,) = stage.api.plans.values()
-        assert plan["status"]["conditions"][-1]["reason"] == "TurnedDown"
+        reasons = {each["status"]["conditions"][-1]["reason"] for each in stage.api.plans.values()}
+        assert reasons == {"TurnedDown", "Unschedulable"}, "its only node is left out"
 
 
 async def test_what_it_is_told_about_others_ends_no_plan() -> None:
@@ -231,14 +231,15 @@ async def test_an_event_says_why_the_scheduler_may_evict_nobody() -> None:
     [
         pytest.param(pod("p"), 0, id="no priority"),
         pytest.param(pod("p", priority=7), 7, id="its own"),
-        pytest.param(member(priority=7), 100, id="its gang's"),
-        pytest.param(member(priority=7, group="basic"), 50, id="its basic group's"),
-        pytest.param(member(priority=7, group="classed"), 1000, id="its group's class"),
+        pytest.param(member(priority=700), 100, id="its gang's"),
+        pytest.param(member(priority=7), 7, id="its own, below its gang's"),
+        pytest.param(member(priority=70, group="basic"), 50, id="its basic group's"),
+        pytest.param(member(priority=7000, group="classed"), 1000, id="its group's class"),
         pytest.param(member(priority=7, group="odd"), 7, id="the group's class does not exist"),
         pytest.param(member(priority=7, group="nowhere"), 7, id="the group does not exist"),
     ],
 )
-async def test_a_pod_has_its_groups_priority(asked: Pod, priority: int) -> None:
+async def test_a_pod_has_its_own_priority_or_its_groups_if_that_is_lower(asked: Pod, priority: int) -> None:
     groups = [
         gang(),
         gang("basic", minimum=0, priority=50),
@@ -259,7 +260,7 @@ async def test_a_pod_has_its_groups_priority(asked: Pod, priority: int) -> None:
         ),
         pytest.param(
             member("p", node="n0", group="whole"),
-            BoundPod("n0", 50, unit_is_group=True),
+            BoundPod("n0", 0, unit_is_group=True),
             id="group in all mode",
         ),
         pytest.param(member("p", node="n0", group="odd"), None, id="the group's class does not exist"),
@@ -285,4 +286,4 @@ async def test_what_is_said_of_bound_pods(there: Pod, found: BoundPod | None) ->
 async def test_room_is_what_pods_leave_that_stay() -> None:
     stays, goes = pod("a", node="n0"), pod("b", node="n0", deleting=True)
     async with staged(node("n0"), stays, goes) as stage:
-        assert world(stage).free("n0", "cpu") == 3000
+        assert world(stage).free(member(), "n0", "cpu", 100) == 3000

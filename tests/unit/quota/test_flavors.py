@@ -13,7 +13,7 @@ from api.workloads import ReclaimablePod, Workload
 from quota.asks import Options
 from quota.assignment import Assignment, Attempt, Check, Tried
 from quota.flavors import assign
-from quota.snapshot import Snapshot
+from quota.snapshot import QuotaSnapshot
 from tests.kit.quota import (
     Amount,
     Object,
@@ -42,7 +42,7 @@ def with_fungibility(queue: ClusterQueue, **policies: Any) -> ClusterQueue:
 
 
 def assigned(
-    world: Snapshot,
+    world: QuotaSnapshot,
     incoming: Workload,
     *,
     options: Options | None = None,
@@ -252,7 +252,7 @@ def test_a_flavor_without_candidates_is_never_the_last() -> None:
     assert [attempt.outcome for attempt in attempts(assignment)] == ["NoCandidates", "Preempt"]
 
 
-def both(preference: str | None) -> Snapshot:
+def both(preference: str | None) -> QuotaSnapshot:
     """In the first flavor somebody must go, for the second it must borrow."""
     queue = with_fungibility(
         cluster_queue("q", flavors(first=5, second=1), "all", within="LowerPriority"),

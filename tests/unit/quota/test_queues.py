@@ -10,7 +10,7 @@ import pytest
 from api.kueue import ClusterQueue
 from api.workloads import FINISHED, RequeueState, Workload
 from quota.queues import ADMISSION_GATED_BY, RequeueReason, equals, heads, requeue
-from quota.snapshot import Snapshot
+from quota.snapshot import QuotaSnapshot
 from tests.kit.quota import (
     at,
     cluster_queue,
@@ -36,7 +36,7 @@ def names(workloads: list[Workload]) -> list[str]:
     return [workload.metadata.name for workload in workloads]
 
 
-def first(*pending: Workload, world: Snapshot | None = None, **options: object) -> list[str]:
+def first(*pending: Workload, world: QuotaSnapshot | None = None, **options: object) -> list[str]:
     found = world or snapshot(queue(), *pending)
     results = {
         tuple(names(heads(found, order, NOW, **options)))  # type: ignore[arg-type]  # as given

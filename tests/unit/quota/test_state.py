@@ -9,7 +9,7 @@ from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, WithinCluster
 from api.meta import LabelSelector, LabelSelectorRequirement
 from api.workloads import RequeueState
 from quota.amounts import QuotaError
-from quota.snapshot import Snapshot
+from quota.snapshot import QuotaSnapshot
 from quota.state import QuotaState
 from tests.kit.quota import (
     Object,
@@ -32,13 +32,13 @@ def state(*things: Object) -> QuotaState:
     return result
 
 
-def used(snapshot: Snapshot, queue: str, resource: str = "cpu") -> int:
+def used(snapshot: QuotaSnapshot, queue: str, resource: str = "cpu") -> int:
     fr = snapshot.fr("default", resource)
     assert fr is not None
     return snapshot.ledger.usage(snapshot.queues[queue].node, fr)
 
 
-def holders(snapshot: Snapshot, queue: str) -> list[str]:
+def holders(snapshot: QuotaSnapshot, queue: str) -> list[str]:
     found = snapshot.ledger.holders(snapshot.queues[queue].node)
     return [str(getattr(each, "key", None)) for each in found]
 
@@ -165,7 +165,7 @@ def annotated(queue: ClusterQueue, duration: str) -> ClusterQueue:
         (LabelSelector(match_labels={"a b": "c"}), r"\.matchLabels: not a label key: 'a b'$"),
         (
             LabelSelector(match_expressions=[LabelSelectorRequirement("team", "In")]),
-            r"\.matchExpressions\[0\]\.values: In needs at least one$",
+            r"\.matchExpressions\[0\]\.values: In needs at least one value$",
         ),
     ],
 )

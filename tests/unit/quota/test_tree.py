@@ -107,11 +107,11 @@ FIRST = "spec.resourceGroups[0].flavors[0].resources"
         ([group([ResourceQuota("cpu", 1, -2)])], f"{FIRST}[0].borrowingLimit", "greater than or equal to 0"),
         ([group([ResourceQuota("cpu", 1, None, "1x")])], f"{FIRST}[0].lendingLimit", "1x"),
         ([group([CPU, ResourceQuota("gpu", 1)], "f", "gpu", "cpu")], FIRST, "not cpu, gpu"),
-        ([group([CPU])] * 2, "spec.resourceGroups[1].coveredResources[0]", "'cpu' is there twice"),
+        ([group([CPU])] * 2, "spec.resourceGroups[1].coveredResources[0]", "'cpu' occurs twice"),
         (
             [group([CPU]), group([ResourceQuota("gpu", 1)])],
             "spec.resourceGroups[1].flavors[0].name",
-            "'f' is there twice",
+            "'f' occurs twice",
         ),
     ],
 )

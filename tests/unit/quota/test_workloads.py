@@ -277,7 +277,7 @@ def test_more_than_can_be_counted_together_is_an_error() -> None:
 
 
 def test_two_pod_sets_of_one_name_are_an_error() -> None:
-    with pytest.raises(QuotaError, match=r"spec.podSets\[1\].name: 'main' is there twice"):
+    with pytest.raises(QuotaError, match=r"spec.podSets\[1\].name: 'main' occurs twice"):
         requests(pods(), pods())
 
 
@@ -304,5 +304,5 @@ def test_times(text: str, microseconds: int) -> None:
     "text", ["", "now", "2026-01-01", "2026-02-30T00:00:00Z", "2026-01-01T00:00:00", "2026-01-01T24:00:00Z"]
 )
 def test_what_is_no_time_is_an_error(text: str) -> None:
-    with pytest.raises(QuotaError, match=r"^now: '.*' is no time, such as 2026-01-31T12:00:00Z$"):
+    with pytest.raises(QuotaError, match=r"^now: '.*' is not a time such as 2026-01-31T12:00:00Z$"):
         time_us(text, "now")

@@ -21,7 +21,7 @@ def test_defaults_are_filled_in() -> None:
     [
         (
             {"Gamma": True},
-            r"^gates\.Gamma: is no feature gate of this version \(known: Alpha, Beta, Never\)$",
+            r"^gates\.Gamma: is not a feature gate of this version \(known: Alpha, Beta, Never\)$",
         ),
         ({"Never": True}, r"^gates\.Never: is locked to false: it is not finished$"),
     ],

@@ -126,7 +126,7 @@ def test_rules_that_hold(rule: str, this: dict[str, Any]) -> None:
         ("has(self.name.x)", {"name": "a"}, "no such overload"),
         ("has(self.name)", {"name": 1}, "wrong type"),
         ("self.name.x == 1", {"name": "a"}, "no such overload"),
-        ("duration(self.name) == duration('1s')", {"name": "soon"}, "is no duration"),
+        ("duration(self.name) == duration('1s')", {"name": "soon"}, "is not a duration"),
         ("self.other == '' || has(self.n)", {"name": "a"}, "no such key"),
         ("self.entries.all(e, e.n == 1)", {"entries": [{"name": "a"}, {"name": "b", "n": 1}]}, "no such key"),
     ],

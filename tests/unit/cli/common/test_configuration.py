@@ -82,7 +82,7 @@ def test_plain_http_on_loopback(address: str) -> None:
         (HEAD + "extender: {prot: 1}", "extender.prot: is no such field"),
         (HEAD + "ops: {port: 70000}", "ops.port: expected an integer <= 65535"),
         (HEAD + "ops: {port: '9080'}", "ops.port: expected an integer, got a string"),
-        (LOOPBACK + "featureGates: {Nope: true}", "featureGates.Nope: is no feature gate"),
+        (LOOPBACK + "featureGates: {Nope: true}", "featureGates.Nope: is not a feature gate"),
         (
             LOOPBACK + "featureGates: {WorkloadAwarePreemption: 1}",
             "featureGates.WorkloadAwarePreemption: expected",
@@ -92,7 +92,7 @@ def test_plain_http_on_loopback(address: str) -> None:
             "featureGates.WorkloadAwarePreemption: is locked to true",
         ),
         (HEAD + "extender: null", "extender: is null, and so is webhooks: there is nothing to serve"),
-        (LOOPBACK + "webhooks: {clientNames: [a]}", "webhooks.clientNames: mean nothing without"),
+        (LOOPBACK + "webhooks: {clientNames: [a]}", "webhooks.clientNames: have no effect without"),
         (
             LOOPBACK + "webhooks: {certificates: {pollSeconds: 61}}",
             "webhooks.certificates.pollSeconds: expected",

@@ -254,10 +254,10 @@ def test_errors_name_the_document() -> None:
 
 def test_one_object_of_a_name() -> None:
     assert error(json.dumps(NODE), yaml.dump_all([POD, NODE])) == (
-        "file1: document 2, Node n1: this object is there twice, also in file0: document 1, Node n1"
+        "file1: document 2, Node n1: this object is defined twice, also in file0: document 1, Node n1"
     )
     with_namespace = changed(GROUP, "metadata.namespace", "default")
-    assert "PodGroup default/g: this object is there twice" in error(
+    assert "PodGroup default/g: this object is defined twice" in error(
         json.dumps(GROUP), json.dumps(with_namespace)
     )
     first = changed(POD, "metadata.uid", "u")
@@ -286,8 +286,8 @@ def test_lists_are_not_followed_for_ever() -> None:
     thing: dict[str, Any] = NODE
     for _ in range(20):
         thing = {"apiVersion": "v1", "kind": "List", "items": [thing]}
-    assert "lists in lists" in error(json.dumps(thing))
-    assert "lists in lists" in error(yaml.dump(thing))
+    assert "lists are nested" in error(json.dumps(thing))
+    assert "lists are nested" in error(yaml.dump(thing))
 
 
 @given(

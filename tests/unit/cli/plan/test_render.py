@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from api.plans import Excluded
 from cli.common.documents import JsonDocument
 from cli.common.output import show
 from cli.plan.objects import Objects
 from cli.plan.offline import decide
-from cli.plan.render import MAX_SURVIVORS, MAX_VICTIMS, render
+from cli.plan.render import MAX_EXCLUDED, MAX_SURVIVORS, MAX_VICTIMS, render
 from hack.controlplane import objects
 from nodes.search.survivors import survivors
 
@@ -52,7 +53,7 @@ def text(capsys: pytest.CaptureFixture[str], *things: dict[str, Any]) -> str:
     return capsys.readouterr().out
 
 
-GANG = [group("gang", 100, 1), pod("member", 0, "2", **of("gang"))]
+GANG = [group("gang", 100, 1), pod("member", 100, "2", **of("gang"))]
 
 
 def test_every_reason_to_stay() -> None:
@@ -74,8 +75,8 @@ def test_every_reason_to_stay() -> None:
             pod("above", 50, "1", "n"),
             pod("static", 1, "1", "n", annotations={"kubernetes.io/config.mirror": "x"}),
             group("equal", 100, 1, "all"),
-            pod("equal-0", 1, "1", "n", **of("equal")),
-            pod("equal-1", 1, "1", "n", **of("equal")),
+            pod("equal-0", 100, "1", "n", **of("equal")),
+            pod("equal-1", 100, "1", "n", **of("equal")),
             pod("higher", 200, "2", "n"),
             pod("leaving", 1, "500m", "n", deletionTimestamp="2026-01-01T00:00:00Z"),
             pod("bound", 0, "500m", "n", **of("other")),
@@ -105,7 +106,7 @@ def test_long_lists_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
     low = [pod(f"low-{number}", 1, "100m", "n") for number in range(60)]
     high = [pod(f"high-{number}", 500, "100m", "n") for number in range(20)]
     shown = text(
-        capsys, node("n", 8), group("gang", 100, 1), pod("member", 0, "5", **of("gang")), *low, *high
+        capsys, node("n", 8), group("gang", 100, 1), pod("member", 100, "5", **of("gang")), *low, *high
     )
     assert sum(line.startswith(" d/low-") and "needed" in line for line in shown.splitlines()) == MAX_VICTIMS
     assert f"and {50 - MAX_VICTIMS} more (all of them: -o yaml)" in shown
@@ -122,8 +123,27 @@ def test_nobody_goes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Who stays" not in shown
 
 
+def test_members_that_differ_from_their_group(capsys: pytest.CaptureFixture[str]) -> None:
+    differs = [group("gang", 100, 1), pod("member", 0, "2", **of("gang"))]
+    shown = text(capsys, node("n"), *differs, pod("low", 1, "4", "n"))
+    first, second, *_ = shown.splitlines()
+    assert first == "Unschedulable  PodGroup d/gang, priority 100: PriorityMismatch"
+    assert second.strip().startswith(
+        "Nobody may go for it: pod member has priority 0, and its PodGroup has 100: create"
+    )
+
+
+def test_a_whole_group_stays_at_its_cheapest_pods_priority() -> None:
+    whole = [group("whole", 500, 1, "all"), *(pod(f"w{p}", p, "1", "n", **of("whole")) for p in (50, 900))]
+    rest = [node("n", 4), *GANG, pod("low", 1, "2", "n")]
+    spec, snapshot = decide(loaded(*rest, *whole), "d/gang")
+    assert [victim.name for victim in spec.victims] == ["low"]
+    (unit,) = survivors(snapshot, spec).units
+    assert (unit.name, unit.priority, unit.why) == ("d/whole", 50, "above the cut-off 1")
+
+
 def test_what_is_not_modelled_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    member = pod("member", 0, "2", **of("gang"))
+    member = pod("member", 100, "2", **of("gang"))
     member["spec"]["resourceClaims"] = [{"name": "gpu"}]
     shown = text(capsys, node("n"), group("gang", 100, 1), member)
     assert "Not modelled" in shown
@@ -133,7 +153,7 @@ def test_what_is_not_modelled_is_said(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_plan_that_evicts_nobody_because_of_what_is_not_modelled_is_blocked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    member = pod("member", 0, "2", **of("gang"))
+    member = pod("member", 100, "2", **of("gang"))
     member["spec"]["resourceClaims"] = [{"name": "gpu"}]
     low = pod("low", 1, "4", "n")
     shown = text(capsys, node("n"), group("gang", 100, 1), member, low)
@@ -182,3 +202,19 @@ def test_a_terminal_has_colours_and_an_edge() -> None:
         len(line) <= 80
         for line in plain.replace("\x1b[0m", "").replace("\x1b[1m", "").replace("\x1b[2m", "").splitlines()
     )
+
+
+def test_excluded_nodes_are_shown_if_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+    spec, snapshot = decide(loaded(node("n"), *GANG), "d/gang")
+    show(render(spec, snapshot))
+    assert "Excluded" not in capsys.readouterr().out
+    spec.excluded = [Excluded("d/member", f"n{number:02}", "no room") for number in range(MAX_EXCLUDED + 1)]
+    spec.other_excluded = 5
+    show(render(spec, snapshot))
+    out = capsys.readouterr().out
+    section = out[out.index("Excluded") :]
+    assert "n00" in section
+    assert "d/member" in section
+    assert "no room" in section
+    assert f"n{MAX_EXCLUDED}" not in section
+    assert "6 more" in section

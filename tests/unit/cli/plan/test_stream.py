@@ -30,8 +30,8 @@ OBJECTS = [
     node("n2"),
     pod("low", 1, on="n1"),
     gang(2),
-    pod("a", 0, group="g"),
-    pod("b", 0, group="g"),
+    pod("a", 10, group="g"),
+    pod("b", 10, group="g"),
 ]
 GOOD: dict[str, Any] = {"id": "good", "objects": OBJECTS, "for": "d/g"}
 
@@ -99,7 +99,7 @@ def test_bad_lines_do_not_stop_the_rest() -> None:
         (line(**{"for": "d/"}), "good", "for: expected NAMESPACE/NAME"),
         (line(**{"for": "d/other"}), "good", "PodGroup d/other: there is no such object"),
         (line(**{"for": "d/low"}), "good", "PodGroup d/low: there is no such object"),
-        (line(objects=[*OBJECTS, node("n1")]), "good", "objects[6], Node n1: this object is there twice"),
+        (line(objects=[*OBJECTS, node("n1")]), "good", "objects[6], Node n1: this object is defined twice"),
         (
             line(
                 objects=[

@@ -145,7 +145,7 @@ def test_text() -> None:
 def test_text_of_a_fit() -> None:
     assert "It gets its quota in flavor default.\n" in ask([FLAVOR, QUEUE, LOCAL, INCOMING]).stdout
     nothing = changed(INCOMING, "spec.podSets.0.template.spec.containers.0.resources", {})
-    assert "It gets its quota as it asks for nothing.\n" in ask(with_object(nothing)).stdout
+    assert "It gets its quota because it asks for nothing.\n" in ask(with_object(nothing)).stdout
 
 
 def test_text_says_what_no_fit_is_due_to() -> None:
@@ -167,8 +167,8 @@ def test_text_says_what_no_fit_is_due_to() -> None:
         admitted("full", 1, "14"),
     ]
     text = ask([*cohort, workload("incoming", 5, "5")]).stdout
-    assert "it asks for more than what others may be preempted for. Nobody goes.\n" in text
-    assert "5 more needed, and for more than the nominal quota nobody goes\n" in text
+    assert "Others may not be preempted for as much as it asks for. Nobody goes.\n" in text
+    assert "5 more needed, and nobody goes for more than the nominal quota\n" in text
 
 
 def test_a_closed_gate_is_marked() -> None:
@@ -258,11 +258,11 @@ def test_a_workload_without_creation_time_is_created_now() -> None:
         (["-f", TEAMS, "--for", "train"], "--for: expected NAMESPACE/NAME, not 'train'"),
         (["-f", TEAMS, "--for", "team-a/nope"], "Workload team-a/nope: there is no such object"),
         (["-f", "no-such-file", "--for", "a/b"], "no-such-file: No such file or directory"),
-        (["-f", TEAMS, "-f", TEAMS, "--for", "a/b"], "ResourceFlavor default: this object is there twice"),
-        (["-f", TEAMS, "--for", "a/b", "--now", "noon"], "--now: 'noon' is no time"),
+        (["-f", TEAMS, "-f", TEAMS, "--for", "a/b"], "ResourceFlavor default: this object is defined twice"),
+        (["-f", TEAMS, "--for", "a/b", "--now", "noon"], "--now: 'noon' is not a time"),
         (["-f", TEAMS, "--for", "a/b", "-o", "xml"], "'xml' is not one of"),
         (["-f", TEAMS, "--for", "a/b", "--feature-gates", "Other=true"], "there is no gate 'Other'"),
-        (["-f", TEAMS, "--for", "a/b", "--feature-gates", GATE], "is true or false, not ''"),
+        (["-f", TEAMS, "--for", "a/b", "--feature-gates", GATE], "must be true or false, not ''"),
         (["--jsonl", "-", "--for", "a/b"], "--jsonl takes no option but --feature-gates"),
         (["--jsonl", "-", "--now", NOW], "--jsonl takes no option but --feature-gates"),
         (["--jsonl", "no-such-file"], "no-such-file: No such file or directory"),
@@ -281,10 +281,10 @@ def test_who_does_not_wait_is_named() -> None:
     assert "d/incoming: status.conditions[QuotaReserved]: is True: it has quota already" in error(
         with_object(held)
     )
-    assert "d/incoming: status.conditions[Finished]: is True: it waits for no quota" in error(
+    assert "d/incoming: status.conditions[Finished]: is True: it does not wait for quota" in error(
         with_object(changed(INCOMING, "status.conditions", [finished]))
     )
-    assert "d/incoming: spec.active: is false: it waits for no quota" in error(
+    assert "d/incoming: spec.active: is false: it does not wait for quota" in error(
         with_object(changed(INCOMING, "spec.active", False))
     )
 
@@ -312,8 +312,8 @@ def test_what_does_not_count_is_noted_beside_the_text() -> None:
     ]
     result = ask([*OBJECTS, *extra])
     assert result.stderr == (
-        "Ignored, as of no matter for quota: 1 kueue.x-k8s.io/v1beta1 Topology, 1 v1 ConfigMap\n"
-        "Counted nowhere, as the ClusterQueue is not there: d/stray (ClusterQueue gone)\n"
+        "Ignored, because they do not matter for quota: 1 kueue.x-k8s.io/v1beta1 Topology, 1 v1 ConfigMap\n"
+        "Not counted, because the ClusterQueue does not exist: d/stray (ClusterQueue gone)\n"
     )
     assert result.stdout == ask(OBJECTS).stdout
     assert not ask([*OBJECTS, *extra], "-o", "json").stderr

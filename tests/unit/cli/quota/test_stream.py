@@ -140,7 +140,10 @@ CYCLE = [
             {"fairSharingStrategies": ["LessThanInitialShare", "LessThanOrEqualToFinalShare"]},
             "fairSharingStrategies: ",
         ),
-        ({"objects": [*OBJECTS, QUEUE]}, "objects[6], ClusterQueue cq: this object is there twice, also in"),
+        (
+            {"objects": [*OBJECTS, QUEUE]},
+            "objects[6], ClusterQueue cq: this object is defined twice, also in",
+        ),
         (
             {"objects": with_object({**QUEUE, "apiVersion": "kueue.x-k8s.io/v1beta1"})},
             "objects[1]: apiVersion: v1beta1 is not read, only v1beta2: "

@@ -76,12 +76,12 @@ def test_a_pod_can_only_be_warned_about() -> None:
         (LINE | {"subresource": "status"}, "a", "subresource: cannot be created"),
         (LINE | {"object": []}, "a", "object: expected an object"),
         (LINE | {"operation": "UPDATE"}, "a", "oldObject: is missing"),
-        (LINE | {"oldObject": COHORT}, "a", "oldObject: is there"),
+        (LINE | {"oldObject": COHORT}, "a", "oldObject: must not be set"),
         (
             LINE
             | {"kind": "ResourceFlavor", "operation": "UPDATE", "oldObject": {}, "subresource": "status"},
             "a",
-            "subresource: a ResourceFlavor has none",
+            "subresource: ResourceFlavor has no subresource",
         ),
         ({"id": "a", "kind": "Cohort", "operation": "CREATE"}, "a", "object: is missing"),
     ],

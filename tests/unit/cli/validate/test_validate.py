@@ -250,7 +250,7 @@ def test_a_configuration_with_a_fault_is_named() -> None:
 @pytest.mark.parametrize(
     ("objects", "problem"),
     [
-        ([GOOD, GOOD], "there twice"),
+        ([GOOD, GOOD], "defined twice"),
         ([named("Cohort", "a", "kueue.x-k8s.io/v1beta1")], "only kueue.x-k8s.io/v1beta2 is known"),
         ([{"kind": "Cohort"}], "apiVersion: is missing"),
         ([named("Cohort", "a") | {"metadata": 5}], "metadata: expected"),

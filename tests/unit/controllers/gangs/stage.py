@@ -6,7 +6,7 @@ A test plays the scheduler (`filter`, `bind`) and the cluster (`add`, `delete`),
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -55,7 +55,8 @@ class Api(apiserver.Api):
         """Names of the pods whose deletion was asked for."""
         self.woken: list[str] = []
         """Names of the pods that got the condition Held=False, which brings them back."""
-        self.nominated: dict[str, str] = {}
+        self.echo: Callable[[str], None] = lambda _name: None
+        """Called with the name of each pod whose status we write: the watch shows it."""
         self.pulsed: list[str] = []
         """Names of the pods whose nomination was withdrawn, which brings parked pods back."""
         self.said: dict[str, str] = {}
@@ -65,6 +66,17 @@ class Api(apiserver.Api):
         self.reasons: dict[str, str] = {}
         """By PodGroup, and by pod that is held: the reason of the condition."""
 
+    @property
+    def nominated(self) -> dict[str, str]:
+        """Pods with a nomination by name: its node."""
+        pods = self.of(PODS.path)
+        found = {name: each.get("status", {}).get("nominatedNodeName") for name, each in pods.items()}
+        return {name: node for name, node in found.items() if node}
+
+    def nominate(self, name: str, node: str) -> None:
+        """Somebody nominates the pod."""
+        self.of(PODS.path)[name].setdefault("status", {})["nominatedNodeName"] = node
+
     def wrote(self, written: apiserver.Written) -> None:
         """Keep it."""
         super().wrote(written)
@@ -73,10 +85,11 @@ class Api(apiserver.Api):
         if "/pods/" in path and method == "DELETE":
             self.deleted.append(name)
         elif "/pods/" in path and isinstance(body, list):
-            del self.nominated[name]
             self.pulsed.append(name)
+            self.echo(name)
         elif "/pods/" in path:
             self._pod_status(name, body["status"])
+            self.echo(name)
         elif "/podgroups/" in path:
             self.group_said[name] = body["status"]["conditions"][-1]["message"]
             self.reasons[name] = body["status"]["conditions"][-1]["reason"]
@@ -89,8 +102,6 @@ class Api(apiserver.Api):
                 else:
                     self.said[name] = condition["message"]
                     self.reasons[name] = condition["reason"]
-        if "nominatedNodeName" in status:
-            self.nominated[name] = status["nominatedNodeName"]
 
 
 class Stage:
@@ -100,6 +111,8 @@ class Stage:
         self.api = api
         self._executor = executor
         self._silent = 0.0
+        self.agrees = True
+        """The scheduler offers every member what its plan needs."""
         client = cast(ApiClient, api)
         views = Views(client, clock=api.clock)
         self.controller = GangController(PlanningConfiguration(), client, views, executor, api.clock)
@@ -108,6 +121,7 @@ class Stage:
         self._views = {view.kind: view for view in views}
         for view in views:
             view.replaced(set(), "")
+        api.echo = self._echo
 
     @property
     def clock(self) -> float:
@@ -140,15 +154,22 @@ class Stage:
         """Objects come, or change."""
         for each in objects:
             resource = KINDS[type(each)]
-            self.api.put(resource.path, msgspec.to_builtins(each))
-            self._views[resource.kind].upsert(each, listed=True)
+            stored = msgspec.to_builtins(each)
+            self.api.put(resource.path, stored)
+            self._views[resource.kind].upsert(msgspec.convert(stored, type(each)), listed=True)
+
+    def _echo(self, name: str) -> None:
+        stored = self.api.of(PODS.path).get(name)
+        if stored is not None and not stored["metadata"].get("deletionTimestamp"):
+            self._views[PODS.kind].upsert(msgspec.convert(stored, Pod), listed=True)
 
     def delete(self, *objects: Any) -> None:
         """Objects go."""
         for each in objects:
             resource = KINDS[type(each)]
             self.api.of(resource.path).pop(each.metadata.name, None)
-            self._views[resource.kind].delete(each.metadata)
+            last = msgspec.structs.replace(each.metadata, resource_version=self.api.next_version())
+            self._views[resource.kind].delete(last)
 
     def filter(self, pod: Pod, *nodes: str) -> list[str]:
         """The nodes that are left to the pod, as the scheduler asks for them."""
@@ -176,8 +197,29 @@ class Stage:
             await self.controller.take_over(self.leading)
         for _ in range(steps):
             await self.leading.planner.step()
+            await self.leading.asking.step()
+            if self.agrees:
+                self._agree()
             for _ in range(12):
                 await asyncio.sleep(0)
+
+    def _agree(self) -> None:
+        """The scheduler shows that each planned member fits on its node once the plan's victims are gone."""
+        pods = {each["metadata"]["uid"]: each for each in self.api.of(PODS.path).values()}
+        evidence = self.leading.evidence
+        for gang in self.leading.gangs:
+            plan = gang.life.plan
+            if plan is None or plan.phase != "Planned":
+                continue
+            for member in plan.members.values():
+                if member.uid not in pods:
+                    continue
+                pod = msgspec.convert(pods[member.uid], Pod)
+                gone = {v.uid for each in plan.spec.victims for v in each.pods if v.node == member.node}
+                if gone:
+                    evidence.preempt_called(pod, {member.node: frozenset(gone)})
+                else:
+                    evidence.filter_called(pod, [member.node])
 
     async def close(self) -> None:
         """The process ends."""

@@ -213,7 +213,7 @@ async def test_a_nomination_whose_answer_was_lost_is_withdrawn() -> None:
         def refuse(_method: str, _path: str) -> ApiError | None:
             if at.stage.api.nominated:
                 return None
-            at.stage.api.nominated["m"] = PULSE_NODE
+            at.stage.api.nominate("m", PULSE_NODE)
             return ApiError(409, "Conflict", "x")
 
         at.stage.api.refuse = refuse
@@ -227,7 +227,7 @@ async def test_a_nomination_that_somebody_else_has_replaced_stays() -> None:
 
         def refuse(_method: str, _path: str) -> ApiError | None:
             if at.stage.api.nominated:
-                at.stage.api.nominated["m"] = "n0"
+                at.stage.api.nominate("m", "n0")
             return None
 
         at.stage.api.refuse = refuse
@@ -238,7 +238,7 @@ async def test_a_nomination_that_somebody_else_has_replaced_stays() -> None:
 
 async def test_what_a_former_process_left_is_withdrawn_at_once_and_serves_as_a_pulse() -> None:
     async with desk(waiting("left", 7, nominated=PULSE_NODE), waiting("m", 5)) as at:
-        at.stage.api.nominated["left"] = PULSE_NODE
+        at.stage.api.nominate("left", PULSE_NODE)
         at.asking.begin()
         at.asking.ask(GANG, rank(), [member("m", 5)])
         await at.steps()

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 
 from api.core import Pod
 from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
+from api.times import parse_rfc3339
 from controllers.gangs.claims import Claims, with_uids
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
@@ -133,9 +134,23 @@ def test_pods_that_are_bound_or_gone_claim_nothing_and_come_back() -> None:
     process.see(member(0, node="n0"))
     process.see(victim(0, deleting=True))
     process.lose(member(1))
+    assert process.shown() == {"gang": ({}, {"uid-default-v0": "n0", "uid-default-v1": "n1"})}
+    process.lose(victim(0))
     assert process.shown() == {"gang": ({}, {"uid-default-v1": "n1"})}
     process.see(member(1))
     assert process.shown() == {"gang": ({"uid-default-m1": "n1"}, {"uid-default-v1": "n1"})}
+
+
+def test_a_victim_that_is_overdue_leaves_no_room() -> None:
+    process = Process()
+    for each in (*cluster(), plan(decision()), victim(0, deleting="2026-01-01T01:00:00Z")):
+        process.see(each)
+    assert process.shown() == WHOLE
+    for overdue, shown in (("00:59:59Z", {0, 1}), ("01:00:00Z", {1}), ("00:59:59Z", {0, 1})):
+        for uid in process.tables.tell_time(parse_rfc3339(f"2026-01-01T{overdue}")):
+            process.claims.overdue_changed(uid)
+        assert process.shown()["gang"][1] == {f"uid-default-v{i}": f"n{i}" for i in shown}
+        assert process.reservations.awaits("uid-default-v0", at_least=100)
 
 
 def test_a_plan_that_has_ended_or_is_gone_claims_nothing() -> None:
@@ -158,7 +173,7 @@ def test_a_plan_that_names_anothers_pods_takes_nothing_from_it_for_good() -> Non
     foreign = decision()
     foreign.preemptor.name = "foreign"
     process.see(plan(foreign, "Ready", "foreign"))
-    assert process.shown()["gang"] == ({}, {})
+    assert process.shown()["gang"] == ({}, WHOLE["gang"][1])
     process.see(plan(foreign, "Aborted", "foreign"))
     assert process.shown() == WHOLE
 

@@ -125,10 +125,53 @@ async def test_a_group_goes_whole_although_its_cheapest_pod_goes_too() -> None:
 
         def goes(method: str, path: str) -> ApiError | None:
             if method == "DELETE" and "/pods/" in path:
-                stage.delete(pods[path.rpartition("/")[2]])
+                asked.append(path.rpartition("/")[2])
+                stage.delete(pods[asked[-1]])
             return None
 
+        asked: list[str] = []
         stage.api.refuse = goes
         await stage.settle()
-        assert stage.api.deleted == ["v1", "v2", "v0"]
+        assert asked == ["v1", "v2", "v0"]
         assert stage.phases() == ["Ready"]
+
+
+# ---- members beyond minCount, which are treated as other pods once the gang runs
+
+
+RUNNING = pod("m9", group="gang", node="n9", requests={"cpu": "1"}, priority=0)
+"""A member that is bound may differ."""
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields", "may"),
+    [
+        ({}, {}, True),
+        ({}, {"priority": 0}, False),
+        ({}, {"priority": 500}, False),
+        ({"preemptionPolicy": "Never"}, {}, False),
+    ],
+)
+async def test_the_scheduler_evicts_for_none_that_differs_either(
+    spec: dict[str, Any], fields: dict[str, Any], may: bool
+) -> None:
+    late = member(0, **fields)
+    world = [node("n0"), node("n9"), victim(priority=-1), gang(minimum=1, **spec), RUNNING, late]
+    async with staged(*world) as stage:
+        await stage.settle()
+        assert stage.preempt(late, n0=[uid(0)]) == (["n0"] if may else [])
+
+
+@pytest.mark.parametrize(("own", "passes"), [(100, True), (0, False)])
+async def test_a_member_that_differs_takes_no_reserved_room_by_its_groups_priority(
+    own: int, passes: bool
+) -> None:
+    lower = [gang("lower", minimum=1, priority=50), pod("l0", group="lower", requests=BIG, priority=50)]
+    late = member(0, priority=own)
+    async with staged(node("n0"), node("n9"), gang(minimum=1), RUNNING) as stage:
+        await stage.settle()
+        stage.add(*lower)
+        await stage.settle()
+        assert stage.reserved == 1
+        stage.add(late)
+        assert stage.filter(late, "n0") == (["n0"] if passes else [])

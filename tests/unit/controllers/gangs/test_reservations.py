@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from controllers.gangs.reservations import Claim, Reservations
@@ -80,15 +81,21 @@ def test_a_pod_that_never_arrives_does_not_count_for_ever() -> None:
     assert not bars(reservations, 500, room=1500)
 
 
-def test_room_that_victims_still_hold_counts_as_room() -> None:
+def test_room_that_victims_leave_counts_for_their_plan_alone() -> None:
     reservations = hold(
         Reservations(ManualClock()),
         claims={"m": Claim("n1", {"cpu": 1000})},
         victims={"v": Claim("n1", {"cpu": 1500})},
     )
-    assert not bars(reservations, 500, room=0), "1500 leave, 1000 are claimed"
+    assert not bars(reservations, 500, room=500), "the claim needs nothing but what its victim leaves"
+    assert bars(reservations, 501, room=500), "what the victim leaves beyond the claim is not to be had"
+    leaves = Claim("n1", {"cpu": 1500})
+    reservations.put_victim(GANG, "v", leaves, leaving=True)
+    assert not bars(reservations, 500, room=2000), "the tables count it as free now"
+    assert bars(reservations, 501, room=2000)
     reservations.put_victim(GANG, "v", None)
-    assert bars(reservations, 500, room=0), "the tables say now what the victim's leaving frees"
+    assert not bars(reservations, 1000, room=2000), "it is gone, and what it left is like any other room"
+    assert bars(reservations, 1001, room=2000)
 
 
 def test_release_ends_everything_a_group_held() -> None:
@@ -105,27 +112,77 @@ def test_release_ends_everything_a_group_held() -> None:
     assert len(reservations) == 0
 
 
-def test_a_victim_is_awaited_until_the_plan_ends_also_while_it_terminates() -> None:
+def test_a_victim_is_awaited_until_the_plan_ends_also_when_it_is_overdue() -> None:
     reservations = hold(Reservations(ManualClock()), victims={"v": Claim("n2", {"cpu": 1})})
     reservations.put_victim(GANG, "v", None)
-    assert reservations.leaving("n2", "cpu") == 0
+    assert reservations.victims(GANG) == {}
     assert reservations.awaits("v", at_least=100)
 
 
 def test_a_pod_that_changes_sides_has_one_claim() -> None:
     """Its label names another gang now: whichever reservation ends first, the other's is neither lost nor left over."""
-    leaves = {"v": Claim("n1", {"cpu": 7})}
     for first, second in ((GANG, OTHER), (OTHER, GANG)):
         reservations = Reservations(ManualClock())
-        hold(reservations, GANG, 100, {"m": Claim("n1", {"cpu": 1})}, leaves)
-        hold(reservations, OTHER, 50, {"m": Claim("n2", {"cpu": 2})}, leaves)
+        hold(reservations, GANG, 100, {"m": Claim("n1", {"cpu": 1})})
+        hold(reservations, OTHER, 50, {"m": Claim("n2", {"cpu": 2})})
         assert reservations.nodes == ["n2"]
         reservations.release(first)
         assert reservations.claimed("n2", "cpu", at_least=0) == (2 if first == GANG else 0)
-        assert reservations.leaving("n1", "cpu") == (7 if first == GANG else 0)
         reservations.release(second)
         assert reservations.nodes == []
-        assert reservations.leaving("n1", "cpu") == 0
+
+
+def room(reservations: Reservations, free: int, at_least: int, own: tuple[str, str] | None = None) -> int:
+    return reservations.room("n1", "cpu", lambda *_: free, at_least=at_least, own=own)
+
+
+@pytest.mark.parametrize("order", [(GANG, OTHER), (OTHER, GANG)])
+def test_a_victim_of_two_plans_is_the_higher_ones_whoever_spoke_first(
+    order: tuple[tuple[str, str], ...],
+) -> None:
+    priorities = {GANG: 100, OTHER: 50}
+    reservations = Reservations(ManualClock())
+    for group in order:
+        hold(reservations, group, priorities[group], victims={"v": Claim("n1", {"cpu": 7})})
+    assert room(reservations, 1, 100, GANG) == 8
+    assert room(reservations, 1, 50, OTHER) == 1
+    reservations.put_victim(GANG, "v", Claim("n1", {"cpu": 7}), leaving=True)
+    assert room(reservations, 8, 100, GANG) == 8
+    assert room(reservations, 8, 50, OTHER) == 1
+    reservations.release(GANG)
+    assert room(reservations, 8, 50, OTHER) == 8
+    reservations.release(OTHER)
+    assert room(reservations, 8, 0) == 8
+
+
+def test_a_plan_is_overrun_by_a_higher_one_that_needs_its_room() -> None:
+    reservations = holding(n1=1000)
+    lower, third = ("team", "lower"), ("team", "third")
+    hold(reservations, lower, 50, claimed(lower, n1=500))
+
+    def overrun(group: tuple[str, str], cpu: int) -> tuple[str, str] | None:
+        table = free(cpu)
+        return reservations.overrun(group, lambda n, r: table[n, r])
+
+    assert overrun(lower, 1500) is None
+    assert overrun(lower, 1499) == GANG
+    assert overrun(lower, 499) is None, "it does not fit without the other one either"
+    assert overrun(GANG, 0) is None, "nobody is above it"
+    assert overrun(("team", "nobody"), 0) is None
+    hold(reservations, third, 200, claimed(third, n2=1000))
+    assert overrun(lower, 1499) == GANG, "the highest one is on another node"
+    hold(reservations, third, 200, claimed(third, n1=1))
+    assert overrun(lower, 1499) == third
+    hold(reservations, third, 50, claimed(third, n1=5000))
+    assert overrun(lower, 1499) is None, "an equal one is the reason"
+
+
+def test_a_plan_whose_victim_a_higher_one_takes_is_overrun() -> None:
+    victim = {"v": Claim("n1", {"cpu": 500})}
+    reservations = hold(Reservations(ManualClock()), OTHER, 50, claimed(OTHER, n1=500), victim)
+    assert reservations.overrun(OTHER, lambda *_: 1) is None
+    hold(reservations, GANG, 100, claimed(GANG, n2=500), victim)
+    assert reservations.overrun(OTHER, lambda *_: 1) == GANG
 
 
 @given(

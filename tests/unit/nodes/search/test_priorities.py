@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from nodes.search.decision import decide_pod
 from tests.kit.objects import gang, node, pod, priority_class, tables
@@ -52,10 +53,10 @@ def test_the_message_says_how_to_set_it() -> None:
     known = priority_class("training", value=100)
     named = gang(minimum=1, priority=None, priorityClassName="training")
     plan = decide(named, member(priority=0), node("n0"), victim(), known)
-    assert "create the pods with priorityClassName training, as the PodGroup has" in plan.reason
+    assert "create both with one priorityClassName (the PodGroup's is training)" in plan.reason
     without = gang(minimum=1, priority=None)
     plan = decide(without, member(priority=100), node("n0"), victim(priority=-1))
-    assert "create the PodGroup with the priorityClassName of its pods" in plan.reason
+    assert "create both with one priorityClassName (the PodGroup has none)" in plan.reason
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_the_message_says_how_to_set_it() -> None:
 def test_it_takes_free_room(fields: dict[str, Any]) -> None:
     nodes = [node("n0"), node("n1"), node("n2")]
     plan = decide(gang(minimum=2), member("m0"), member("m1", **fields), *nodes, victim())
-    assert (plan.outcome, plan.mismatch, plan.reason) == ("Fits", None, "it fits, and nobody goes")
+    assert (plan.outcome, plan.mismatch, plan.reason) == ("Fits", UNSET, "it fits without evictions")
     assert [(each.pod, each.node) for each in plan.placements] == [("m0", "n1"), ("m1", "n2")]
 
 
@@ -75,15 +76,15 @@ def test_every_unbound_member_counts_and_no_bound_one() -> None:
     assert "pod m9 has priority 0" in plan.reason
     bound = member("m9", priority=0, node="n1", requests={"cpu": "1"})
     plan = decide(gang(minimum=2), member(), bound, node("n0"), node("n1"), victim())
-    assert (plan.outcome, plan.mismatch, names(plan)) == ("Preempts", None, ["v"])
+    assert (plan.outcome, plan.mismatch, names(plan)) == ("Preempts", UNSET, ["v"])
 
 
 def test_a_group_that_evicts_nobody_by_its_own_policy_differs_from_no_member() -> None:
     plan = decide(gang(minimum=1, preemptionPolicy="Never"), member(), node("n0"), victim())
-    assert (plan.outcome, plan.mismatch) == ("Unschedulable", None)
+    assert (plan.outcome, plan.mismatch) == ("Unschedulable", UNSET)
     never = member(preemptionPolicy="Never")
     plan = decide(gang(minimum=1, preemptionPolicy="Never"), never, node("n0"), victim())
-    assert (plan.outcome, plan.mismatch) == ("Unschedulable", None)
+    assert (plan.outcome, plan.mismatch) == ("Unschedulable", UNSET)
 
 
 def test_many_members_that_differ_are_counted() -> None:
@@ -119,7 +120,7 @@ def test_a_single_pod_that_differs_from_its_group() -> None:
         world = [gang(), member(**fields), node("n0"), victim()]
         return decide_pod(tables(*world).snapshot(), NS, "m0")
 
-    assert (decided().outcome, decided().mismatch) == ("Preempts", None)
+    assert (decided().outcome, decided().mismatch) == ("Preempts", UNSET)
     assert (decided(priority=0).outcome, decided(priority=0).mismatch) == (
         "Unschedulable",
         "PriorityMismatch",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from api.times import parse_rfc3339
 from nodes.state.pods import Change
 from nodes.state.snapshot import GATED, MIRROR, TERMINATING
 from nodes.state.tables import Tables
@@ -30,6 +31,66 @@ def test_a_bound_pod_uses_its_node_and_a_terminating_one_is_leaving() -> None:
     assert used(tables, "n1") == used(tables, "n1", "leaving") == {"cpu": 1500, "pods": 1}
     assert tables.delete_pod("default", "p") is Change.DECISION
     assert used(tables, "n1") == used(tables, "n1", "leaving") == {}
+
+
+def test_a_terminating_pod_that_is_overdue_stays() -> None:
+    tables, when = Tables(), parse_rfc3339("2026-01-01T01:00:00Z")
+    tables.upsert_node(node("n1"))
+    tables.upsert_pod(pod("p", node="n1", deleting=True))
+    tables.upsert_pod(pod("waits", deleting=True))
+    tables.upsert_pod(pod("runs", node="n1"))
+    version = tables.version
+    assert tables.tell_time(when - 1) == []
+    assert tables.version == version
+    assert tables.tell_time(when) == ["uid-default-p"]
+    assert tables.version > version
+    assert used(tables, "n1", "leaving") == {}
+    assert (
+        tables.free("n1", "cpu", after_leaving=True) == tables.free("n1", "cpu", after_leaving=False) == 2000
+    )
+    changed = pod("p", node="n1", deleting=True, conditions=[{"type": "Ready", "status": "False"}])
+    assert tables.upsert_pod(changed) is Change.NOTHING, "a heartbeat does not make it leave again"
+    tables.upsert_pod(pod("p", node="n1", deleting="2026-01-01T01:00:01Z"))
+    assert used(tables, "n1", "leaving") == {"cpu": 1000, "pods": 1}
+    assert tables.tell_time(when + 1) == ["uid-default-p"]
+    assert tables.tell_time(when) == ["uid-default-p"], "the clock was corrected"
+    assert used(tables, "n1", "leaving") == {"cpu": 1000, "pods": 1}
+    tables.delete_pod("default", "p")
+    assert tables.tell_time(when + 1) == []
+
+
+def test_a_pod_that_comes_overdue_never_leaves() -> None:
+    tables = Tables()
+    tables.tell_time(parse_rfc3339("2026-01-01T02:00:00Z"))
+    tables.upsert_node(node("n1"))
+    tables.upsert_pod(pod("p", node="n1", deleting=True))
+    assert used(tables, "n1") == {"cpu": 1000, "pods": 1}
+    assert used(tables, "n1", "leaving") == {}
+
+
+def test_a_deletion_time_that_cannot_be_read_changes_nothing() -> None:
+    tables = Tables()
+    tables.upsert_pod(pod("p", node="n1"))
+    with pytest.raises(ValueError, match=r"metadata\.deletionTimestamp: 'soon' is not"):
+        tables.upsert_pod(pod("p", node="n1", deleting="soon"))
+    assert tables.snapshot().pod_flags.tolist() == [0]
+
+
+def test_a_nomination_decides_where_its_node_exists() -> None:
+    tables = Tables()
+    tables.upsert_node(node("n1"))
+    tables.upsert_pod(pod("p"))
+    assert tables.upsert_pod(pod("p", nominated="nowhere")) is Change.NOTHING
+    assert tables.upsert_pod(pod("p", nominated="n1")) is Change.DECISION
+    assert tables.upsert_pod(pod("p", nominated="n1")) is Change.NOTHING
+    snapshot = tables.snapshot()
+    assert dict(snapshot.nominated) == {0: snapshot.node_names.index("n1")}
+    assert tables.upsert_pod(pod("p", nominated="nowhere")) is Change.DECISION
+    assert dict(snapshot.nominated) == {0: snapshot.node_names.index("n1")}, "a snapshot does not change"
+    assert tables.delete_pod("default", "p") is Change.NOTHING
+    tables.upsert_pod(pod("p", nominated="n1"))
+    assert tables.delete_pod("default", "p") is Change.DECISION
+    assert dict(tables.snapshot().nominated) == {}
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
@@ -165,6 +226,19 @@ def test_flags_times_and_priority() -> None:
     assert snapshot.pod_created[0] == 1767225600
 
 
+def test_who_schedules_a_pod() -> None:
+    tables = Tables()
+    for name, scheduler in (("a", "other"), ("b", ""), ("c", "default-scheduler")):
+        tables.upsert_pod(pod(name, schedulerName=scheduler))
+    snapshot = tables.snapshot()
+    by_name = dict(zip(snapshot.pod_names, snapshot.pod_scheduler, strict=True))
+    named = {name: snapshot.schedulers[row] for name, row in by_name.items()}
+    assert named == {"a": "other", "b": "default-scheduler", "c": "default-scheduler"}
+    row = tables.pod("uid-default-a")
+    assert row is not None
+    assert tables.view(row).scheduler == "other"
+
+
 def test_members_and_their_status() -> None:
     tables = Tables()
     waiting = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no"}]
@@ -200,7 +274,9 @@ def test_budgets_select_by_namespace_and_labels_in_any_order_of_arrival() -> Non
     tables.upsert_budget(budget("invalid", selector={"matchLabels": {"app": "not a value!"}}))
 
     def selecting(namespace: str, name: str) -> set[str]:
-        snapshot, row = tables.snapshot(), tables.pod_by_name(namespace, name)
+        snapshot = tables.snapshot()
+        named = zip(snapshot.pod_namespaces, snapshot.pod_names, strict=True)
+        row = list(named).index((namespace, name))
         rows = snapshot.label_budgets[snapshot.pod_labels[row]]
         return {found.name for row in rows if (found := snapshot.budgets[row]) is not None}
 

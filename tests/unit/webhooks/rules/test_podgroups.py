@@ -171,7 +171,7 @@ def test_without_a_namespace_the_default_one_is_meant() -> None:
     assert cause.message.endswith("is for PodGroups in kube-system, not in default")
     assert created(group, facts=CLASSES, settings=Settings(system_namespaces=("default",))).allowed
     (warning,) = created(pod(6, namespace=""), facts=facts_with(priority=5)).warnings
-    assert warning.endswith("which counts, 5")
+    assert "which counts, 5: " in warning
 
 
 def test_a_class_that_is_not_known_yet_gets_a_warning() -> None:
@@ -201,20 +201,40 @@ def facts_with(**spec: Any) -> Facts:
 
 
 @pytest.mark.parametrize(
-    ("facts", "priority"),
+    ("facts", "priority", "which"),
     [
-        (facts_with(priority=5), 5),
-        (facts_with(priorityClassName="high"), 1000),
-        (facts_with(), 7),
+        (facts_with(priority=5), 5, "the PodGroup has none"),
+        (facts_with(priorityClassName="high"), 1000, "the PodGroup's is high"),
+        (facts_with(), 7, "the PodGroup has none"),
     ],
 )
-def test_a_pod_whose_priority_is_not_its_groups_gets_a_warning(facts: Facts, priority: int) -> None:
+def test_a_pod_whose_priority_is_not_its_groups_gets_a_warning(
+    facts: Facts, priority: int, which: str
+) -> None:
     verdict = created(pod(6), facts=facts)
     assert verdict.allowed
     assert verdict.warnings == (
-        f"the pod's priority is 6, and that of its PodGroup gang, which counts, {priority}",
+        f"the pod's priority is 6, and that of its PodGroup gang, which counts, {priority}: "
+        f"nobody is evicted for the group unless both have one priorityClassName ({which})",
     )
     assert created(pod(priority), facts=facts).warnings == ()
+
+
+def test_a_pod_that_never_preempts_in_a_group_that_does_gets_a_warning() -> None:
+    never = pod(1000)
+    never["spec"]["preemptionPolicy"] = "Never"
+    (warning,) = created(never, facts=facts_with(priorityClassName="high")).warnings
+    assert warning == (
+        "the pod's preemptionPolicy is Never, and that of its PodGroup gang is not: "
+        "nobody is evicted for the group unless both have one priorityClassName (the PodGroup's is high)"
+    )
+    meek = facts_with(priorityClassName="high", preemptionPolicy="Never")
+    assert created(never, facts=meek).warnings == ()
+    classes = [priority_class("meek", 1000, policy="Never")]
+    groups = [convert(pod_group(priorityClassName="meek"), PodGroup)]
+    assert created(never, facts=KnownFacts(classes, groups)).warnings == ()
+    never["spec"]["preemptionPolicy"] = "PreemptLowerPriority"
+    assert created(never, facts=KnownFacts(classes, groups)).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -240,7 +260,7 @@ def test_a_group_without_a_class_counts_as_zero_where_there_is_no_default() -> N
     facts = KnownFacts(groups=[convert(pod_group(), PodGroup)])
     assert created(pod(0), facts=facts).warnings == ()
     (warning,) = created(pod(6), facts=facts).warnings
-    assert warning.endswith("which counts, 0")
+    assert "which counts, 0: " in warning
 
 
 def test_a_group_of_a_class_that_is_gone_says_nothing_of_its_pods() -> None:
