@@ -6,6 +6,7 @@ from typing import Any
 
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from controllers.gangs.effects import (
+    Count,
     Effect,
     End,
 )
@@ -37,10 +38,10 @@ class Gang:
         self.life, self.rules, self.now = life or Life(), rules, 0.0
 
     def __call__(self, observation: Observation, *, after: float = 0.0) -> list[Effect]:
-        """What is to be done once this was observed, so many seconds later."""
+        """What is to be done once this was observed, so many seconds later. Counting is left out."""
         self.now += after
         self.life, effects = reduce(self.life, observation, self.now, self.rules)
-        return list(effects)
+        return [effect for effect in effects if not isinstance(effect, Count)]
 
     @property
     def plan(self) -> ActivePlan:
