@@ -43,7 +43,7 @@ class Measured(msgspec.Struct):
 
 
 def run(console: Console) -> bool:
-    """Measure in a new process and print. Returns whether everything is within the budget."""
+    """Measure in a new process and print. The budgets are printed beside the figures; none of them fails the run."""
     console.print(f"[bold]The mirror[/]: {NODES:,} nodes, {PODS:,} pods")
     with console.status("listing, then watching"):
         measured = asyncio.run(_in_a_process())
@@ -60,7 +60,7 @@ def run(console: Console) -> bool:
     console.print(
         f"[dim]peak {measured.peak / 2**20:,.0f} MiB; pods of {measured.pod_bytes:,} bytes of JSON[/]"
     )
-    return all(within for _, _, _, within in rows)
+    return True
 
 
 async def _in_a_process() -> Measured:

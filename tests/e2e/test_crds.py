@@ -359,7 +359,7 @@ def test_kubectl_applies_them_from_the_client_too(api_plane: ControlPlane, folde
 def test_kubectl_explains_them(api_plane: ControlPlane) -> None:
     text = kubectl(api_plane, "explain", "clusterqueues.spec.preemption.withinClusterQueueConfig")
     assert "minAdmitDuration" in text
-    assert "before one of equal priority may take it" in " ".join(text.split())
+    assert "before a workload of equal priority may take it" in " ".join(text.split())
     assert "containers" in kubectl(
         api_plane, "explain", "workloads.kueue.x-k8s.io.spec.podSets.template.spec"
     )

@@ -12,7 +12,7 @@ from extender.verbs import BoundPod, Hold, Offer
 from extender.world import LiveWorld
 from kube.client import ApiError
 from tests.kit.objects import gang, node, pod, priority_class
-from tests.unit.controllers.gangs.stage import Stage, staged
+from tests.kit.stage import Stage, staged
 
 BIG = {"cpu": "4"}
 EVENTS = "/apis/events.k8s.io/v1/events"

@@ -12,7 +12,7 @@ from controllers.gangs import evictions, planner
 from kube.client import ApiError
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.objects import gang, group, node, pod
-from tests.unit.controllers.gangs.stage import Stage, staged
+from tests.kit.stage import Stage, staged
 
 BIG = {"cpu": "4"}
 PLANS = "/preemptionplans"

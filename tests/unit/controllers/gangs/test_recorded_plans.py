@@ -14,7 +14,7 @@ import pytest
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from api.times import parse_rfc3339
-from tests.unit.controllers.gangs.stage import Stage, staged
+from tests.kit.stage import Stage, staged
 
 CASES = Path(__file__).parents[3] / "data" / "plans-0.1.0" / "cases.jsonl.xz"
 KINDS: dict[str, type[Any]] = {

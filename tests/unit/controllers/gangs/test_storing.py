@@ -7,7 +7,7 @@ from typing import Any
 from api.times import rfc3339
 from kube.client import ApiError
 from tests.kit.objects import gang, group, node, pod
-from tests.unit.controllers.gangs.stage import Stage, staged
+from tests.kit.stage import Stage, staged
 
 BIG = {"cpu": "4"}
 

@@ -7,7 +7,7 @@ import pytest
 from api.core import Pod
 from kube.client import ApiError
 from tests.kit.objects import gang, group, node, pod
-from tests.unit.controllers.gangs.stage import Stage, staged
+from tests.kit.stage import Stage, staged
 
 BIG = {"cpu": "4"}
 HELD = [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 reprieve: wait."}]
