@@ -261,6 +261,7 @@ class PodSpec(Struct):
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None
+    termination_grace_period_seconds: int | None = None
     overhead: Quantities | None = None
     resources: ResourceRequirements | None = None
     volumes: list[Volume] | None = None

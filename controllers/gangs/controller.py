@@ -289,11 +289,13 @@ class Leading:
 
     def _resumed(self, stored: StoredPlan, spec: PreemptionPlanSpec) -> ActivePlan:
         spec = with_uids(spec, self._roster, stored.committed)
+        victims = [pod.uid for victim in spec.victims for pod in victim.pods]
+        seconds = self._plan_seconds + self._roster.grace_seconds(victims)
         plan = ActivePlan(
             name=stored.meta.name,
             spec=spec,
             members=self._roster.planned(spec),
-            deadline=self._clock.monotonic() + self._plan_seconds - (self._clock.wall() - stored.committed),
+            deadline=self._clock.monotonic() + seconds - (self._clock.wall() - stored.committed),
             stored=True,
         )
         if stored.phase in ("Planned", "Confirmed"):

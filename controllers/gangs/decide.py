@@ -59,7 +59,14 @@ class Decider:
             decided = await loop.run_in_executor(self._executor, _decide, snapshot, key, self._budget)
         if isinstance(decided, DecisionError):
             return NotDecided(version, str(decided))
-        return Decided(version, plan_name(decided), decided, self._roster.planned(decided))
+        victims = [pod.uid for victim in decided.victims for pod in victim.pods]
+        return Decided(
+            version,
+            plan_name(decided),
+            decided,
+            self._roster.planned(decided),
+            self._roster.grace_seconds(victims),
+        )
 
 
 def _decide(snapshot: Snapshot, key: GroupKey, budget: int) -> PreemptionPlanSpec | DecisionError:

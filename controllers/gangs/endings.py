@@ -10,13 +10,15 @@ from controllers.gangs.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.observations import PlanSeen
 from controllers.gangs.rules import TURNED_DOWN_SECONDS
 
-__all__ = ["CONTRADICTED", "GROUP_GONE", "LONGER", "NOT_STORED", "SAID", "ending_of"]
+__all__ = ["CONTINUED", "CONTRADICTED", "GROUP_GONE", "LONGER", "NOT_STORED", "SAID", "ending_of"]
 
 GROUP_GONE: Final = Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone")
 NOT_STORED: Final = Ending("Aborted", "NotStored", "its progress cannot be written")
 
 CONTRADICTED: Final = frozenset({"Contradicted", "TurnedDown"})
 """Endings after which the next plan is made at once, on other nodes."""
+CONTINUED: Final = frozenset({"Changed", "MemberGone", "MembersLost", "RoomTaken"})
+"""Endings after which the next plan is made at once if this one has evicted: on the room that it made."""
 LONGER: Final = frozenset({*CONTRADICTED, "EvictionRefused", "NotAttempted", "NotConfirmed"})
 """Endings after which the gang waits longer than after the one before, however long the plan took."""
 SAID: Final = frozenset({"NotAttempted", "NotConfirmed"})
@@ -55,7 +57,7 @@ def _bound(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
 
 
 def _changed(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
-    changed = plan.changed or (seen.changed if plan.phase in BEFORE_EVICTING else "")
+    changed = plan.changed or seen.changed
     return Ending("Aborted", "Changed", changed) if changed else None
 
 

@@ -158,8 +158,8 @@ class Life:
     """minCount members exist, and fewer are bound."""
     decided: int | None = None
     """The version of the tables at the last decision. The same version gives the same decision."""
-    contradicted: int = 0
-    """Plans in a row that the scheduler contradicted."""
+    replans: int = 0
+    """Plans in a row that were followed by another one at once."""
     failures: int = 0
     """Plans in vain in a row."""
     due: float = 0.0

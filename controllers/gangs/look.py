@@ -16,7 +16,7 @@ from controllers.gangs.observations import PlanSeen
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import MemberView, Roster
 
-__all__ = ["difference", "look", "protected"]
+__all__ = ["difference", "look", "protected", "strayed"]
 
 
 def look(
@@ -38,7 +38,7 @@ def look(
         members_lost=roster.needed(plan.group, but=plan.members) > len(plan.members),
         all_bound=not gone and all(members[uid].node is not None for uid in plan.members),
         unbound=frozenset(uid for uid in plan.members if uid in members and members[uid].node is None),
-        changed=difference(plan, roster) if before_evicting else "",
+        changed=difference(plan, roster) if before_evicting else strayed(plan, roster),
         proofs=evidence.proofs(plan) if before_evicting and plan.spec.victims else {},
         presented=evidence.is_presented(plan.group),
         messages=_messages(plan, members, roster),
@@ -115,6 +115,25 @@ def difference(plan: ActivePlan, roster: Roster) -> str:
     for victim in plan.spec.victims:
         if changed := _victim_changed(victim, plan, roster):
             return changed
+    return ""
+
+
+def strayed(plan: ActivePlan, roster: Roster) -> str:
+    """Why a plan that has begun to evict cannot come to its end any longer; empty if it can.
+
+    Room, members and victims are looked at elsewhere.
+    """
+    if plan.phase == "Evicting" and not plan.evicted and plan.spec.victims:
+        priority = roster.group_priority(plan.group)
+        if priority is None or priority < plan.spec.preemptor.priority:
+            return "the PodGroup has a lower priority now"
+        if why := roster.why_nobody_goes(plan.group):
+            return f"nobody may go for the PodGroup any longer: {why}"
+    for uid, planned in roster.waiting(plan).items():
+        if roster.waiting_requests(uid) != planned.requests:
+            return f"pod {planned.name} requests something else now"
+        if roster.has_node(planned.node) and (refusal := roster.refusal(uid, planned.node)):
+            return f"node {planned.node} does not take pod {planned.name} any longer: {refusal}"
     return ""
 
 

@@ -56,6 +56,8 @@ class Decided:
     """The name of the decision's object."""
     spec: PreemptionPlanSpec
     members: Mapping[str, PlannedPod]
+    grace_seconds: float = 0.0
+    """The longest grace period among the victims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class PlanSeen:
     """With the planned pods, fewer than minCount would run."""
     all_bound: bool = False
     changed: str = ""
-    """What differs from the cluster that the plan was made for. Looked at before the first eviction only."""
+    """What differs from the cluster that the plan was made for, and ends it. Once it evicts, less does."""
     proofs: Mapping[str, MemberProof] = field(default_factory=dict)
     """By member UID, before the first eviction only: every planned member that is not bound."""
     presented: bool = False

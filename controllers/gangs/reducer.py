@@ -33,7 +33,7 @@ from controllers.gangs.effects import (
     SayScheduled,
     Wake,
 )
-from controllers.gangs.endings import CONTRADICTED, GROUP_GONE, LONGER, NOT_STORED, SAID, ending_of
+from controllers.gangs.endings import CONTINUED, CONTRADICTED, GROUP_GONE, LONGER, NOT_STORED, SAID, ending_of
 from controllers.gangs.life import ActivePlan, Contradiction, Ending, Life, Offer
 from controllers.gangs.observations import (
     Asked,
@@ -57,7 +57,7 @@ from controllers.gangs.observations import (
     Stored,
 )
 from controllers.gangs.rules import (
-    CONTRADICTIONS_AT_ONCE,
+    REPLANS_AT_ONCE,
     REMIND_SECONDS,
     REWRITE_SECONDS,
     TURNED_DOWN_SECONDS,
@@ -111,7 +111,7 @@ def _members_seen(life: Life, seen: MembersSeen) -> Step:
 
 def _at_rest(life: Life) -> Life:
     """Nothing is wanted. What went wrong before says nothing about the next plan."""
-    return replace(life, decided=None, failures=0, contradicted=0, due=0.0)
+    return replace(life, decided=None, failures=0, replans=0, due=0.0)
 
 
 def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
@@ -128,7 +128,7 @@ def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
         name=decided.name,
         spec=spec,
         members=decided.members,
-        deadline=now + rules.plan_seconds,
+        deadline=now + rules.plan_seconds + decided.grace_seconds,
         writing="Planned",
     )
     return replace(life, phase="Planned", reason="", message="", plan=plan), (Commit(plan),)
@@ -342,6 +342,7 @@ def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rule
         life, effects = _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
         return life, (end, *effects)
     life = replace(life, phase="Gathering")
-    if ending.reason in CONTRADICTED and life.contradicted < CONTRADICTIONS_AT_ONCE:
-        return replace(life, contradicted=life.contradicted + 1, due=now), (end,)
+    at_once = ending.reason in CONTRADICTED or (plan.begun and ending.reason in CONTINUED)
+    if at_once and life.replans < REPLANS_AT_ONCE:
+        return replace(life, replans=life.replans + 1, due=now), (end,)
     return _failed(life, now, rules, again=ending.reason in LONGER), (end,)

@@ -5,7 +5,7 @@ Everything is read when asked, on the event loop; nothing here is kept but membe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -217,6 +217,11 @@ class Roster:
         """Where a bound pod runs that one may ask to delete, and what it uses; None if it is no such pod."""
         view = self._view(uid)
         return _claim(view) if view is not None and not view.flags & (TERMINATING | MIRROR) else None
+
+    def grace_seconds(self, victims: Iterable[str]) -> float:
+        """The longest grace period among these pods (UIDs)."""
+        views = (self._view(uid) for uid in victims)
+        return max((float(view.grace_seconds) for view in views if view is not None), default=0.0)
 
     def waiting_requests(self, uid: str) -> Mapping[str, int] | None:
         """What a pod that waits for a node asks for; None if it is bound, terminates, or is gone."""

@@ -9,7 +9,7 @@ from kube.retry import Backoff
 
 __all__ = [
     "ASKED_SECONDS",
-    "CONTRADICTIONS_AT_ONCE",
+    "REPLANS_AT_ONCE",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
     "TURNED_DOWN_SECONDS",
@@ -24,8 +24,8 @@ Require evicts nobody, Off believes the model at once."""
 ASKED_SECONDS: Final = 30.0
 """How long a plan waits at most for the scheduler's word after it was asked."""
 
-CONTRADICTIONS_AT_ONCE: Final = 5
-"""So many contradicted plans in a row are followed by the next one at once; later ones wait."""
+REPLANS_AT_ONCE: Final = 5
+"""So many plans in a row are followed by another one at once. After that the gang waits between plans."""
 
 TURNED_DOWN_SECONDS: Final = 2.0
 """After an offer, a member's new rejection counts only when this time has passed: an older one may be on its way."""

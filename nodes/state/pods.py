@@ -28,6 +28,8 @@ __all__ = ["ENDED", "Change", "ClassTable", "MemberStatus", "PodTable"]
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
 NOWHERE: Final = -1
+DEFAULT_GRACE: Final = 30
+"""Seconds that a pod has to end if its spec does not say."""
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 """What an API server fills in."""
 NO_LABELS: Final[dict[str, str]] = {}
@@ -122,6 +124,8 @@ class PodTable:
         """Unbound pods that do not terminate, by the row of the node that they are nominated to."""
         self.nominations: dict[int, int] = {}
         """The same by pod: few pods have a nomination."""
+        self.graces: dict[int, int] = {}
+        """spec.terminationGracePeriodSeconds of pods for which it is not DEFAULT_GRACE."""
         self._deletions: dict[int, float] = {}
         """When a bound pod that terminates should be gone, in seconds since the epoch."""
         self._overdue = float("-inf")
@@ -177,6 +181,7 @@ class PodTable:
             changed = self._set(row, facts, before)
             self._release(before)
         self._note_deletion(row, deletion)
+        self._note_grace(row, pod)
         nominated = self._note_nomination(row, facts, pod.status.nominated_node_name)
         return max(replaced, changed, nominated, self._note_status(row, facts.group, pod))
 
@@ -220,6 +225,7 @@ class PodTable:
         self._release(before)
         nominated = self._end_nomination(row)
         self._deletions.pop(row, None)
+        self.graces.pop(row, None)
         del self._by_name[self.namespaces[row], self.names[row]]
         self._own_rows().pop(self.uids[row], None)
         self.status.pop(row, None)
@@ -303,6 +309,13 @@ class PodTable:
         return facts.pod_class != before.pod_class and not np.array_equal(
             requests[facts.pod_class], requests[before.pod_class]
         )
+
+    def _note_grace(self, row: int, pod: Pod) -> None:
+        seconds = pod.spec.termination_grace_period_seconds
+        if seconds is None or seconds == DEFAULT_GRACE:
+            self.graces.pop(row, None)
+        else:
+            self.graces[row] = seconds
 
     def _note_deletion(self, row: int, deletion: float | None) -> None:
         if deletion is None:

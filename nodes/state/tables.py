@@ -13,7 +13,7 @@ from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.classes import PodClass
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.pods import Change, ClassTable, MemberStatus, PodTable
+from nodes.state.pods import DEFAULT_GRACE, Change, ClassTable, MemberStatus, PodTable
 from nodes.state.resources import Resources
 from nodes.state.snapshot import TERMINATING, Snapshot
 
@@ -299,6 +299,11 @@ class PodView:
     def flags(self) -> int:
         """`nodes.state.snapshot`'s TERMINATING, MIRROR, GATED, NEVER and STAYING."""
         return self._tables.pods.flags.array.item(self.row)
+
+    @property
+    def grace_seconds(self) -> int:
+        """spec.terminationGracePeriodSeconds."""
+        return self._tables.pods.graces.get(self.row, DEFAULT_GRACE)
 
     @property
     def status(self) -> MemberStatus | None:

@@ -60,7 +60,7 @@ from controllers.gangs.observations import (
 )
 from controllers.gangs.proofs import Proof
 from controllers.gangs.reducer import reduce
-from controllers.gangs.rules import ASKED_SECONDS, CONTRADICTIONS_AT_ONCE, Confirmation, Rules
+from controllers.gangs.rules import ASKED_SECONDS, REPLANS_AT_ONCE, Confirmation, Rules
 from kube.retry import Backoff
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", "300"))
@@ -372,7 +372,7 @@ class Lives(RuleBasedStateMachine):
         assert ending.contradictions
         self.in_a_row += 1
         if self.plan is None and self.life.due <= self.now:
-            assert self.in_a_row <= CONTRADICTIONS_AT_ONCE
+            assert self.in_a_row <= REPLANS_AT_ONCE
 
     def _written(self, plan: ActivePlan, phase: Any, fails: str) -> None:
         if fails == "fault":

@@ -17,7 +17,7 @@ from controllers.gangs.parked import ParkedPods, Why
 from controllers.gangs.waiting import PULSE_NODE, WaitingPods
 from kube.client import ApiError
 from tests.kit.objects import pod
-from tests.unit.controllers.gangs.stage import Stage, staged
+from tests.kit.stage import Stage, staged
 
 GANG: GroupKey = ("default", "gang")
 OTHER: GroupKey = ("default", "other")

@@ -14,7 +14,7 @@ from nodes.search.decision import decide_group
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
 from tests.kit.objects import gang, node, pod, tables
-from tests.unit.controllers.gangs.stage import staged
+from tests.kit.stage import staged
 
 SMALL, LARGE = {"cpu": "1"}, {"cpu": "2"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from kube.client import ApiError
 from tests.kit.objects import gang, node, pod
-from tests.unit.controllers.gangs.stage import staged
+from tests.kit.stage import staged
 
 BIG = {"cpu": "4"}
 

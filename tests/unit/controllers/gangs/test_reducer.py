@@ -71,13 +71,13 @@ def test_a_gang_that_runs_says_so_once_and_wakes_whoever_was_held() -> None:
 
 @pytest.mark.parametrize("bound", [2, 0], ids=["runs", "gathers"])
 def test_a_gang_that_wants_nothing_forgets_what_went_wrong(bound: int) -> None:
-    gang = Gang(Life(complete=True, decided=1, failures=3, contradicted=2, due=99.0))
+    gang = Gang(Life(complete=True, decided=1, failures=3, replans=2, due=99.0))
     gang(MembersSeen(2, 2, 0))
     assert gang.life.failures == 3, "it still wants a plan"
     gang(MembersSeen(2, bound, bound))
     gang(MembersSeen(2, 2, 0))
     life = gang.life
-    assert (life.failures, life.contradicted, life.due) == (0, 0, 0.0)
+    assert (life.failures, life.replans, life.due) == (0, 0, 0.0)
     assert life.wants_plan(1)
 
 

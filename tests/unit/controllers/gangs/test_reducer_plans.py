@@ -319,10 +319,10 @@ def test_a_plan_of_a_group_that_is_gone_ends_whatever_is_being_written() -> None
 
 def test_a_plan_whose_members_are_bound_has_succeeded_whatever_else_is_seen() -> None:
     gang = in_phase("Ready", changed="n0 is gone", refused={"v0": "no"}, offered={})
-    gang.life = replace(gang.life, failures=3, contradicted=2, due=99.0)
+    gang.life = replace(gang.life, failures=3, replans=2, due=99.0)
     assert gang.ending(all_bound=True, room_taken="by the members", after=1000.0) == "Bound"
     life = gang.life
-    assert (life.phase, life.failures, life.contradicted, life.due) == ("Bound", 0, 0, 0.0)
+    assert (life.phase, life.failures, life.replans, life.due) == ("Bound", 0, 0, 0.0)
 
 
 def test_after_an_end_members_are_counted_before_the_next_plan() -> None:
