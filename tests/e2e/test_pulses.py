@@ -1,0 +1,126 @@
+"""The pulse itself, against a real scheduler that tries parked pods again for nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from api.clock import SYSTEM_CLOCK
+from api.core import Pod
+from controllers.gangs.asking import AskedMember, Asking, Parking
+from controllers.gangs.life import GroupKey
+from controllers.gangs.parked import ParkedPods
+from controllers.gangs.release import Waker
+from controllers.gangs.roster import Roster
+from controllers.gangs.waiting import PULSE_NODE, WaitingPods
+from controllers.gangs.writer import Writer
+from hack.controlplane.plane import ControlPlane
+from kube.client import ApiClient
+from nodes.state.tables import Tables
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
+from tests.kit.objects import make
+
+LOOPBACK = "127.0.0.1"
+GANG: GroupKey = ("team", "gang")
+QUIET_SECONDS = 2.0
+"""How long a pod that stays parked is watched."""
+
+
+@contextmanager
+def refusing(calls: list[str]) -> Iterator[str]:
+    """An extender that lets preempt evict nobody, and notes for which pods it is called. Yields its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            calls.append(body["Pod"]["metadata"]["name"])
+            answer = json.dumps({"NodeNameToMetaVictims": {}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://{LOOPBACK}:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+async def ask(plane: ControlPlane, carrier: Pod, member: Pod, *, left: bool) -> list[GroupKey]:
+    """Ask for the member where only the carrier is known to wait. `left`: a former process died in its pulse."""
+    async with ApiClient.connect(plane.kubeconfig) as client:
+        writer = Writer(client, SYSTEM_CLOCK)
+        meta, waiting, asked = carrier.metadata, WaitingPods(SYSTEM_CLOCK), list[GroupKey]()
+        if left:
+            assert await writer.nominate(
+                meta.namespace, meta.name, meta.uid, resource_version=meta.resource_version, node=PULSE_NODE
+            )
+            carrier.status.nominated_node_name = PULSE_NODE
+        waiting.pod_changed(meta.uid, carrier)
+        waker = Waker(writer, Roster(Tables()), SYSTEM_CLOCK)
+        asking = Asking(writer, waker, waiting, ParkedPods(waiting), SYSTEM_CLOCK, asked.append)
+        asking.begin()
+        spec, of = member.spec, member.metadata
+        whom = AskedMember(
+            of.uid, of.namespace, of.name, spec.scheduler_name, spec.priority or 0, Parking.PARKED
+        )
+        asking.ask(GANG, (0, "", GANG), [whom])
+        await asking.step()
+        await writer.close()
+        return asked
+
+
+def seen(sandbox: Sandbox, name: str) -> Pod:
+    """The pod as it is now."""
+    body = sandbox.get_pod(name)
+    assert body is not None
+    return make(Pod, body)
+
+
+def test_a_pulse_on_one_pod_brings_back_another_that_preempt_parked(
+    planes: PlaneFactory, sandboxes: SandboxFactory
+) -> None:
+    calls: list[str] = []
+    with refusing(calls) as url:
+        extender = {"urlPrefix": url, "preemptVerb": "preempt", "nodeCacheCapable": True}
+        plane = planes(scheduler_settings={"extenders": [extender]})
+        sandbox = sandboxes(plane)
+        sandbox.filler("low", sandbox.node("n", cpu="1"), 1)
+        sandbox.pod("parked", priority=100)
+        sandbox.pod("higher", priority=200)
+        sandbox.pod("carrier", priority=100, cpu="9")
+
+        def are_parked() -> bool:
+            bodies = [sandbox.get_pod(name) or {} for name in ("parked", "higher", "carrier")]
+            return all(condition(body, "PodScheduled") for body in bodies)
+
+        wait_for(are_parked, what=sandbox.report)
+        time.sleep(QUIET_SECONDS)
+        before = list(calls)
+        assert set(before) == {"parked", "higher"}, "for the carrier there is no candidate"
+
+        for turn, left in enumerate([False, True], 1):
+            count = calls.count("parked")
+            asked = asyncio.run(ask(plane, seen(sandbox, "carrier"), seen(sandbox, "parked"), left=left))
+            wait_for(
+                lambda count=count: calls.count("parked") > count,  # type: ignore[misc] # a default of a lambda has no type
+                what=sandbox.report,
+            )
+            assert asked == [GANG]
+            assert sandbox.history.nominations("carrier") == ["", *[PULSE_NODE, ""] * turn]
+        time.sleep(QUIET_SECONDS)
+        assert calls.count("higher") == before.count("higher"), "a pod of higher priority stays where it is"
+        assert sandbox.history.evicted() == []
