@@ -21,6 +21,7 @@ __all__ = [
     "ListMeta",
     "Name",
     "ObjectMeta",
+    "OwnerReference",
     "OrDefault",
     "Quantity",
     "Struct",
@@ -75,6 +76,16 @@ def _defaults(kind: type[Struct]) -> tuple[tuple[str, Callable[[], Any]], ...]:
     )
 
 
+class OwnerReference(Struct):
+    """meta/v1 OwnerReference. At most one owner of an object is its controller."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
 class ObjectMeta(Struct):
     """meta/v1 ObjectMeta. Times are RFC 3339 strings as the API server wrote them."""
 
@@ -88,6 +99,7 @@ class ObjectMeta(Struct):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     finalizers: list[str] | None = None
+    owner_references: list[OwnerReference] | None = None
 
 
 class ListMeta(Struct):

@@ -10,20 +10,19 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from api.core import MIRROR_POD_ANNOTATION, Pod
+from api.core import Pod
 from api.groups import POD_GROUP_LABEL
 from api.meta import Condition
-from api.requests import PODS
-from api.times import parse_rfc3339
 from nodes.state.budgets import LabelSets
-from nodes.state.classes import PodClass, pod_class
+from nodes.state.class_table import ClassTable
+from nodes.state.classes import pod_class
 from nodes.state.columns import Column, Columns, Register, Rows
 from nodes.state.groups import GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.resources import Resources
-from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
+from nodes.state.pod_facts import Controller, controller_of, deletion_time, flags_of, whole_seconds
+from nodes.state.snapshot import STAYING, TERMINATING
 
-__all__ = ["ENDED", "Change", "ClassTable", "MemberStatus", "PodTable"]
+__all__ = ["ENDED", "Change", "MemberStatus", "PodTable"]
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
@@ -62,32 +61,10 @@ class _Facts(NamedTuple):
     labels: int
     priority: int
     scheduler: int
+    controller: int
     start: int
     created: int
     flags: int
-
-
-class ClassTable:
-    """Pod classes by row, and what each class requests [C, R]."""
-
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
-        self.classes: Register[PodClass] = Register()
-        self.requests = resources.matrix()
-        self._columns = Columns(self.requests)
-
-    def hold(self, pod_class: PodClass) -> int:
-        """Count one more reference to the class. Returns its row."""
-        row, new = self.classes.hold(pod_class)
-        if new:
-            self._columns.reach(self.classes.size)
-            self.requests.array[row] = self._resources.vector({**pod_class.requests, PODS: 1})
-        return row
-
-    def drop(self, row: int) -> None:
-        """Count one reference less to the class."""
-        if self.classes.drop(row):
-            self.requests.array[row] = 0
 
 
 class PodTable:
@@ -104,17 +81,20 @@ class PodTable:
         self.labels = Column(np.int32)
         self.priority = Column(np.int64)
         self.scheduler = Column(np.int32)
+        self.controller = Column(np.int32, NOWHERE)
         self.start = Column(np.int64)
         self.created = Column(np.int64)
         self.flags = Column(np.uint8)
         self._facts: tuple[Column[np.int32] | Column[np.int64] | Column[np.uint8], ...] = (
             self.node, self.pod_class, self.group, self.labels,
-            self.priority, self.scheduler, self.start, self.created, self.flags,
+            self.priority, self.scheduler, self.controller, self.start, self.created, self.flags,
         )  # fmt: skip
         self._columns = Columns(self.live, *self._facts)
         self._rows = Rows()
         self.schedulers: Register[str] = Register()
         """Values of spec.schedulerName."""
+        self.controllers: Register[Controller] = Register()
+        """Who would create a pod again that is evicted."""
         self.namespaces: list[str] = []
         self.names: list[str] = []
         self.uids: list[str] = []
@@ -168,7 +148,7 @@ class PodTable:
         if pod.status.phase in ENDED:
             return self.delete(meta.namespace, meta.name)
         row = self._by_name.get((meta.namespace, meta.name))
-        deletion = _deletion(pod)
+        deletion = deletion_time(pod)
         facts = self._hold(pod, deletion)
         replaced = Change.NOTHING
         if row is not None and self.uids[row] != meta.uid:
@@ -230,7 +210,7 @@ class PodTable:
         self._own_rows().pop(self.uids[row], None)
         self.status.pop(row, None)
         self.live.array[row] = False
-        self.node.array[row] = self.group.array[row] = NOWHERE
+        self.node.array[row] = self.group.array[row] = self.controller.array[row] = NOWHERE
         self.namespaces[row] = self.names[row] = self.uids[row] = ""
         self._rows.give_back(row)
         return max(_weight(before), nominated)
@@ -240,10 +220,10 @@ class PodTable:
         meta, spec = pod.metadata, pod.spec
         # Calls that may raise come first, so that an error changes nothing.
         its_class = pod_class(pod)
-        created = _seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
-        start = _seconds(pod.status.start_time, "status.startTime", created)
+        created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
+        start = whole_seconds(pod.status.start_time, "status.startTime", created)
         labels = meta.labels or NO_LABELS
-        group = labels.get(POD_GROUP_LABEL)
+        group, controller = labels.get(POD_GROUP_LABEL), controller_of(pod)
         return _Facts(
             node=self._nodes.hold(spec.node_name) if spec.node_name else NOWHERE,
             pod_class=self._classes.hold(its_class),
@@ -251,9 +231,10 @@ class PodTable:
             labels=self._label_sets.hold(sys.intern(meta.namespace), labels),
             priority=spec.priority or 0,
             scheduler=self.schedulers.hold(spec.scheduler_name or DEFAULT_SCHEDULER)[0],
+            controller=self.controllers.hold(controller)[0] if controller is not None else NOWHERE,
             start=start,
             created=created,
-            flags=_flags(pod) | (STAYING if deletion is not None and deletion <= self._overdue else 0),
+            flags=flags_of(pod) | (STAYING if deletion is not None and deletion <= self._overdue else 0),
         )
 
     def _release(self, facts: _Facts) -> None:
@@ -264,6 +245,8 @@ class PodTable:
         self._classes.drop(facts.pod_class)
         self._label_sets.drop(facts.labels)
         self.schedulers.drop(facts.scheduler)
+        if facts.controller != NOWHERE:
+            self.controllers.drop(facts.controller)
 
     def _read(self, row: int) -> _Facts:
         return _Facts(*[column.array.item(row) for column in self._facts])
@@ -379,27 +362,3 @@ def _weight(facts: _Facts) -> Change:
 def _leaves(facts: _Facts) -> bool:
     """As `is_leaving`, for one pod."""
     return facts.flags & (TERMINATING | STAYING) == TERMINATING
-
-
-def _deletion(pod: Pod) -> float | None:
-    """When a bound pod that terminates should be gone: the API server has added its grace period already."""
-    deletion = pod.metadata.deletion_timestamp
-    if deletion is None or not pod.spec.node_name:
-        return None
-    return parse_rfc3339(deletion, "metadata.deletionTimestamp")
-
-
-def _flags(pod: Pod) -> int:
-    meta = pod.metadata
-    flags = TERMINATING if meta.deletion_timestamp is not None else 0
-    if meta.annotations is not None and MIRROR_POD_ANNOTATION in meta.annotations:
-        flags |= MIRROR
-    if pod.spec.scheduling_gates:
-        flags |= GATED
-    if pod.spec.preemption_policy == "Never":
-        flags |= NEVER
-    return flags
-
-
-def _seconds(text: str | None, field: str, default: int) -> int:
-    return int(parse_rfc3339(text, field)) if text is not None else default

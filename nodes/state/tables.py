@@ -10,10 +10,12 @@ import numpy as np
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from nodes.state.budgets import BudgetTable, LabelSets
+from nodes.state.class_table import ClassTable
 from nodes.state.classes import PodClass
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.pods import DEFAULT_GRACE, Change, ClassTable, MemberStatus, PodTable
+from nodes.state.pod_facts import Controller
+from nodes.state.pods import DEFAULT_GRACE, Change, MemberStatus, PodTable
 from nodes.state.resources import Resources
 from nodes.state.snapshot import TERMINATING, Snapshot
 
@@ -108,6 +110,13 @@ class Tables:
     def view(self, row: int) -> PodView:
         """The pod in this row."""
         return PodView(self, row)
+
+    def controlled(self, uid: str) -> list[int]:
+        """Rows of the pods whose controller has this UID."""
+        pods, size = self.pods, self.pods.size
+        rows = [row for row, each in enumerate(pods.controllers.keys) if each is not None and each.uid == uid]
+        found: list[int] = np.flatnonzero(np.isin(pods.controller.array[:size], rows)).tolist()
+        return found
 
     def members(self, key: GroupKey) -> Set[int]:
         """Rows of the pods whose label names the group, including bound, gated and terminating pods."""
@@ -289,6 +298,12 @@ class PodView:
     def scheduler(self) -> str:
         """spec.schedulerName."""
         return self._tables.pods.schedulers.keys[self._tables.pods.scheduler.array.item(self.row)] or ""
+
+    @property
+    def controller(self) -> Controller | None:
+        """The owner that would create the pod again; None for a pod without a controller."""
+        row = self._tables.pods.controller.array.item(self.row)
+        return self._tables.pods.controllers.keys[row] if row >= 0 else None
 
     @property
     def created(self) -> int:

@@ -70,6 +70,8 @@ def pod(
     gated: bool = False,
     mirror: bool = False,
     started: str | None = None,
+    created: str = "2026-01-01T00:00:00Z",
+    controller: str | None = None,
     conditions: list[dict[str, str]] | None = None,
     uid: str | None = None,
     version: int | None = None,
@@ -78,7 +80,7 @@ def pod(
     """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec.
 
     A member of `gang()` has its priority, if it is not given another one. `deleting`: since some time, or the deletion
-    timestamp.
+    timestamp. `controller`: the name of its ReplicaSet, whose UID is `uid-NAME`.
     """
     if group == GANG and priority is None:
         priority = GANG_PRIORITY
@@ -104,8 +106,11 @@ def pod(
         "conditions": conditions,
         "nominatedNodeName": nominated,
     }
+    if controller is not None:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": controller, "uid": f"uid-{controller}"}
+        body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
     times = {
-        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "creationTimestamp": created,
         "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting is True else deleting or None,
     }
     return _typed(Pod, body, uid, version, **times)

@@ -117,6 +117,7 @@ class TablesMachine(RuleBasedStateMachine):
         phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded"]),
         deleting=st.booleans(),
         nominated=NODES,
+        controller=st.sampled_from([None, "x", "y"]),
         ours=OURS,
     )
     def put_pod(self, namespace: str, name: str, on: str, ours: bool, **fields: Any) -> None:
@@ -294,6 +295,22 @@ class TablesMachine(RuleBasedStateMachine):
                 lowest = min(running, default=None)
                 assert self.tables.running_priority((namespace, name)) == lowest
 
+    @invariant()
+    def controlled_pods_are_those_whose_owner_says_so(self) -> None:
+        for name in ("x", "y"):
+            there = {
+                each.metadata.uid
+                for (kind, *_), each in self.objects.items()
+                if kind == "pod" and each.status.phase not in ENDED
+                if any(owner.name == name for owner in each.metadata.owner_references or ())
+            }
+            rows = self.tables.controlled(f"uid-{name}")
+            assert {self.tables.view(row).uid for row in rows} == there
+            for row in rows:
+                controller = self.tables.view(row).controller
+                assert controller is not None
+                assert controller.name == name
+
     def teardown(self) -> None:
         for key in list(self.objects):
             self.tell_deletion(key, "")
@@ -302,7 +319,7 @@ class TablesMachine(RuleBasedStateMachine):
         assert not tables.snapshot().leaving.any()
         registers = (
             tables.nodes.names, tables.classes.classes, tables.groups.keys, tables.label_sets.keys,
-            tables.pods, tables.pods.schedulers, tables.nodes, tables.groups, tables.budgets,
+            tables.pods, tables.pods.schedulers, tables.pods.controllers, tables.nodes, tables.groups, tables.budgets,
         )  # fmt: skip
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status

@@ -1,0 +1,33 @@
+"""The table of pod classes. Pods refer to their class by its row."""
+
+from __future__ import annotations
+
+from api.requests import PODS
+from nodes.state.classes import PodClass
+from nodes.state.columns import Columns, Register
+from nodes.state.resources import Resources
+
+__all__ = ["ClassTable"]
+
+
+class ClassTable:
+    """Pod classes by row, and what each class requests [C, R]."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self.classes: Register[PodClass] = Register()
+        self.requests = resources.matrix()
+        self._columns = Columns(self.requests)
+
+    def hold(self, pod_class: PodClass) -> int:
+        """Count one more reference to the class. Returns its row."""
+        row, new = self.classes.hold(pod_class)
+        if new:
+            self._columns.reach(self.classes.size)
+            self.requests.array[row] = self._resources.vector({**pod_class.requests, PODS: 1})
+        return row
+
+    def drop(self, row: int) -> None:
+        """Count one reference less to the class."""
+        if self.classes.drop(row):
+            self.requests.array[row] = 0

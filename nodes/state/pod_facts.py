@@ -1,0 +1,57 @@
+"""What the table of pods reads from one pod."""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+from api.core import MIRROR_POD_ANNOTATION, Pod
+from api.times import parse_rfc3339
+from nodes.state.snapshot import GATED, MIRROR, NEVER, TERMINATING
+
+__all__ = ["Controller", "controller_of", "deletion_time", "flags_of", "whole_seconds"]
+
+
+class Controller(NamedTuple):
+    """The owner reference of a pod whose `controller` is true. Its namespace is the pod's."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+
+
+def deletion_time(pod: Pod) -> float | None:
+    """When a bound pod that terminates should be gone: the API server has added its grace period already."""
+    deletion = pod.metadata.deletion_timestamp
+    if deletion is None or not pod.spec.node_name:
+        return None
+    return parse_rfc3339(deletion, "metadata.deletionTimestamp")
+
+
+def controller_of(pod: Pod) -> Controller | None:
+    """Who would create the pod again; None for a pod without a controller."""
+    for owner in pod.metadata.owner_references or ():
+        if owner.controller:
+            return Controller(
+                sys.intern(owner.api_version), sys.intern(owner.kind), sys.intern(owner.name), owner.uid
+            )
+    return None
+
+
+def flags_of(pod: Pod) -> int:
+    """TERMINATING, MIRROR, GATED and NEVER. Whether the pod stays depends on the time: see `Tables.tell_time`."""
+    meta = pod.metadata
+    flags = TERMINATING if meta.deletion_timestamp is not None else 0
+    if meta.annotations is not None and MIRROR_POD_ANNOTATION in meta.annotations:
+        flags |= MIRROR
+    if pod.spec.scheduling_gates:
+        flags |= GATED
+    if pod.spec.preemption_policy == "Never":
+        flags |= NEVER
+    return flags
+
+
+def whole_seconds(text: str | None, field: str, default: int) -> int:
+    """Seconds since the epoch. Raises ValueError, which names the field."""
+    return int(parse_rfc3339(text, field)) if text is not None else default
