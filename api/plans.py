@@ -35,7 +35,7 @@ Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted"]
 Phase = Literal[
     "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Blocked", "Unschedulable", "Aborted", "Expired"
 ]
-MismatchReason = Literal["PriorityMismatch", "SchedulerMismatch"]
+MismatchReason = Literal["PriorityMismatch", "SchedulerMismatch", "EvictedInVain"]
 
 
 class PlanStruct(Struct, omit_defaults=False):
@@ -164,7 +164,8 @@ class PreemptionPlanSpec(PlanStruct):
     reason: str
     """One sentence that says why the decision has this outcome."""
     mismatch: MismatchReason | UnsetType = UNSET
-    """Why the plan may evict no pod: members differ from their group, or from one another. Absent if they do not."""
+    """Why the plan may evict no pod: members differ from their group or from one another, or plans before this one
+    have evicted pods in vain. Absent if it may."""
     domain: Domain | None = None
     """The domain of the placements. Null if the plan places no pod."""
     priority_cutoff: int | None = None
@@ -205,6 +206,11 @@ class PreemptionPlanStatus(Struct):
     conditions: list[Condition] | None = None
     begun: list[str] | None = None
     """UIDs of victims of several pods that have begun to go. Each is finished, whatever becomes of the plan."""
+    victim_owners: list[str] | None = None
+    """UIDs of those who would create the victims again: their PodGroups, else their controllers. Set when the plan
+    begins to evict."""
+    taken_nodes: list[str] | None = None
+    """Nodes where pods that never came to the extender took the room that the plan had made."""
 
 
 class PreemptionPlan(Struct, kw_only=True):

@@ -23,6 +23,12 @@ class PlanningConfiguration(Section):
     confirmation: what follows if the scheduler says nothing of a member. Prefer: our model counts after
     confirmationSeconds. Require: nobody is evicted. Off: our model counts at once.
     confirmationSeconds: how long a plan waits for the scheduler's word on a member.
+    inVainSeconds: after two plans that evicted pods in vain a group evicts nobody for so long. Before that, the delay
+    between such plans doubles up to it.
+    takenNodeSeconds: where pods that never came to the extender took the room that a plan had made, nobody is evicted
+    for so long. Each further time doubles it.
+    cycleSeconds: how long owners that evicted each other spare each other, and how long a group spares an owner of whom
+    it evicted pods three times.
     offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,
     and which pods it never sends us. Null: the scheduler's defaults count, and every pod comes.
@@ -38,6 +44,9 @@ class PlanningConfiguration(Section):
     max_watch_age_seconds: Seconds = 150
     confirmation: Confirmation = "Prefer"
     confirmation_seconds: Seconds = 5
+    in_vain_seconds: Seconds = 1800
+    taken_node_seconds: Seconds = 600
+    cycle_seconds: Seconds = 600
     offer_seconds: Seconds = 60
     scheduler_configuration: FilePath | None = None
 

@@ -39,12 +39,15 @@ class Unknown:
 
 
 def confirm(
-    plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules
+    plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules, *, after_vain: bool = False
 ) -> Confirmed | Unknown | Ending | None:
-    """What follows for a plan without contradictions: go on, ask, give up, or (None) wait."""
+    """What follows for a plan without contradictions: go on, ask, give up, or (None) wait.
+
+    `after_vain`: the gang has evicted in vain. Then our model counts only for members that the scheduler cannot show.
+    """
     unknown = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
     confirmed = Confirmed(len(seen.proofs) - len(unknown), len(unknown))
-    if seen.presented and (not unknown or rules.confirmation == "Off"):
+    if seen.presented and (not unknown or (rules.confirmation == "Off" and not after_vain)):
         return confirmed
     if not plan.asking:
         return Unknown(unknown or tuple(seen.proofs))
@@ -52,7 +55,9 @@ def confirm(
         return None
     if not seen.presented:
         return Ending("Aborted", "NotAttempted", "no scheduler has tried to schedule a pod of the group")
-    if rules.confirmation == "Require":
+    if after_vain and rules.confirmation != "Require":
+        unknown = tuple(uid for uid in unknown if not seen.proofs[uid].cannot_tell)
+    if unknown and (after_vain or rules.confirmation == "Require"):
         return Ending("Aborted", "NotConfirmed", _why_unknown(plan, unknown, seen))
     return confirmed
 

@@ -14,6 +14,7 @@ from api.clock import Clock
 from api.core import Pod
 from api.plans import PreemptionPlan, PreemptionPlanSpec
 from controllers.gangs.account import Account
+from controllers.gangs.arrivals import Arrivals
 from controllers.gangs.asking import Asking
 from controllers.gangs.claims import Claims, with_uids
 from controllers.gangs.configuration import PlanningConfiguration
@@ -36,7 +37,9 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import Rules
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
+from controllers.gangs.sparing import Sparing
 from controllers.gangs.stored import StoredPlan
+from controllers.gangs.verdicts import Verdicts
 from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Writer
 from kube.client import ApiClient
@@ -148,6 +151,11 @@ class GangController:
     # ---- what is watched
 
     def _pod_changed(self, uid: str, pod: Pod | None) -> None:
+        if self._acting is not None:
+            waited = self.waiting.find(uid) is not None
+            self._acting.arrivals.pod_changed(
+                uid, pod, waited=waited
+            )  # while its grant and claim still stand
         self.claims.pod_changed(uid, pod)
         self.waiting.pod_changed(uid, pod)
         if self._acting is not None:
@@ -179,6 +187,7 @@ class Leading:
             configuration.plan_deadline_seconds,
             configuration.confirmation,
             configuration.confirmation_seconds,
+            configuration.in_vain_seconds,
         )
         self.gangs = Gangs(roster, rules, clock, self.nudge)
         self.waker = Waker(self.writer, roster, clock)
@@ -205,6 +214,20 @@ class Leading:
             controller.is_trusted,
             self.nudge,
         )
+        self.exclusions = Exclusions(roster.node_changes, clock)
+        reservations = controller.reservations
+        self.arrivals = Arrivals(
+            lambda uid, node: reservations.grants.covers(uid, node) or reservations.claimant(uid) is not None
+        )
+        self._verdicts = Verdicts(roster, claims.stored, store, self.exclusions, self.arrivals, clock)
+        sparing = Sparing(
+            roster,
+            claims.stored,
+            self.reporter,
+            clock,
+            taken_seconds=configuration.taken_node_seconds,
+            cycle_seconds=configuration.cycle_seconds,
+        )
         hands = Hands(
             store,
             self._evictions,
@@ -212,15 +235,16 @@ class Leading:
             self.waker,
             self.reporter,
             Housekeeping(claims.stored, store, retention, clock),
+            self._verdicts,
         )
         refusals = Refusals()
-        self.exclusions = Exclusions(roster.node_changes, clock)
         decider = Decider(
             controller.mirror.tables,
             roster,
             controller.reservations,
             refusals,
             self.exclusions,
+            sparing,
             executor,
             configuration.search_budget,
         )
@@ -234,7 +258,7 @@ class Leading:
             controller.tell_time,
         )
         self.planner = Planner(
-            world, self.gangs, decider, refusals, self.exclusions, hands, clock, self._nudged
+            world, self.gangs, decider, refusals, self.exclusions, sparing, hands, clock, self._nudged
         )
 
     def nudge(self) -> None:
@@ -244,12 +268,17 @@ class Leading:
     def resume(self) -> None:
         """Go on from the plans that a former process was carrying out."""
         for owner in self._claims.stored.owners():
+            group = (owner[1], owner[2])
+            seen = self._verdicts.remember(group, self._claims.stored.of(owner))
+            if seen is not None:
+                self.gangs.observe(self.gangs.gather(group), seen)
             stored = self._claims.stored.to_carry_out(owner)
             if stored is not None and stored.active is not None:
-                gang = self.gangs.gather((owner[1], owner[2]))
-                self.gangs.observe(gang, Resumed(self._resumed(stored, stored.active)))
+                plan = self._resumed(stored, stored.active)
+                self.gangs.observe(self.gangs.gather(group), Resumed(plan))
+                if plan.phase == "Evicting":
+                    self._verdicts.begin(plan, since=stored.evicting)
                 log.info("resuming", plan=stored.meta.name, phase=stored.phase)
-
         for stored in self._claims.stored:
             if stored.to_finish is not None:
                 self._evictions.finish(self._resumed(stored, stored.to_finish))

@@ -16,6 +16,7 @@ from controllers.gangs.observations import Decided, NotDecided
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
+from controllers.gangs.sparing import Sparing
 from nodes.search.decision import DecisionError, decide_group
 from nodes.search.naming import plan_name
 from nodes.state.snapshot import Snapshot
@@ -37,16 +38,20 @@ class Decider:
         reservations: Reservations,
         refusals: Refusals,
         exclusions: Exclusions,
+        sparing: Sparing,
         executor: Executor,
         search_budget: int,
     ) -> None:
         """`search_budget`: states that a search may visit."""
         self._tables, self._roster, self._reservations = tables, roster, reservations
-        self._refusals, self._exclusions = refusals, exclusions
+        self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
         self._executor, self._budget = executor, search_budget
 
-    async def decide(self, key: GroupKey) -> Decided | NotDecided:
-        """The decision for one gang. Room that is promised to others of its priority or above is not planned with."""
+    async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
+        """The decision for one gang. Room that is promised to others of its priority or above is not planned with.
+
+        `barred`: why nobody may go for it now; empty if somebody may.
+        """
         await failpoint("planner.delay")
         version = self._roster.version
         priority = self._roster.group_priority(key)
@@ -54,9 +59,10 @@ class Decider:
         if priority is not None:  # otherwise there is no decision at all
             snapshot = subtract(snapshot, self._reservations, key, priority)
         snapshot = self._exclusions.apply(self._refusals.exempt(snapshot))
+        snapshot = self._sparing.apply(snapshot, key)
         loop = asyncio.get_running_loop()
         with PLANNING_SECONDS.time():
-            decided = await loop.run_in_executor(self._executor, _decide, snapshot, key, self._budget)
+            decided = await loop.run_in_executor(self._executor, _decide, snapshot, key, self._budget, barred)
         if isinstance(decided, DecisionError):
             return NotDecided(version, str(decided))
         victims = [pod.uid for victim in decided.victims for pod in victim.pods]
@@ -69,11 +75,13 @@ class Decider:
         )
 
 
-def _decide(snapshot: Snapshot, key: GroupKey, budget: int) -> PreemptionPlanSpec | DecisionError:
+def _decide(
+    snapshot: Snapshot, key: GroupKey, budget: int, barred: str
+) -> PreemptionPlanSpec | DecisionError:
     """On the search's thread. A fault of ours holds one gang back, and never the others."""
     namespace, name = key
     try:
-        return decide_group(snapshot, namespace, name, budget=budget, strict=False)
+        return decide_group(snapshot, namespace, name, budget=budget, strict=False, barred=barred)
     except DecisionError as error:
         return error
     except Exception as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from api.plans import PreemptionPlanSpec
-from controllers.gangs.life import ActivePlan, Ending
+from controllers.gangs.life import ActivePlan, Ending, Former
 
 __all__ = [
     "Advance",
@@ -18,6 +18,7 @@ __all__ = [
     "End",
     "Evict",
     "GiveBack",
+    "Judge",
     "Nominate",
     "Record",
     "Rehearse",
@@ -115,6 +116,17 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
+class Judge:
+    """Store whether the evictions of a former plan were in vain, and count them if they were."""
+
+    former: Former
+    in_vain: bool
+    reason: str
+    """A word in CamelCase, as conditions have it."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class CannotSchedule:
     """Say on the PodGroup and its pods that nobody goes for the gang, and why."""
 
@@ -158,6 +170,7 @@ Effect = (
     | Nominate
     | Remind
     | End
+    | Judge
     | CannotSchedule
     | SayPreempting
     | SayScheduled

@@ -17,7 +17,7 @@ from api.plans import Victim, VictimPod
 from controllers.gangs.effects import CannotSchedule
 from controllers.gangs.life import ActivePlan, Ending, GroupKey
 from controllers.gangs.release import held_condition
-from controllers.gangs.roster import Roster
+from controllers.gangs.roster import PodOwner, Roster
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
 
@@ -73,6 +73,19 @@ class Reporter:
         group = self._roster.group(key)
         if group is not None:
             await self._write(group, DISRUPTION_TARGET, "False", "PreemptionStopped", message)
+
+    def preemption_cycle(self, group: GroupKey, owner: PodOwner | None, *, mutual: bool) -> None:
+        """The group evicts nobody of this owner for a while. Both are told."""
+        there = self._roster.group(group)
+        if there is None or owner is None:
+            return
+        ours = Reference(there.api_version, "PodGroup", *group, there.metadata.uid)
+        theirs = Reference(*owner)
+        who, whom = f"PodGroup {'/'.join(group)}", f"{owner.kind} {owner.namespace}/{owner.name}"
+        why = "they evicted each other" if mutual else "it evicted pods of it in three plans"
+        note = f"{who} evicts no pods of {whom} for a while: {why}"
+        for one, other in ((ours, theirs), (theirs, ours)):
+            self._writer.event(one, "Warning", "PreemptionCycle", "Planning", note, related=other)
 
     def unknown_group(self, pod: Pod, group: GroupKey) -> None:
         """The pod's label names no PodGroup."""

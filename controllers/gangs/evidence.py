@@ -6,7 +6,7 @@ It lives as long as a term: a process that begins to lead has seen nothing, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
@@ -20,6 +20,10 @@ from controllers.gangs.waiting import PULSE_NODE
 from nodes.state.snapshot import NEVER
 
 __all__ = ["Evidence"]
+
+
+CUT_AT_MOST: Final = 2
+"""After so many attempts of which only a part was shown, a further one will not show more."""
 
 
 class _Said(NamedTuple):
@@ -120,7 +124,8 @@ class Evidence:
             nomination_changes=self._roster.nomination_changes(member.node),
         )
         verdict = prove(self._offers.shown(member.uid, member.node), planned)
-        return MemberProof(verdict.proof, verdict.seen, attempted)
+        cannot_tell = planned.kept_away or self._offers.cut(member.uid) >= CUT_AT_MOST
+        return MemberProof(verdict.proof, verdict.seen, attempted, cannot_tell)
 
     def _gone(self, plan: ActivePlan, nodes: set[str]) -> dict[str, dict[str, int]]:
         """The pods that the plan counts as gone: own priority by UID, by node."""

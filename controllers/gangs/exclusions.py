@@ -6,7 +6,7 @@ Only the leader remembers. What it knew ends with its process; `spec.excluded` o
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -110,6 +110,11 @@ class Exclusions:
             if key in classes and node in nodes
         }
         return replace(snapshot, excluded=excluded)
+
+    def nodes_of(self, pod_class_keys: Iterable[bytes]) -> frozenset[str]:
+        """Nodes that are left out for pods of any of these classes."""
+        keys = set(pod_class_keys)
+        return frozenset(node for key, node in self._holding() if key in keys)
 
     def _holding(self) -> dict[tuple[bytes, str], Exclusion]:
         """What still holds."""

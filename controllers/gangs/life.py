@@ -17,11 +17,13 @@ __all__ = [
     "ActivePlan",
     "Contradiction",
     "Ending",
+    "Former",
     "GangPhase",
     "GroupKey",
     "Life",
     "Offer",
     "PlannedPod",
+    "RoomMade",
     "hold_text",
 ]
 
@@ -145,6 +147,29 @@ class ActivePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Former:
+    """A plan that evicted and has ended. The next decision shows whether that was in vain."""
+
+    name: str
+    """Of the PreemptionPlan object."""
+    spec: PreemptionPlanSpec
+
+
+@dataclass(frozen=True, slots=True)
+class RoomMade:
+    """What the evictions of a former plan came to, as the cluster is now. See `controllers.gangs.vain`."""
+
+    pods: int
+    """Its victims that are gone or terminate."""
+    nodes: frozenset[str]
+    """Nodes where it placed members, and where victims are gone or leave in time."""
+    open: frozenset[str]
+    """Of these, the nodes where no member of the gang is bound."""
+    taken: frozenset[str]
+    """Of these, the nodes where pods that never asked us took the room."""
+
+
+@dataclass(frozen=True, slots=True)
 class Life:
     """Where a gang is in its life."""
 
@@ -164,6 +189,13 @@ class Life:
     """Plans in vain in a row."""
     due: float = 0.0
     """No plan is made before this time, in monotonic seconds."""
+    former: Former | None = None
+    vain: int = 0
+    """Evicting plans in vain. Only Bound resets this and what follows."""
+    setbacks: int = 0
+    """Plans that evicted in vain, and later ones that came to nothing although they could have evicted."""
+    barred: float = 0.0
+    """Nobody goes for the gang before this time, in monotonic seconds. It takes free room."""
 
     def wants_plan(self, version: int) -> bool:
         """Whether a plan from tables of this version would be a new one."""

@@ -7,7 +7,9 @@ from prometheus_client import Counter, Gauge, Histogram
 __all__ = [
     "ASKED",
     "CONFIRMATIONS",
+    "CYCLES",
     "EVICTIONS",
+    "EVICTIONS_IN_VAIN",
     "GANGS",
     "PLANNING_SECONDS",
     "PLANS",
@@ -24,6 +26,13 @@ PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"]
 GANGS = Gauge("reprieve_gangs", "Gangs by phase.", ["phase"])
 EVICTIONS = Counter(
     "reprieve_evictions_total", "Pods deleted for a plan, by what the API server answered.", ["result"]
+)
+EVICTIONS_IN_VAIN = Counter(
+    "reprieve_evictions_in_vain_total", "Pods evicted by plans whose gang did not get to run on the room."
+)
+CYCLES = Counter(
+    "reprieve_preemption_cycles_total",
+    "Owners of pods that a PodGroup evicts no longer for a while: they evicted each other, or it was three times.",
 )
 CONFIRMATIONS = Counter(
     "reprieve_member_confirmations_total",

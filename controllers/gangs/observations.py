@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from api.plans import PreemptionPlanSpec
-from controllers.gangs.life import ActivePhase, ActivePlan, GroupKey, PlannedPod
+from controllers.gangs.life import ActivePhase, ActivePlan, Former, GroupKey, PlannedPod, RoomMade
 from controllers.gangs.proofs import Proof
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "PlanSeen",
     "PreemptCalled",
     "Rehearsed",
+    "Relented",
+    "Remembered",
     "Resumed",
     "RoomFreed",
     "MemberProof",
@@ -58,6 +60,8 @@ class Decided:
     members: Mapping[str, PlannedPod]
     grace_seconds: float = 0.0
     """The longest grace period among the victims."""
+    room: RoomMade | None = None
+    """What the gang's former plan made, if that has no verdict yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,23 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the stored plans say of evictions in vain. Times are monotonic seconds."""
+
+    vain: int
+    at: float
+    """Of the last verdict."""
+    former: Former | None
+    relented: bool = False
+    """The group has changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relented:
+    """Somebody may go for the gang again: its time has come, or the group or an excluded node has changed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """The members of the plan were brought back to the scheduler."""
 
@@ -105,6 +126,8 @@ class MemberProof:
     """What showed it, or why nothing does."""
     attempted: float | None
     """When its last attempt ended, in monotonic seconds; None if we saw none."""
+    cannot_tell: bool = False
+    """The scheduler will not say more: it keeps the member away from us, or its lists were incomplete twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +233,8 @@ Observation = (
     | NotDecided
     | Stored
     | NotStored
+    | Remembered
+    | Relented
     | Resumed
     | PlanSeen
     | Offered

@@ -96,6 +96,8 @@ class _FilterCall(NamedTuple):
     known: int | None
     """Changes up to this number were known to the scheduler; None if nobody can tell."""
     is_complete: bool
+    is_cut: bool
+    """The list was as long as the scheduler lets it be."""
 
 
 @dataclass(slots=True)
@@ -109,6 +111,8 @@ class _Attempts:
     offered: list[_Showing] = field(default_factory=list)
     candidates: list[_Showing] = field(default_factory=list)
     absence: Absence | None = None
+    cut: int = 0
+    """Attempts of which a list was cut short."""
 
 
 class Offers:
@@ -144,15 +148,17 @@ class Offers:
         # With one node it may be the probe of the pod's nominated node.
         is_probe = len(nodes) == 1 and bool(pod.status.nominated_node_name)
         limits = self._scheduler.limits_of(pod.spec.scheduler_name)
-        is_complete = not is_probe and limits.is_filter_complete(len(nodes))
-        attempts.filter_call = _FilterCall(now, self._known(now), is_complete)
+        is_cut = not limits.is_filter_complete(len(nodes))
+        attempts.filter_call = _FilterCall(now, self._known(now), not (is_probe or is_cut), is_cut)
 
     def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """The scheduler named candidates for the pod: the UIDs of the victims by node."""
         attempts, now = self._present(pod.metadata.uid)
         self._show(attempts.candidates, now, self._numbering.candidates(candidates))
         limits = self._scheduler.limits_of(pod.spec.scheduler_name)
-        self._end(attempts, pod, now, None, limits.are_candidates_complete(len(candidates)))
+        complete = limits.are_candidates_complete(len(candidates))
+        self._count_cut(attempts, now, candidates_cut=not complete)
+        self._end(attempts, pod, now, None, complete)
         attempts.filter_call = None
 
     def message_seen(self, pod: Pod, message: str, *, arrived: bool) -> None:
@@ -170,6 +176,8 @@ class Offers:
         # filter call stays.
         is_missing = call is None and filter_was_called(message)
         complete = outcome is PreemptionOutcome.NO_CANDIDATES and not is_missing
+        if outcome is PreemptionOutcome.NO_CANDIDATES:
+            self._count_cut(attempts, now, candidates_cut=False)
         self._end(attempts, pod, now, outcome, complete)
 
     def sign_seen(self, uid: str) -> None:
@@ -199,6 +207,11 @@ class Offers:
         """When the last attempt on the pod ended, in monotonic seconds; None if no end was seen."""
         attempts = self._pods.get(uid)
         return attempts.last.at if attempts is not None and attempts.last is not None else None
+
+    def cut(self, uid: str) -> int:
+        """How many attempts on the pod showed only a part of the nodes, because the scheduler's lists have limits."""
+        attempts = self._pods.get(uid)
+        return attempts.cut if attempts is not None else 0
 
     def shown(self, uid: str, node: str) -> Shown:
         """What the attempts on the pod showed of the node."""
@@ -255,11 +268,18 @@ class Offers:
         call = self._last_filter_call(attempts, now)
         if call is None:
             limits = self._scheduler.limits_of(pod.spec.scheduler_name)
-            call = _FilterCall(now, self._known(now), limits.is_filter_complete(0))
+            is_cut = not limits.is_filter_complete(0)
+            call = _FilterCall(now, self._known(now), not is_cut, is_cut)
         complete = complete and call.is_complete
         attempts.last = Ended(now, complete, outcome)
         if complete and call.known is not None:
             attempts.absence = Absence(call.at, call.known)
+
+    def _count_cut(self, attempts: _Attempts, now: float, *, candidates_cut: bool) -> None:
+        call = self._last_filter_call(attempts, now)
+        attempts.cut += candidates_cut or (call is not None and call.is_cut)
+        if call is not None:
+            attempts.filter_call = call._replace(is_cut=False)  # an attempt counts once
 
     def _last_filter_call(self, attempts: _Attempts, now: float) -> _FilterCall | None:
         call = attempts.filter_call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 import structlog
@@ -23,6 +23,7 @@ from controllers.gangs.effects import (
     End,
     Evict,
     GiveBack,
+    Judge,
     Nominate,
     Record,
     Rehearse,
@@ -41,10 +42,12 @@ from controllers.gangs.life import ActivePlan, Ending, GangPhase
 from controllers.gangs.look import look
 from controllers.gangs.metrics import CONFIRMATIONS, GANGS
 from controllers.gangs.observations import (
+    Decided,
     Failed,
     GroupGone,
     NotStored,
     PlanSeen,
+    Relented,
     RoomFreed,
     Stored,
 )
@@ -54,6 +57,8 @@ from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
+from controllers.gangs.sparing import Sparing
+from controllers.gangs.verdicts import Verdicts
 from controllers.gangs.waiting import WaitingPods
 from runtime.failpoints import failpoint
 
@@ -92,6 +97,7 @@ class Hands:
     waker: Waker
     reporter: Reporter
     housekeeping: Housekeeping
+    verdicts: Verdicts
 
 
 class Planner:
@@ -104,13 +110,15 @@ class Planner:
         decider: Decider,
         refusals: Refusals,
         exclusions: Exclusions,
+        sparing: Sparing,
         hands: Hands,
         clock: Clock,
         nudged: asyncio.Event,
     ) -> None:
         """`nudged` is set by whoever wants the planner to look again."""
         self._world, self._gangs, self._decider = world, gangs, decider
-        self._refusals, self._exclusions, self._hands = refusals, exclusions, hands
+        self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
+        self._hands = hands
         self._clock, self._nudged = clock, nudged
         self._ticked = 0.0
 
@@ -140,8 +148,9 @@ class Planner:
 
     def _patience(self) -> float:
         """Seconds until there is something to do on a quiet cluster."""
-        kept = len(self._world.reservations) + len(self._refusals) + len(self._exclusions)
-        idle = not (kept or self._hands.waker.behind)
+        kept = (self._world.reservations, self._refusals, self._exclusions, self._sparing)
+        barred = any(gang.life.barred for gang in self._gangs)
+        idle = not (any(map(len, kept)) or barred or self._hands.waker.behind)
         if not idle or not self._world.trusted():
             return TICK_SECONDS
         sweep = max(TICK_SECONDS, self._hands.housekeeping.next_sweep())
@@ -168,6 +177,7 @@ class Planner:
             await self._guarded(gang, self._carry_out(gang))
             self._hands.reporter.forget(gang.key)
             self._hands.asking.forget_group(gang.key)
+            self._hands.verdicts.forget(gang.key)
         for key in basic:
             await self._hands.waker.wake(key, "Basic", "the pod group is not a gang")
 
@@ -199,7 +209,11 @@ class Planner:
         return look(plan, world.roster, world.reservations, world.evidence, trusted=world.trusted())
 
     async def _plan(self, gang: Gang) -> None:
-        self._gangs.observe(gang, await self._decider.decide(gang.key))
+        verdicts = self._hands.verdicts
+        decided = await self._decider.decide(gang.key, barred=verdicts.why_barred(gang.key, gang.life))
+        if isinstance(decided, Decided) and gang.life.former is not None:
+            decided = replace(decided, room=verdicts.room(gang.key, gang.life.former))
+        self._gangs.observe(gang, decided)
         await self._move(gang)
 
     # ---- what looks at every gang, or waits for the clock alone
@@ -213,9 +227,16 @@ class Planner:
             GANGS.labels(phase).set(phases[phase])
         await self._let_go()
         self._world.evidence.expire()
-        refusals, exclusions = self._refusals.expire(self._clock.monotonic()), self._exclusions.expire()
-        if refusals or exclusions:
+        expired = (
+            self._refusals.expire(self._clock.monotonic()),
+            self._exclusions.expire(),
+            self._sparing.expire(),
+        )
+        if any(expired):
             self._room_freed()
+        for gang in self._gangs:
+            if self._hands.verdicts.relents(gang.key, gang.life):
+                self._gangs.observe(gang, Relented())
         if self._world.trusted():
             plans = (gang.life.plan for gang in self._gangs)
             carried_out = {(p.namespace, p.name) for p in plans if p is not None}
@@ -283,7 +304,10 @@ class Planner:
             case Remind(plan):
                 await hands.waker.bring_back(plan, nominate=False)
             case SayPreempting(plan):
+                hands.verdicts.begin(plan)
                 hands.reporter.preempting(plan)
+            case Judge():
+                await hands.verdicts.judge(gang.key, effect)
             case SayScheduled():
                 await hands.reporter.scheduled(gang.key)
             case Wake(reason, message):
@@ -320,7 +344,8 @@ class Planner:
     async def _advance(self, gang: Gang, effect: Advance) -> None:
         plan, phase = effect.plan, effect.phase
         try:
-            await self._hands.store.advance(plan, phase, effect.message)
+            owners = self._hands.verdicts.owners(plan) if phase == "Evicting" else None
+            await self._hands.store.advance(plan, phase, effect.message, owners=owners)
         except PlanNotStoredError as error:
             log.warning("a plan goes on only once that is written", plan=plan.name, error=str(error))
             self._gangs.observe(gang, NotStored(phase, str(error), error.for_good))
@@ -339,8 +364,9 @@ class Planner:
         self._exclude(plan, ending)
         self._hands.asking.cancel(gang.key)
         self._hands.evictions.finish(plan)
+        owners, keep = self._hands.verdicts.end(plan), key in self._hands.evictions.at_work
         try:
-            await self._hands.store.end(key, ending, keep=key in self._hands.evictions.at_work)
+            await self._hands.store.end(key, ending, keep=keep, owners=owners)
         except PlanNotStoredError as error:
             log.warning("how a plan ended is written later", plan=plan.name, error=str(error))
             self._hands.housekeeping.owe(key, ending, for_good=error.for_good)

@@ -13,9 +13,10 @@ from api.compression import compress
 from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import rfc3339
+from controllers.gangs.effects import Judge
 from controllers.gangs.life import ActivePlan, Ending
 from controllers.gangs.metrics import PLANS
-from controllers.gangs.stored import ACTIVE, FINALIZER, PlanKey, StoredPlans
+from controllers.gangs.stored import ACTIVE, FINALIZER, IN_VAIN, PlanKey, StoredPlans
 from controllers.gangs.writer import Writer
 from kube.client import ApiError
 from nodes.search.naming import plan_name
@@ -68,15 +69,43 @@ class PlanStore:
             raise PlanNotStoredError(key, "another plan has this name", for_good=True)
         await self._touch(key, phase, phase, message)
 
-    async def advance(self, plan: ActivePlan, phase: Phase, message: str) -> None:
-        """The plan enters a phase. Raises PlanNotStoredError."""
-        await self._touch((plan.namespace, plan.name), phase, phase, message)
+    async def advance(
+        self, plan: ActivePlan, phase: Phase, message: str, *, owners: list[str] | None = None
+    ) -> None:
+        """The plan enters a phase. `owners`: of its victims (UIDs). Raises PlanNotStoredError."""
+        await self._touch((plan.namespace, plan.name), phase, phase, message, owners)
 
-    async def end(self, key: PlanKey, ending: Ending, *, keep: bool = False) -> None:
-        """The plan is over. `keep`: its finalizer stays for now. Raises PlanNotStoredError."""
-        await self._touch(key, ending.phase, ending.reason, ending.message)
+    async def end(
+        self, key: PlanKey, ending: Ending, *, keep: bool = False, owners: list[str] | None = None
+    ) -> None:
+        """The plan is over. `keep`: its finalizer stays for now. `owners`: of its victims, if it evicted nobody.
+
+        Raises PlanNotStoredError.
+        """
+        await self._touch(key, ending.phase, ending.reason, ending.message, owners)
         if not keep:
             await self.let_go(key)
+
+    async def judge(
+        self, key: PlanKey, verdict: Judge, message: str, *, generation: int, taken: Collection[str]
+    ) -> None:
+        """Store the verdict on a plan that has ended. `taken`: nodes where its room was taken by others.
+
+        Raises PlanNotStoredError.
+        """
+        stored = self._stored.get(key)
+        before = (stored.status.conditions if stored is not None else None) or ()
+        said = Condition(
+            type=IN_VAIN,
+            status="True" if verdict.in_vain else "False",
+            reason=verdict.reason,
+            message=message,
+            last_transition_time=rfc3339(self._clock.wall()),
+            observed_generation=generation,
+        )
+        conditions = [*(each for each in before if each.type != IN_VAIN), said]
+        nodes = sorted(taken) if verdict.in_vain and taken else None
+        await self._patch(key, PreemptionPlanStatus(conditions=conditions, taken_nodes=nodes))
 
     def begun(self, key: PlanKey) -> frozenset[str]:
         """Units (UIDs) of several pods of which pods may have gone, and that have to be finished."""
@@ -128,7 +157,9 @@ class PlanStore:
             )
         return plan
 
-    async def _touch(self, key: PlanKey, phase: Phase, reason: str, message: str) -> None:
+    async def _touch(
+        self, key: PlanKey, phase: Phase, reason: str, message: str, owners: list[str] | None = None
+    ) -> None:
         stored = self._stored.get(key)
         before = stored.status if stored is not None else PreemptionPlanStatus()
         if before.phase == phase and phase not in ACTIVE:
@@ -138,7 +169,7 @@ class PlanStore:
         conditions.append(
             Condition(type=phase, status="True", reason=reason, message=message, last_transition_time=now)
         )
-        status = PreemptionPlanStatus(phase=phase, conditions=conditions)
+        status = PreemptionPlanStatus(phase=phase, conditions=conditions, victim_owners=owners)
         await self._patch(key, status)
         PLANS.labels(phase).inc()
 

@@ -34,6 +34,7 @@ from controllers.gangs.effects import (
     Wake,
 )
 from controllers.gangs.endings import CONTINUED, CONTRADICTED, GROUP_GONE, LONGER, NOT_STORED, SAID, ending_of
+from controllers.gangs.judging import after_bound, after_end, after_group, remembered, setback, verdict
 from controllers.gangs.life import ActivePlan, Contradiction, Ending, Life, Offer
 from controllers.gangs.observations import (
     Asked,
@@ -52,13 +53,15 @@ from controllers.gangs.observations import (
     PlanSeen,
     PreemptCalled,
     Rehearsed,
+    Relented,
+    Remembered,
     Resumed,
     RoomFreed,
     Stored,
 )
 from controllers.gangs.rules import (
-    REPLANS_AT_ONCE,
     REMIND_SECONDS,
+    REPLANS_AT_ONCE,
     REWRITE_SECONDS,
     TURNED_DOWN_SECONDS,
     Rules,
@@ -82,6 +85,12 @@ def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> St
             )
         case Resumed(plan) if life.plan is None:
             return replace(life, phase=plan.phase, plan=plan), ()
+        case Remembered() if life.plan is None:
+            return remembered(life, observation, rules), ()
+        case Relented():
+            return replace(life, barred=0.0, decided=None), ()
+        case GroupGone() if life.plan is None:
+            return after_group(life, now, rules)
         case RoomFreed():
             return replace(life, decided=None), ()
         case Failed():
@@ -102,8 +111,9 @@ def _members_seen(life: Life, seen: MembersSeen) -> Step:
     gathering = seen.members < seen.minimum
     life = replace(life, complete=not gathering and not satisfied)
     if satisfied:
+        life, judged = after_bound(life)
         effects = () if life.phase == "Bound" else (SayScheduled(), Wake("Bound", "the pod group runs"))
-        return _at_rest(replace(life, phase="Bound")), effects
+        return _at_rest(replace(life, phase="Bound")), (*judged, *effects)
     if gathering:
         return _at_rest(replace(life, phase="Gathering")), ()
     return (replace(life, phase="Gathering") if life.phase == "Bound" else life), ()
@@ -117,13 +127,20 @@ def _at_rest(life: Life) -> Life:
 def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
     if life.plan is not None:
         return life, ()
+    life, judged = verdict(replace(life, decided=decided.version), decided, now, rules)
+    life, effects = _decided_anew(life, decided, now, rules)
+    return life, (*judged, *effects)
+
+
+def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
     spec = decided.spec
-    life = replace(life, decided=decided.version)
     if spec.outcome in ("Unschedulable", "SearchBudgetExhausted"):
         return _recorded(life, spec, "Unschedulable", spec.reason, now, rules)
     if spec.outcome == "Preempts" and spec.not_modelled:
         message = f"not modelled: {', '.join(spec.not_modelled)}"
         return _recorded(life, spec, "Blocked", message, now, rules)
+    if spec.victims and now < life.barred:
+        return replace(life, decided=None), ()  # it was made before the verdict; the next one evicts nobody
     plan = ActivePlan(
         name=decided.name,
         spec=spec,
@@ -166,6 +183,7 @@ def _cannot(
 
 def _failed(life: Life, now: float, rules: Rules, *, again: bool = False) -> Life:
     """A plan was in vain. The delay doubles if the plan was made as soon as the last delay let it, or with `again`."""
+    life = setback(life, now, rules)
     in_a_row = life.failures > 0 and (again or now < life.due + rules.backoff.delay(life.failures))
     failures = life.failures + 1 if in_a_row else 1
     return replace(life, failures=failures, due=now + rules.backoff.delay(failures))
@@ -263,7 +281,7 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
     if not plan.rehearsed and not plan.rehearsing:
         plan = replace(plan, rehearsing=True)
         life, effects = replace(life, plan=plan), (Rehearse(plan),)
-    match confirm(plan, seen, now, rules):
+    match confirm(plan, seen, now, rules, after_vain=life.vain > 0):
         case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
             life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
             return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
@@ -336,13 +354,18 @@ def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rule
     """The plan is over. What follows for the gang depends on how it ended."""
     life = replace(life, plan=None, decided=None, complete=False)
     end = End(plan, ending)
+    life, judged = after_bound(life) if ending.phase == "Bound" else after_end(life, plan, ending)
+    life, effects = _goes_on(life, plan, ending, now, rules)
+    return life, (end, *judged, *effects)
+
+
+def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
     if ending.phase == "Bound":
-        return _at_rest(replace(life, phase="Bound")), (end,)
+        return _at_rest(replace(life, phase="Bound")), ()
     if ending.reason in SAID:
-        life, effects = _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
-        return life, (end, *effects)
+        return _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
     life = replace(life, phase="Gathering")
     at_once = ending.reason in CONTRADICTED or (plan.begun and ending.reason in CONTINUED)
     if at_once and life.replans < REPLANS_AT_ONCE:
-        return replace(life, replans=life.replans + 1, due=now), (end,)
-    return _failed(life, now, rules, again=ending.reason in LONGER), (end,)
+        return replace(life, replans=life.replans + 1, due=now), ()
+    return _failed(life, now, rules, again=ending.reason in LONGER), ()

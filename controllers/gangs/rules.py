@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kube.retry import Backoff
@@ -12,6 +12,7 @@ __all__ = [
     "REPLANS_AT_ONCE",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
+    "VAIN_AT_MOST",
     "TURNED_DOWN_SECONDS",
     "Confirmation",
     "Rules",
@@ -33,6 +34,9 @@ TURNED_DOWN_SECONDS: Final = 2.0
 REMIND_SECONDS: Final = 5.0
 """How long a Ready plan's members may stay unbound before they are brought back again. It doubles each time."""
 
+VAIN_AT_MOST: Final = 2
+"""After so many evicting plans in vain the gang evicts nobody for a long while."""
+
 REWRITE_SECONDS: Final = 1.0
 """How long a phase that could not be written waits."""
 
@@ -48,3 +52,9 @@ class Rules:
     confirmation: Confirmation = "Prefer"
     confirmation_seconds: float = 5.0
     """How long an unknown member's plan waits, from the later of being asked and its last attempt."""
+    vain_seconds: float = 1800.0
+    """How long a gang evicts nobody after VAIN_AT_MOST plans in vain. Before that, a delay doubles up to it."""
+
+    def vain_delay(self, setbacks: int) -> float:
+        """How long nobody goes for a gang that evicted in vain, after so many setbacks."""
+        return replace(self.backoff, last=self.vain_seconds).delay(setbacks)

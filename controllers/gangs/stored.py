@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
 from api.compression import expand
-from api.meta import ObjectMeta
+from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import parse_rfc3339
 
-__all__ = ["ACTIVE", "FINALIZER", "Owner", "PlanKey", "StoredPlan", "StoredPlans"]
+__all__ = [
+    "ACTIVE",
+    "FINALIZER",
+    "FORGIVEN",
+    "IN_VAIN",
+    "InVain",
+    "Owner",
+    "PlanKey",
+    "StoredPlan",
+    "StoredPlans",
+]
 
 log = structlog.get_logger(__name__)
 
@@ -23,10 +33,24 @@ ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Confirmed", "Evicting",
 FINALIZER: Final = "reprieve.dev/active-plan"
 """Keeps an active plan from being deleted in the middle of its evictions. We remove it when the plan ends."""
 
+IN_VAIN: Final = "InVain"
+"""The condition of an ended plan that evicted: whether that was in vain. Missing until it is known."""
+FORGIVEN: Final = frozenset({"Overrun", "PodGroupDeleted"})
+"""Endings after which it was not: the room was handed over, or nobody wants it any longer."""
+
 PlanKey = tuple[str, str]
 """(namespace, name) of a PreemptionPlan."""
 Owner = tuple[str, str, str]
 """(kind, namespace, name) of a preemptor."""
+
+
+class InVain(NamedTuple):
+    """The verdict that a plan's evictions were in vain."""
+
+    at: float
+    """Seconds since the epoch."""
+    generation: int
+    """The PodGroup's at that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +59,8 @@ class StoredPlan:
 
     meta: ObjectMeta
     owner: Owner
+    preemptor: str
+    """The UID of its owner."""
     status: PreemptionPlanStatus
     finalized: bool
     """It carries our finalizer."""
@@ -42,10 +68,19 @@ class StoredPlan:
     """When it was planned last: the same decision, made again, is the same object."""
     touched: float
     """When its status changed last."""
-    evicted: bool
-    """Evictions may have been asked for."""
+    evicting: float
+    """When it began to evict last; 0 if it did not."""
+    bound: float
+    """When it was Bound last; 0 if it was not."""
+    in_vain: InVain | None
     spec: PreemptionPlanSpec | None
-    """The decision, if the plan is one to act on: it has not ended, or units of it have to be finished."""
+    """The decision, if the plan is one to act on: it has not ended, or units of it have to be finished, or nobody knows
+    yet whether it evicted in vain."""
+
+    @property
+    def evicted(self) -> bool:
+        """Evictions may have been asked for."""
+        return self.evicting > 0.0
 
     @property
     def active(self) -> PreemptionPlanSpec | None:
@@ -55,7 +90,12 @@ class StoredPlan:
     @property
     def to_finish(self) -> PreemptionPlanSpec | None:
         """The decision, if the plan has ended and units that have begun may not be finished."""
-        return None if self.phase in ACTIVE else self.spec
+        return self.spec if self.phase not in ACTIVE and self.status.begun else None
+
+    @property
+    def to_judge(self) -> PreemptionPlanSpec | None:
+        """The decision, if the plan evicted and has ended, and nobody knows yet whether that was in vain."""
+        return self.spec if _is_open(self.status) else None
 
     @property
     def key(self) -> PlanKey:
@@ -73,18 +113,34 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
     meta, spec, status = plan.metadata, plan.spec, plan.status or PreemptionPlanStatus()
     conditions = status.conditions or []
     created = _seconds(meta.creation_timestamp) or 0.0
-    times = [(each.type, _seconds(each.last_transition_time) or 0.0) for each in conditions]
-    committed = max((when for type_, when in times if type_ == "Planned"), default=0.0) or created
+    times = {each.type: _seconds(each.last_transition_time) or 0.0 for each in conditions}
     return StoredPlan(
         meta=meta,
         owner=(spec.preemptor.kind, meta.namespace, spec.preemptor.name),
+        preemptor=spec.preemptor.uid,
         status=status,
         finalized=FINALIZER in (meta.finalizers or ()),
-        committed=committed,
-        touched=max([created, *(when for _, when in times)]),
-        evicted=any(type_ == "Evicting" for type_, _ in times),
+        committed=times.get("Planned") or created,
+        touched=max([created, *(when for type_, when in times.items() if type_ != IN_VAIN)]),
+        evicting=(times["Evicting"] or created or 1.0) if "Evicting" in times else 0.0,
+        bound=times.get("Bound", 0.0),
+        in_vain=_in_vain(conditions),
         spec=_spec(plan, status, before),
     )
+
+
+def _in_vain(conditions: Iterable[Condition]) -> InVain | None:
+    for each in conditions:
+        if each.type == IN_VAIN and each.status == "True":
+            return InVain(_seconds(each.last_transition_time) or 0.0, each.observed_generation)
+    return None
+
+
+def _is_open(status: PreemptionPlanStatus) -> bool:
+    """Whether the plan evicted and has ended, and has no verdict although it needs one."""
+    reasons = {each.type: each.reason for each in status.conditions or ()}
+    ended = status.phase in ("Aborted", "Expired") and reasons.get(status.phase) not in FORGIVEN
+    return ended and "Evicting" in reasons and IN_VAIN not in reasons
 
 
 def _spec(
@@ -94,7 +150,7 @@ def _spec(
     acts = spec.outcome == "Fits" or (spec.outcome == "Preempts" and not spec.not_modelled)
     is_active = (status.phase or "Planned") in ACTIVE
     to_finish = bool(status.begun) and FINALIZER in (meta.finalizers or ())
-    if not acts or not (is_active or to_finish) or spec.preemptor.kind != "PodGroup":
+    if not acts or not (is_active or to_finish or _is_open(status)) or spec.preemptor.kind != "PodGroup":
         return None
     if spec.preemptor.namespace != meta.namespace:
         log.warning("a plan names a preemptor of another namespace", namespace=meta.namespace, plan=meta.name)
@@ -121,6 +177,9 @@ class StoredPlans:
     def __init__(self, on_owner: Callable[[Owner], None]) -> None:
         self._plans: dict[PlanKey, StoredPlan] = {}
         self._by_owner: dict[Owner, set[PlanKey]] = {}
+        self._evicted: dict[str, dict[PlanKey, StoredPlan]] = {}
+        """Plans that evicted, by the UID of their preemptor."""
+        self._taken: dict[PlanKey, StoredPlan] = {}
         self._on_owner = on_owner
         self.changes = 0
         """Grows with every change."""
@@ -149,15 +208,28 @@ class StoredPlans:
         """Every preemptor that has a plan."""
         return list(self._by_owner)
 
+    def evicted_for(self, preemptor: str) -> Iterable[StoredPlan]:
+        """The plans of this preemptor (UID) that evicted."""
+        return self._evicted.get(preemptor, {}).values()
+
+    @property
+    def with_taken_nodes(self) -> Iterable[StoredPlan]:
+        """Plans whose room was taken by pods that never came to us."""
+        return self._taken.values()
+
     # ---- the store behind the watch
 
     def upsert(self, item: PreemptionPlan) -> bool:
         """See `runtime.views.Store`."""
         before = self._plans.get((item.metadata.namespace, item.metadata.name))
         plan = _read(item, before)
-        if before is not None and before.owner != plan.owner:
+        if before is not None and (before.owner, before.preemptor) != (plan.owner, plan.preemptor):
             self._forget(before)
         self._plans[plan.key] = plan
+        if plan.evicted:
+            self._evicted.setdefault(plan.preemptor, {})[plan.key] = plan
+        if plan.status.taken_nodes:
+            self._taken[plan.key] = plan
         self._by_owner.setdefault(plan.owner, set()).add(plan.key)
         self._changed(plan.owner)
         return True
@@ -171,6 +243,11 @@ class StoredPlans:
 
     def _forget(self, plan: StoredPlan) -> None:
         del self._plans[plan.key]
+        self._taken.pop(plan.key, None)
+        evicted = self._evicted.get(plan.preemptor, {})
+        evicted.pop(plan.key, None)
+        if not evicted:
+            self._evicted.pop(plan.preemptor, None)
         keys = self._by_owner[plan.owner]
         keys.discard(plan.key)
         if not keys:

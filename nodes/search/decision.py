@@ -5,6 +5,7 @@ The live planner and `reprieve plan` call the same functions.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from native.nodes._victims import search
 from native.nodes.problem import Solution
 from nodes.search.comparison import compare
 from nodes.search.excluded import list_excluded
+from nodes.search.mismatch import Mismatch
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
 from nodes.search.reasons import unavailable
@@ -44,14 +46,18 @@ def decide_group(
     budget: int = BUDGET,
     effort: int = EFFORT,
     strict: bool = True,
+    barred: str = "",
 ) -> plans.PreemptionPlanSpec:
-    """The plan for a PodGroup.
+    """The plan for a PodGroup. `barred`: why nobody may go for it for now; empty if somebody may.
 
     Raises DecisionError if the group or its PriorityClass does not exist. With `strict`, it also raises DecisionError
     if the PriorityClass of another group does not exist; otherwise the pods of that group stay. `budget` and `effort`
     are counts, not times: see `native`.
     """
-    return _decide(snapshot, group_preemptor(snapshot, namespace, name), budget, effort, strict)
+    preemptor = group_preemptor(snapshot, namespace, name)
+    if barred and preemptor.evicts:
+        preemptor = replace(preemptor, evicts=False, mismatch=Mismatch("EvictedInVain", barred))
+    return _decide(snapshot, preemptor, budget, effort, strict)
 
 
 def decide_pod(

@@ -47,7 +47,7 @@ class Preemptor:
     evicts: bool
     """Whether anybody may go for it."""
     mismatch: Mismatch | None
-    """Why nobody may, although its group's preemptionPolicy lets it."""
+    """Why nobody may, although its group's preemptionPolicy lets it. The live planner has a reason of its own."""
     group: int
     """Row of its group, -1 for a pod without one."""
     policy: Literal["gang", "basic"]

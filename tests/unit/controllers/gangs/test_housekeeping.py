@@ -37,8 +37,11 @@ def stored(
         status=PreemptionPlanStatus(phase=phase),
         finalized=finalized,
         committed=touched,
+        preemptor="uid",
         touched=touched,
-        evicted=evicted,
+        evicting=1.0 if evicted else 0.0,
+        bound=0.0,
+        in_vain=None,
         spec=spec if phase in ACTIVE else None,
     )
 
