@@ -10,9 +10,8 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from api.core import Pod
-from api.times import parse_rfc3339
 from controllers.gangs.life import ActivePlan, GroupKey
-from controllers.gangs.roster import group_of
+from controllers.gangs.roster import Roster, group_of
 
 __all__ = ["Arrivals"]
 
@@ -21,34 +20,40 @@ __all__ = ["Arrivals"]
 class _Watched:
     """A plan that evicts."""
 
+    group: GroupKey
     nodes: Set[str]
-    since: float
-    """Seconds since the epoch."""
-    asked: set[str] = field(default_factory=set)
-    """Pods (UIDs) that came and had asked."""
+    known: set[str]
+    """Pods (UIDs) that were there before, or that have come since."""
     taken: set[str] = field(default_factory=set)
-    """Nodes to which others came."""
+    """Nodes to which pods came that had not asked."""
     open: bool = True
+
+    def concerns(self, uid: str, pod: Pod) -> bool:
+        """Whether a bound pod has just come for the plan's room, and is not of its gang."""
+        if not self.open or pod.spec.node_name not in self.nodes:
+            return False
+        return uid not in self.known and group_of(pod) != self.group
 
 
 class Arrivals:
     """Watches the nodes where plans evict, from the first eviction to the plan's end. Kept until it is forgotten."""
 
-    def __init__(self, has_asked: Callable[[str, str], bool]) -> None:
+    def __init__(self, roster: Roster, has_asked: Callable[[str, str], bool]) -> None:
         """`has_asked`: whether filter let the pod (UID) onto the node."""
-        self._has_asked = has_asked
+        self._roster, self._has_asked = roster, has_asked
         self._watched: dict[GroupKey, _Watched] = {}
 
-    def watch(self, plan: ActivePlan, since: float) -> None:
-        """The plan begins to evict at `since`, in seconds since the epoch."""
+    def watch(self, plan: ActivePlan) -> None:
+        """The plan begins to evict, or is gone on from. The pods that are there now have not come since."""
         evicting = {pod.node for victim in plan.spec.victims for pod in victim.pods}
         nodes = evicting & {member.node for member in plan.members.values()}
-        self._watched[plan.group] = _Watched(nodes, since)
+        self._watched[plan.group] = _Watched(plan.group, nodes, self._roster.bound_on(nodes))
 
     def close(self, group: GroupKey) -> None:
         """The plan has ended. Its room is free for all: who comes now need not ask."""
         if (watched := self._watched.get(group)) is not None:
             watched.open = False
+            watched.known.clear()
 
     def forget(self, group: GroupKey) -> None:
         """Nobody will want to know any more."""
@@ -59,28 +64,12 @@ class Arrivals:
         watched = self._watched.get(group)
         return frozenset(watched.taken) if watched is not None else frozenset()
 
-    def pod_changed(self, uid: str, pod: Pod | None, *, waited: bool) -> None:
-        """There is a newer state of a pod. `waited`: before it, the pod was not bound.
-
-        To be called before a grant is settled.
-        """
-        if pod is None or not pod.spec.node_name or not self._watched:
+    def pod_changed(self, uid: str, pod: Pod | None) -> None:
+        """There is a newer state of a pod. To be called before its grant is settled."""
+        if pod is None or not pod.spec.node_name:
             return
-        node = pod.spec.node_name
-        for group, watched in self._watched.items():
-            if (
-                not watched.open
-                or node not in watched.nodes
-                or uid in watched.asked
-                or group_of(pod) == group
-            ):
-                continue
-            if self._has_asked(uid, node):
-                watched.asked.add(uid)
-            elif waited or _created(pod) >= watched.since:
-                watched.taken.add(node)
-
-
-def _created(pod: Pod) -> float:
-    created = pod.metadata.creation_timestamp
-    return parse_rfc3339(created, "metadata.creationTimestamp") if created else 0.0
+        for watched in self._watched.values():
+            if watched.concerns(uid, pod):
+                watched.known.add(uid)
+                if not self._has_asked(uid, pod.spec.node_name):
+                    watched.taken.add(pod.spec.node_name)

@@ -152,10 +152,7 @@ class GangController:
 
     def _pod_changed(self, uid: str, pod: Pod | None) -> None:
         if self._acting is not None:
-            waited = self.waiting.find(uid) is not None
-            self._acting.arrivals.pod_changed(
-                uid, pod, waited=waited
-            )  # while its grant and claim still stand
+            self._acting.arrivals.pod_changed(uid, pod)  # while its grant and claim still stand
         self.claims.pod_changed(uid, pod)
         self.waiting.pod_changed(uid, pod)
         if self._acting is not None:
@@ -217,7 +214,8 @@ class Leading:
         self.exclusions = Exclusions(roster.node_changes, clock)
         reservations = controller.reservations
         self.arrivals = Arrivals(
-            lambda uid, node: reservations.grants.covers(uid, node) or reservations.claimant(uid) is not None
+            roster,
+            lambda uid, node: reservations.grants.covers(uid, node) or reservations.claimant(uid) is not None,
         )
         self._verdicts = Verdicts(roster, claims.stored, store, self.exclusions, self.arrivals, clock)
         sparing = Sparing(
@@ -277,7 +275,7 @@ class Leading:
                 plan = self._resumed(stored, stored.active)
                 self.gangs.observe(self.gangs.gather(group), Resumed(plan))
                 if plan.phase == "Evicting":
-                    self._verdicts.begin(plan, since=stored.evicting)
+                    self._verdicts.begin(plan)
                 log.info("resuming", plan=stored.meta.name, phase=stored.phase)
         for stored in self._claims.stored:
             if stored.to_finish is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
@@ -148,7 +148,7 @@ class Planner:
 
     def _patience(self) -> float:
         """Seconds until there is something to do on a quiet cluster."""
-        kept = (self._world.reservations, self._refusals, self._exclusions, self._sparing)
+        kept: tuple[Sized, ...] = (self._world.reservations, self._refusals, self._exclusions, self._sparing)
         barred = any(gang.life.barred for gang in self._gangs)
         idle = not (any(map(len, kept)) or barred or self._hands.waker.behind)
         if not idle or not self._world.trusted():

@@ -205,6 +205,13 @@ class Roster:
         view = self._view(uid)
         return view.priority if view is not None else None
 
+    def bound_on(self, nodes: Collection[str]) -> set[str]:
+        """UIDs of the pods on these nodes."""
+        pods = self._tables.pods
+        rows = [row for node in nodes if (row := self._tables.nodes.find(node)) is not None]
+        there = pods.live.array & np.isin(pods.node.array, rows)
+        return {self._tables.view(row).uid for row in np.flatnonzero(there).tolist()}
+
     def leaving_on(self, nodes: Collection[str]) -> dict[str, dict[str, int]]:
         """The terminating pods on these nodes: own priority by UID, by node."""
         pods = self._tables.pods

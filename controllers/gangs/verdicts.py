@@ -89,8 +89,16 @@ class Verdicts:
         except PlanNotStoredError as error:
             log.warning("a verdict could not be stored", plan=verdict.former.name, error=str(error))
         if verdict.in_vain:
-            self._grounds[group] = _Grounds(generation, self._counters(group, room.taken))
+            self._grounds[group] = _Grounds(
+                generation, self._counters(group, room.taken | self._taken(group))
+            )
         self._arrivals.forget(group)
+
+    def _taken(self, group: GroupKey) -> frozenset[str]:
+        """Nodes whose freed room was taken, for all plans in vain since the group was last Bound."""
+        there = self._roster.group(group)
+        plans = self._stored.of(("PodGroup", *group))
+        return history(plans, there.metadata.uid).nodes if there is not None else frozenset()
 
     def remember(self, group: GroupKey, plans: list[StoredPlan]) -> Remembered | None:
         """What the group's stored plans say of evictions in vain; None if they say nothing."""
@@ -141,9 +149,9 @@ class Verdicts:
 
     # ---- whose plan begins and ends
 
-    def begin(self, plan: ActivePlan, since: float | None = None) -> None:
-        """The plan begins to evict: now, or at `since`, in seconds since the epoch."""
-        self._arrivals.watch(plan, self._clock.wall() if since is None else since)
+    def begin(self, plan: ActivePlan) -> None:
+        """The plan begins to evict, or is gone on from."""
+        self._arrivals.watch(plan)
 
     def owners(self, plan: ActivePlan) -> list[str]:
         """Who would create the plan's victims again (UIDs)."""

@@ -107,7 +107,12 @@ def pod(
         "nominatedNodeName": nominated,
     }
     if controller is not None:
-        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": controller, "uid": f"uid-{controller}"}
+        owner = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "name": controller,
+            "uid": f"uid-{controller}",
+        }
         body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
     times = {
         "creationTimestamp": created,
@@ -167,7 +172,9 @@ def priority_class(
     )
 
 
-def gang(name: str = GANG, minimum: int = 2, mode: str = "single", **spec: Any) -> PodGroup:
+def gang(
+    name: str = GANG, minimum: int = 2, mode: str = "single", generation: int = 1, **spec: Any
+) -> PodGroup:
     """A PodGroup of priority GANG_PRIORITY in `default`; a basic one if the minimum is 0.
 
     None leaves a field of the spec out.
@@ -179,7 +186,7 @@ def gang(name: str = GANG, minimum: int = 2, mode: str = "single", **spec: Any) 
         mode=mode,
         **{key: value for key, value in fields.items() if value is not None},
     )
-    return _typed(PodGroup, body, f"uid-{name}", None)
+    return _typed(PodGroup, body, f"uid-{name}", None, generation=generation)
 
 
 def tables(*given: Any) -> Tables:

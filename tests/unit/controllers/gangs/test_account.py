@@ -229,7 +229,7 @@ async def test_a_gang_leaves_a_victim_that_does_not_go_and_evicts_another_one() 
         assert stage.api.deleted == ["v0", "v1"]
         stage.delete(*full(1)[1:])
         await stage.settle()
-        assert stage.phases() == ["Aborted", "Ready"]
+        assert stage.phases() == ["Aborted", "Unschedulable", "Ready"]
 
 
 async def test_a_preempting_pod_may_name_an_overdue_pod() -> None:
