@@ -74,8 +74,9 @@ class Verdicts:
 
     async def judge(self, group: GroupKey, verdict: Judge) -> None:
         """Store the verdict, and count the pods if it is that they went in vain."""
-        room = self.room(group, verdict.former)
-        message = verdict.message
+        room, message = self.room(group, verdict.former), verdict.message
+        if not room.pods:
+            return  # the plan ended before anybody went
         if verdict.in_vain:
             EVICTIONS_IN_VAIN.inc(room.pods)
             message = f"{counted(room.pods, 'pod')} evicted in vain: {message}"

@@ -27,6 +27,7 @@ from controllers.gangs.effects import (
     End,
     Evict,
     GiveBack,
+    Judge,
     Nominate,
     Record,
     Rehearse,
@@ -35,7 +36,7 @@ from controllers.gangs.effects import (
     SayScheduled,
     Wake,
 )
-from controllers.gangs.life import ActivePlan, Ending, Life, PlannedPod
+from controllers.gangs.life import ActivePlan, Ending, Former, Life, PlannedPod, RoomMade
 from controllers.gangs.observations import (
     Asked,
     Compared,
@@ -54,13 +55,16 @@ from controllers.gangs.observations import (
     PlanSeen,
     PreemptCalled,
     Rehearsed,
+    Relented,
+    Remembered,
     Resumed,
     RoomFreed,
     Stored,
 )
 from controllers.gangs.proofs import Proof
 from controllers.gangs.reducer import reduce
-from controllers.gangs.rules import ASKED_SECONDS, REPLANS_AT_ONCE, Confirmation, Rules
+from controllers.gangs.rules import ASKED_SECONDS, REPLANS_AT_ONCE, VAIN_AT_MOST, Confirmation, Rules
+from controllers.gangs.stored import FORGIVEN
 from kube.retry import Backoff
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", "300"))
@@ -118,6 +122,15 @@ class Lives(RuleBasedStateMachine):
         self.in_a_row = 0
         """Contradicted plans."""
         self.setting = Rules(BACKOFF, plan_seconds=300.0)
+        self.specs: dict[str, PreemptionPlanSpec] = {}
+        self.ended: dict[str, tuple[PreemptionPlanSpec, str]] = {}
+        """Plans whose end is stored, oldest first: the decision, and the reason."""
+        self.judged: dict[str, tuple[bool, float]] = {}
+        """Stored verdicts: whether it evicted in vain, and when that was said."""
+        self.vain = 0
+        """Evicting plans in vain since the gang was Bound."""
+        self.barred = 0.0
+        """Until then nobody goes."""
 
     # ---- the world
 
@@ -130,7 +143,37 @@ class Lives(RuleBasedStateMachine):
             if isinstance(effect, Advance) and effect.phase == "Confirmed":
                 assert isinstance(observation, PlanSeen)
                 self._may_be_confirmed(effect.plan, observation)
+            self._note_verdict(effect, observation)
+        if isinstance(observation, MembersSeen) and before.plan is None and observation.bound >= 2:
+            self.vain, self.barred = 0, 0.0
         self.todo.extend(effects)
+
+    def _note_verdict(self, effect: Effect, observation: Observation) -> None:
+        match effect:
+            case Judge(former, in_vain):
+                if isinstance(observation, Decided):
+                    assert self._gone(former.name, former.spec), "a verdict needs somebody who went"
+                assert former.name not in self.judged
+                if in_vain:
+                    self.vain += 1
+                    self.barred = self.now + (self.setting.vain_seconds if self.vain >= VAIN_AT_MOST else 0.0)
+            case End(_, ending) if ending.phase == "Bound":
+                self.vain, self.barred = 0, 0.0
+            case Commit(plan):
+                assert not plan.spec.victims or self.now >= self.barred, "no third plan evicts"
+            case _:
+                pass
+
+    def _gone(self, name: str, decision: PreemptionPlanSpec) -> int:
+        return sum(self.deletions[name, pod.uid] for victim in decision.victims for pod in victim.pods)
+
+    def _room(self) -> RoomMade | None:
+        former = self.life.former
+        if former is None:
+            return None
+        pods = self._gone(former.name, former.spec)
+        nodes = frozenset({"n0"} if pods else ())
+        return RoomMade(pods, nodes, nodes, frozenset())
 
     @property
     def plan(self) -> ActivePlan | None:
@@ -153,7 +196,7 @@ class Lives(RuleBasedStateMachine):
         self.setting = replace(self.setting, confirmation=confirmation)
         self.observe(MembersSeen(2, max(members, bound), bound))
 
-    @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0]), changes=st.booleans())
+    @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0, 1800.0]), changes=st.booleans())
     def time_passes(self, seconds: float, changes: bool) -> None:
         self.now += seconds
         self.version += changes
@@ -172,6 +215,14 @@ class Lives(RuleBasedStateMachine):
     @rule()
     def room_is_freed_elsewhere(self) -> None:
         self.observe(RoomFreed())
+
+    @precondition(lambda self: self.life.barred)
+    @rule(changed=SELDOM)
+    def somebody_may_go_again(self, changed: bool) -> None:
+        """Its time has come, or a node has changed."""
+        if changed or self.now >= self.life.barred:
+            self.barred = 0.0
+            self.observe(Relented())
 
     @precondition(lambda self: not self.todo)
     @rule(happens=SELDOM)
@@ -201,8 +252,8 @@ class Lives(RuleBasedStateMachine):
     def _decided(self, victims: list[str], outcome: str, modelled: tuple[str, ...]) -> None:
         self.numbers += 1
         members = {uid: PlannedPod(uid, uid, "n0", {"cpu": 1}) for uid in MEMBERS}
-        decision = spec(self.numbers, victims, outcome, modelled)
-        self.observe(Decided(self.version, f"plan-{self.numbers}", decision, members))
+        decision = self.specs[f"plan-{self.numbers}"] = spec(self.numbers, victims, outcome, modelled)
+        self.observe(Decided(self.version, f"plan-{self.numbers}", decision, members, room=self._room()))
 
     # ---- looking
 
@@ -238,11 +289,12 @@ class Lives(RuleBasedStateMachine):
     @rule(
         proofs=st.lists(st.sampled_from([*Proof, Proof.UNKNOWN]), min_size=2, max_size=2),
         attempted=st.sampled_from([None, 0.0, 1.0]),
+        cannot_tell=st.booleans(),
     )
-    def look_at_proofs(self, proofs: list[Proof], attempted: float | None) -> None:
+    def look_at_proofs(self, proofs: list[Proof], attempted: float | None, cannot_tell: bool) -> None:
         when = None if attempted is None else self.now - attempted
         shown = {
-            uid: MemberProof(proof, "" if proof is Proof.UNKNOWN else f"{uid}: {proof}", when)
+            uid: MemberProof(proof, "" if proof is Proof.UNKNOWN else f"{uid}: {proof}", when, cannot_tell)
             for uid, proof in zip(MEMBERS, proofs, strict=True)
         }
         self.observe(self.seen(proofs=shown))
@@ -327,7 +379,13 @@ class Lives(RuleBasedStateMachine):
                 self.reserved.discard(plan.name)
                 if plan.name in self.phases:
                     self.phases[plan.name] = ending.phase
+                    self._ended(plan.name, plan.spec, ending.reason)
                 self.held.clear()
+            case Judge(former, in_vain, reason, message):
+                assert reason
+                assert message
+                if self._gone(former.name, former.spec):
+                    self.judged[former.name] = (in_vain, self.now)
             case Evict(plan):
                 assert self.phases.get(plan.name) == "Evicting", "no eviction without a stored plan"
                 assert self.evicting is None or self.evicting[0].name != plan.name, "one evictor for a plan"
@@ -358,13 +416,21 @@ class Lives(RuleBasedStateMachine):
         proofs = [shown.proof for shown in seen.proofs.values()]
         assert Proof.CONTRADICTED not in proofs
         self.confirmed.add(plan.name)
-        if Proof.UNKNOWN not in proofs or self.setting.confirmation == "Off":
+        if Proof.UNKNOWN not in proofs or (self.setting.confirmation == "Off" and not self.vain):
             return
-        assert self.setting.confirmation == "Prefer"
+        assert self.setting.confirmation != "Require"
+        unknown = [shown for shown in seen.proofs.values() if shown.proof is Proof.UNKNOWN]
+        assert not self.vain or all(shown.cannot_tell for shown in unknown), "the scheduler must confirm"
         assert self.asked is not None
         times = [shown.attempted for shown in seen.proofs.values() if shown.proof is Proof.UNKNOWN]
         last = max([self.asked, *(when for when in times if when is not None)])
         assert self.now >= min(last + self.setting.confirmation_seconds, self.asked + ASKED_SECONDS)
+
+    def _ended(self, name: str, decision: PreemptionPlanSpec, reason: str) -> None:
+        self.ended[name] = (decision, reason)
+        if reason == "Bound":
+            self.ended.clear()
+            self.judged.clear()
 
     def _in_a_row(self, ending: Ending) -> None:
         if ending.reason not in ("Contradicted", "TurnedDown"):
@@ -472,6 +538,8 @@ class Lives(RuleBasedStateMachine):
         for name, phase in self.phases.items():
             if phase in ACTIVE and name not in self.reserved:
                 self.phases[name] = "Aborted"  # the housekeeping ends what nobody carries out
+                self._ended(name, self.specs[name], "NotCarriedOut")
+        self._remember()
         if plan is None or not going_on:
             return
         stored = self.phases[plan.name]
@@ -488,7 +556,24 @@ class Lives(RuleBasedStateMachine):
         if stored == "Ready":
             self.phases[plan.name] = "Evicting"
 
+    def _remember(self) -> None:
+        vain = [at for in_vain, at in self.judged.values() if in_vain]
+        open_ = [
+            Former(name, decision)
+            for name, (decision, reason) in self.ended.items()
+            if reason not in FORGIVEN and name not in self.judged and self._gone(name, decision)
+        ]
+        self.vain, self.barred = len(vain), 0.0
+        if self.vain >= VAIN_AT_MOST:
+            self.barred = max(vain) + self.setting.vain_seconds
+        if vain or open_:
+            self.observe(Remembered(len(vain), max(vain, default=0.0), open_[-1] if open_ else None))
+
     # ---- what must hold
+
+    @invariant()
+    def only_bound_forgets_what_was_in_vain(self) -> None:
+        assert self.life.vain == self.vain
 
     @invariant()
     def each_victim_goes_once(self) -> None:
