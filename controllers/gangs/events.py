@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 """Upstream's PodGroup condition: True is terminal; False has the reason Unschedulable or SchedulerError.
-We add PriorityMismatch and SchedulerMismatch (api.plans)."""
+We add PriorityMismatch, SchedulerMismatch and EvictedInVain (api.plans)."""
 
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 """Upstream's PodGroup condition about its preemption."""

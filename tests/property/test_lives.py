@@ -607,7 +607,7 @@ class Lives(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """However a life went: once the world agrees, the gang runs, nothing is reserved, and nobody is held."""
-        for _ in range(10):
+        for _ in range(15):
             self._rest()
         assert self.plan is None
         if self.life.phase != "Bound":

@@ -463,3 +463,23 @@ def test_nodes_that_come_and_go_take_no_memory_for_ever() -> None:
         assert live(range(20, 60)) < before + 50_000
     finally:
         tracemalloc.stop()
+
+
+def test_attempts_whose_lists_were_cut_short_are_counted_once_each() -> None:
+    scene = Scene()
+    scene.offers.filter_called(scene.pod, MANY)
+    assert scene.offers.cut(scene.uid) == 0, "the attempt has not ended"
+    scene.offers.preempt_called(scene.pod, {})
+    assert scene.offers.cut(scene.uid) == 1
+    scene.offers.filter_called(scene.pod, MANY[:9])
+    scene.offers.preempt_called(scene.pod, {node: frozenset("v") for node in MANY})
+    assert scene.offers.cut(scene.uid) == 2
+    scene.offers.filter_called(scene.pod, MANY)
+    for total in (3, 3):
+        scene.offers.message_seen(scene.pod, FULL + NO_CANDIDATES, arrived=True)
+        assert scene.offers.cut(scene.uid) == total
+    scene.offers.filter_called(scene.pod, MANY[:9])
+    scene.offers.preempt_called(scene.pod, {})
+    assert scene.offers.cut(scene.uid) == 3
+    scene.offers.forget(scene.uid)
+    assert scene.offers.cut(scene.uid) == 0

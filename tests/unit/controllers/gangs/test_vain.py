@@ -30,7 +30,7 @@ def full(nodes: int) -> list[Any]:
 
 
 def counted() -> float:
-    return EVICTIONS_IN_VAIN._value.get()
+    return float(EVICTIONS_IN_VAIN._value.get())
 
 
 def verdicts(stage: Stage) -> list[tuple[str, str]]:

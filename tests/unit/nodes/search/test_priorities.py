@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from nodes.search.decision import decide_pod
+from nodes.search.decision import decide_group, decide_pod
 from tests.kit.objects import gang, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
@@ -174,3 +174,21 @@ def test_a_gang_is_not_its_own_victim(mode: str) -> None:
     assert (plan.outcome, plan.victims) == ("Unschedulable", [])
     single = decide_pod(tables(gang(mode=mode), member(), bound, node("n0")).snapshot(), NS, "m0")
     assert (single.outcome, single.victims) == ("Unschedulable", [])
+
+
+# ---- what the live planner knows
+
+
+def test_nobody_goes_for_a_barred_gang_which_takes_free_room() -> None:
+    full = tables(gang(minimum=1), member(), node("n0"), victim()).snapshot()
+    assert decide_group(full, NS, "gang").outcome == "Preempts"
+    plan = decide_group(full, NS, "gang", barred="it evicted in vain")
+    assert (plan.outcome, plan.mismatch, plan.victims) == ("Unschedulable", "EvictedInVain", [])
+    assert plan.reason.startswith("nobody may go for it: it evicted in vain; ")
+    free = tables(gang(minimum=1), member(), node("n0"), node("n1"), victim()).snapshot()
+    assert decide_group(free, NS, "gang", barred="it evicted in vain").outcome == "Fits"
+
+
+def test_a_policy_of_its_own_comes_before_a_bar() -> None:
+    never = tables(gang(minimum=1, preemptionPolicy="Never"), member(), node("n0"), victim()).snapshot()
+    assert decide_group(never, NS, "gang", barred="it evicted in vain").mismatch is UNSET
