@@ -15,6 +15,7 @@ import pytest
 
 from hack.controlplane import objects
 from hack.controlplane.client import Client
+from hack.controlplane.plane import ControlPlane
 from tests.e2e.support import REPRIEVE, Sandbox, condition, wait_for
 
 SPREAD = [
@@ -43,8 +44,9 @@ class Hopeless:
 @pytest.fixture(scope="module", autouse=True)
 def hopeless(request: pytest.FixtureRequest, foreign: Client | None) -> Iterator[Hopeless]:
     """It waits while the other tests run, so that nobody has to wait for it."""
-    plane = None if foreign else request.getfixturevalue("reprieve_plane")
-    sandbox = Sandbox(foreign or plane.client, f"hopeless-{uuid.uuid4().hex[:5]}", plane)
+    plane: ControlPlane | None = None if foreign else request.getfixturevalue("reprieve_plane")
+    client = foreign or request.getfixturevalue("reprieve_plane").client
+    sandbox = Sandbox(client, f"hopeless-{uuid.uuid4().hex[:5]}", plane)
     sandbox.full_nodes(3)
     yield Hopeless(sandbox, sandbox.gang("hero", 4, priority=100), time.monotonic())
     sandbox.history.close()
