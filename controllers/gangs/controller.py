@@ -16,7 +16,7 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec
 from controllers.gangs.account import Account
 from controllers.gangs.asking import Asking
 from controllers.gangs.claims import Claims, with_uids
-from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
 from controllers.gangs.decide import Decider
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
@@ -71,7 +71,10 @@ class GangController:
         executor: Executor,
         clock: Clock,
     ) -> None:
-        """`executor` runs the searches. Raises FieldError if the scheduler's configuration file cannot be read."""
+        """`executor` runs the searches.
+
+        Raises FieldError if the scheduler's configuration file cannot be read, or does not fit our settings.
+        """
         self._configuration, self._client, self._executor = configuration, client, executor
         self.mirror, self.clock = WatchedTables(views), clock
         self.roster = Roster(self.mirror.tables)
@@ -81,6 +84,7 @@ class GangController:
         self.parked = ParkedPods(self.waiting)
         path = configuration.scheduler_configuration
         self.scheduler = load(path) if path is not None else SchedulerConfiguration()
+        check_scheduler(configuration, self.scheduler)
         self._acting: Leading | None = None
         self.leading: Leading | None = None
         """What acts now; None while this process does not lead, or does not know its plans yet."""
