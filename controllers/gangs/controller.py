@@ -247,16 +247,18 @@ class Leading:
 
     def resume(self) -> None:
         """Go on from the plans that a former process was carrying out."""
-        for owner in self._claims.stored.owners():
-            stored = self._claims.stored.to_carry_out(owner)
-            if stored is not None and stored.active is not None:
-                gang = self.gangs.gather((owner[1], owner[2]))
-                self.gangs.observe(gang, Resumed(self._resumed(stored, stored.active)))
-                log.info("resuming", plan=stored.meta.name, phase=stored.phase)
-
         for stored in self._claims.stored:
-            if stored.to_finish is not None:
-                self._evictions.finish(self._resumed(stored, stored.to_finish))
+            if stored.spec is None:
+                continue
+            plan = self._resumed(stored, stored.spec)
+            if stored.evicted:
+                self._evictions.adopt(plan)
+            if stored is self._claims.stored.to_carry_out(stored.owner):
+                gang = self.gangs.gather((stored.owner[1], stored.owner[2]))
+                self.gangs.observe(gang, Resumed(plan))
+                log.info("resuming", plan=stored.meta.name, phase=stored.phase)
+            else:
+                self._evictions.finish(plan)
 
     async def run(self) -> None:
         """Act until cancelled."""

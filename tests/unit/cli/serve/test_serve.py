@@ -94,4 +94,7 @@ def test_a_file_that_the_configuration_names_is_checked(
     monkeypatch.setattr(command, "_configure_logging", lambda: None)
     path = written(tmp_path, LOOPBACK)
     result = invoke("--config", path)
-    assert (result.exit_code, result.stderr) == (2, f"Error: {path}: planning.confirmation: cannot be Require\n")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"Error: {path}: planning.confirmation: cannot be Require\n",
+    )

@@ -218,7 +218,9 @@ async def test_require_is_refused_where_pods_never_come_to_us(entry: int, tmp_pa
     path = tmp_path / "scheduler.yaml"
 
     def start(confirmation: Confirmation, managed: list[dict[str, Any]]) -> None:
-        extenders = [{**each, "managedResources": managed} if i == entry else each for i, each in enumerate(OURS)]
+        extenders = [
+            {**each, "managedResources": managed} if i == entry else each for i, each in enumerate(OURS)
+        ]
         header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
         path.write_text(yaml.safe_dump({**header, "extenders": extenders}))
         planning = PlanningConfiguration(confirmation=confirmation, scheduler_configuration=str(path))
