@@ -22,7 +22,8 @@ from tests.e2e.stress.run import OPTIONS, stress
 @click.command()
 @click.option("--seconds", type=click.IntRange(1), default=600, show_default=True, help="Of load.")
 @click.option("--seed", type=int, default=None, help="Decides what is done. Default: another one each time.")
-def main(seconds: int, seed: int | None) -> None:
+@click.option("--keep", is_flag=True, help="Keep logs, audit log and history also of a good run.")
+def main(seconds: int, seed: int | None, keep: bool) -> None:
     """Load a control plane at random, and judge what reprieve did by watch and audit log."""
     seed = random.randrange(1 << 32) if seed is None else seed
     plane = ControlPlane(Path(tempfile.mkdtemp(prefix="reprieve-stress-")), replace(Options(), **OPTIONS))
@@ -32,10 +33,11 @@ def main(seconds: int, seed: int | None) -> None:
     except (BinariesError, ProcessFailedError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(result)
-    if result.violations:
+    if result.violations or keep:
         click.echo(f"the logs, the audit log and the history are in {plane.layout.logs}", err=True)
-        sys.exit(1)
-    plane.discard()
+    else:
+        plane.discard()
+    sys.exit(bool(result.violations))
 
 
 if __name__ == "__main__":

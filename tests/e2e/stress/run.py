@@ -109,11 +109,12 @@ def _load(cluster: Cluster, seconds: float) -> None:
 def _rest(plane: ControlPlane) -> tuple[list[str], list[str]]:
     """What is wrong after the rest but not for ever, and what stays wrong however long one waits."""
     time.sleep(REST_SECONDS)
-    first = _left(plane)
-    left, deadline = first, time.monotonic() + PATIENCE_SECONDS
+    first = left = _left(plane)
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while left and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
-        left = _left(plane)
+        now = _left(plane)
+        left = [each for each in left if each in now]
     return [each for each in first if each not in left], left
 
 

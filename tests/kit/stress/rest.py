@@ -142,12 +142,9 @@ def _ever_ran(history: History, group: Json, minimum: int) -> bool:
 
 
 def _waiting_gangs(rest: Rest) -> Iterator[str]:
-    busy = {
-        (plan["spec"]["preemptor"]["namespace"], plan["spec"]["preemptor"]["name"]) for plan in rest.active()
-    }
     waiting = {_key(pod) for pod in rest.waiting()}
     for key, group in rest.group.items():
-        if _minimum(group) is None or key in busy or _is_leaving(group):
+        if _minimum(group) is None or _is_leaving(group):
             continue
         case = Case(_cluster(rest, key), *key, excluded=_excluded(rest, group))
         if len(case.members) < case.minimum or not case.required or not set(case.required) <= waiting:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.kit.stress import evictions
@@ -28,7 +30,7 @@ def unit_of(forge: Forge, count: int, *, priority: int = 10, mode: str = "all") 
     return [forge.tell(pod(f"u{number}", priority, group="unit"), "ADDED") for number in range(count)]
 
 
-def evict(forge: Forge, pods: list[Json], *victims: Json, end: str = "Bound", **status: object) -> None:
+def evict(forge: Forge, pods: list[Json], *victims: Json, end: str = "Bound", **status: Any) -> None:
     """A plan's whole life."""
     for phase in ("Planned", "Confirmed", "Evicting"):
         forge.tell(plan("plan", phase, victims=victims, **status))

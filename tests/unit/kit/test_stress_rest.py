@@ -126,10 +126,9 @@ def test_the_rest_of_a_gang_waits_though_it_fits() -> None:
         gang(1, 2),
         gang(3, 3),
         gang(2, 2, schedulerName="other"),
-        [*gang(2, 2), plan("p", "Planned")],
         [*gang(2, 2), leaving(pod("b"))],
     ],
-    ids=["incomplete", "too large", "scheduler", "being carried out", "full"],
+    ids=["incomplete", "too large", "scheduler", "full"],
 )
 def test_a_gang_that_must_wait(objects: list[Json]) -> None:
     assert check("waiting_though_it_fits", node("n0"), *objects) == []
