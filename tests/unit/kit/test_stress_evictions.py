@@ -216,11 +216,12 @@ def test_plans_in_vain_are_counted(forge: Forge) -> None:
 
 
 def test_the_same_plan_counts_for_each_time_that_it_evicts(forge: Forge) -> None:
-    attempt(forge, "one", "TurnedDown")
-    again = forge.tell(pod("pod-one"), "ADDED", uid="uid-again")
-    forge.tell(plan("one", "Evicting", victims=[victim(again)]))
-    forge.delete(again)
-    forge.tell(plan("one", "Aborted", victims=[victim(again)], reason="TurnedDown"))
+    pods = [forge.tell(pod(name), "ADDED") for name in ("first", "second")]
+    victims = [victim(each) for each in pods]
+    for each in pods:
+        forge.tell(plan("one", "Evicting", victims=victims))
+        forge.delete(each)
+        forge.tell(plan("one", "Aborted", victims=victims, reason="TurnedDown"))
     assert len(evictions.in_vain(forge.done())["d/hero (uid-hero)"]) == 2
 
 
@@ -229,6 +230,12 @@ def test_a_plan_is_not_in_vain(forge: Forge) -> None:
     attempt(forge, "handed-over", "Overrun")
     attempt(forge, "unwanted", "PodGroupDeleted")
     attempt(forge, "bound", "Bound", phase="Bound")
+    assert evictions.in_vain(forge.done()) == {}
+
+
+def test_a_plan_that_evicts_nobody_may_go_on_with_the_room(forge: Forge) -> None:
+    attempt(forge, "first", "RoomTaken")
+    forge.tell(plan("second", "Ready"))
     assert evictions.in_vain(forge.done()) == {}
 
 
