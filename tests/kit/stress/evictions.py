@@ -127,12 +127,25 @@ def _attempts(history: History, states: list[State]) -> Iterator[_Attempt]:
         phase = str(state.body.get("status", {}).get("phase"))
         if phase in ENDED and began:
             evicted = any(began <= version <= state.version for version in gone)
-            yield _Attempt(began, name, _reason(state.body, phase), evicted)
+            bound = _was_bound(history, state)
+            yield _Attempt(began, name, "Bound" if bound else _reason(state.body, phase), evicted)
             began = 0
         elif phase in ACTIVE and not began:
             began = state.version
     if began:
         yield _Attempt(began, name, "", evicted=False)
+
+
+def _was_bound(history: History, ended: State) -> bool:
+    """Whether every pod that a plan was for got its node before the plan ended, whatever the plan says."""
+    needed = [each for each in ended.body["spec"]["placements"] if not each.get("beyondMinCount")]
+    return bool(needed) and all(
+        any(
+            state.version <= ended.version and state.body["spec"].get("nodeName") == each["node"]
+            for state in history.of("Pod", each["uid"])
+        )
+        for each in needed
+    )
 
 
 def _vain(attempts: list[_Attempt]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -198,13 +199,23 @@ def test_a_pod_is_deleted_twice_for_one_plan(forge: Forge) -> None:
 # ---- plans in vain
 
 
-def attempt(forge: Forge, name: str, reason: str, *, phase: str = "Aborted", evicts: bool = True) -> None:
+def attempt(
+    forge: Forge,
+    name: str,
+    reason: str,
+    *,
+    phase: str = "Aborted",
+    evicts: bool = True,
+    placements: Sequence[Json] = (),
+) -> None:
     """A plan that evicts one pod, if it evicts, and ends."""
     single = forge.tell(pod(f"pod-{name}"), "ADDED")
     forge.tell(plan(name, "Evicting", victims=[victim(single)]))
     if evicts:
         forge.delete(single)
-    forge.tell(plan(name, phase, victims=[victim(single)], reason=reason))
+    ended = plan(name, phase, victims=[victim(single)], reason=reason)
+    ended["spec"]["placements"] = list(placements)
+    forge.tell(ended)
 
 
 def test_plans_in_vain_are_counted(forge: Forge) -> None:
@@ -231,6 +242,14 @@ def test_a_plan_is_not_in_vain(forge: Forge) -> None:
     attempt(forge, "unwanted", "PodGroupDeleted")
     attempt(forge, "bound", "Bound", phase="Bound")
     assert evictions.in_vain(forge.done()) == {}
+
+
+@pytest.mark.parametrize(("bound", "found"), [("n0", 0), ("n1", 1)])
+def test_a_gang_that_was_bound_while_nobody_looked(forge: Forge, bound: str, found: int) -> None:
+    forge.tell(pod("member", node=bound), "ADDED")
+    placed = [{"pod": "member", "uid": "uid-member", "node": "n0", "beyondMinCount": False}]
+    attempt(forge, "one", "MemberGone", placements=placed)
+    assert len(evictions.in_vain(forge.done())) == found
 
 
 def test_a_plan_that_evicts_nobody_may_go_on_with_the_room(forge: Forge) -> None:
