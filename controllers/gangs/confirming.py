@@ -1,6 +1,6 @@
 """Delayed preemption (KEP-5710): may a plan evict? The scheduler's word decides, and after a while our model.
 
-Pure functions of a plan that evicts and of what was last seen of it.
+Pure functions of a plan that evicts and of what was last seen of it. See docs/decisions/0027.
 """
 
 from __future__ import annotations

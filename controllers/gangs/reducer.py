@@ -57,8 +57,8 @@ from controllers.gangs.observations import (
     Stored,
 )
 from controllers.gangs.rules import (
-    REPLANS_AT_ONCE,
     REMIND_SECONDS,
+    REPLANS_AT_ONCE,
     REWRITE_SECONDS,
     TURNED_DOWN_SECONDS,
     Rules,
