@@ -184,7 +184,7 @@ def hold_text(key: GroupKey, phase: GangPhase) -> str:
         case "Ready":
             return f"{HOLD_MARK}the planned members of pod group {name} go first"
         case "Unschedulable":
-            return f"{HOLD_MARK}pod group {name} fits nowhere, see its conditions"
+            return f"{HOLD_MARK}pod group {name} cannot be placed now, see its conditions"
         case "Blocked":
             return f"{HOLD_MARK}pod group {name} uses what reprieve cannot plan for, see its conditions"
         case _:
