@@ -139,7 +139,7 @@ def test_a_late_attempt_is_waited_for_but_not_for_ever() -> None:
 
 def test_a_member_that_was_refused_right_after_a_change_is_asked_about_twice() -> None:
     gang = in_phase("Planned")
-    stale = {**CONFIRMED, "m1": MemberProof(Proof.UNKNOWN, "the node has changed", 0.0, Doubt.STALE)}
+    stale = {**CONFIRMED, "m1": MemberProof(Proof.UNKNOWN, "the node has changed", 0.0, doubt=Doubt.STALE)}
     gang.looks(proofs=stale)
     gang(Asked())
     assert gang.looks(proofs=stale, after=ASK_AGAIN_SECONDS - 0.1) == []
@@ -156,7 +156,7 @@ def test_a_member_that_was_refused_right_after_a_change_is_asked_about_twice() -
 def test_our_model_does_not_count_against_a_refusal_that_stands(confirmation: Confirmation) -> None:
     gang = in_phase("Planned", asking=True, asked=0.0)
     gang.rules = replace(RULES, confirmation=confirmation)
-    refused = {**UNKNOWN, "m0": MemberProof(Proof.UNKNOWN, "it said no", 0.0, Doubt.STANDS)}
+    refused = {**UNKNOWN, "m0": MemberProof(Proof.UNKNOWN, "it said no", 0.0, doubt=Doubt.STANDS)}
     end, said = gang.looks(proofs=refused, after=5.1)
     assert isinstance(end, End)
     assert isinstance(said, CannotSchedule)
