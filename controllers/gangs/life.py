@@ -104,6 +104,8 @@ class ActivePlan:
     """The scheduler is to be asked about members, or has been."""
     asked: float | None = None
     """When it was asked."""
+    asked_again: bool = False
+    """It is asked for the second and last time."""
     begun: bool = False
     """The plan was compared with the cluster right before its first eviction. From then on it is carried through."""
     evicting: bool = False

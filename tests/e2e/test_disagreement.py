@@ -20,7 +20,7 @@ REFUSED = "refused"
 PLANNING = {"confirmationSeconds": 2, "overdueSeconds": 3, "backoffInitialSeconds": 2}
 QUIET_SECONDS = 3.0
 """How long nobody may be evicted once the gang has been told why."""
-VAIN_SECONDS = 10.0
+VAIN_SECONDS = 8.0
 """A planner that learns nothing evicts many pods in this time."""
 
 
@@ -65,22 +65,17 @@ def placed(plan: Json) -> set[str]:
 
 
 def test_a_profile_refuses_all_planned_nodes(sandbox: Sandbox) -> None:
-    """Nobody is evicted, as long as the scheduler's own configuration keeps the gang away; then each victim once."""
-    nodes = sandbox.nodes(2, cpu="1")
-    for number, node in enumerate(nodes):
+    """Nobody is evicted, although the nodes changed right before: the gang is bound once there are other nodes."""
+    for number, node in enumerate(sandbox.nodes(2, cpu="1")):
         refuse(sandbox, node)
         deployment(sandbox, f"low-{number}")
     members = sandbox.gang("hero", 2, priority=100, schedulerName=PICKY)
-    plan = wait_for(
-        lambda: next((plan for plan in sandbox.plans("hero") if excluded(plan) == set(nodes)), None),
-        what=sandbox.report,
-    )
-    assert plan["status"]["phase"] == "Unschedulable"
+    wait_for(lambda: reason(sandbox), what=sandbox.report)
     sandbox.watch_quietly(QUIET_SECONDS, *members)
-    for node in nodes:
-        refuse(sandbox, node, refused=False)
+    sandbox.node("free-0", cpu="1")
+    sandbox.node("free-1", cpu="1")
     sandbox.wait_bound(*members)
-    assert len(sandbox.history.evicted()) == 2
+    assert sandbox.history.evicted() == []
 
 
 def test_a_profile_refuses_one_node_of_a_gang_that_preempts(sandbox: Sandbox) -> None:
