@@ -125,7 +125,7 @@ class Evidence:
         )
         verdict = prove(self._offers.shown(member.uid, member.node), planned)
         cannot_tell = planned.kept_away or self._offers.cut(member.uid) >= CUT_AT_MOST
-        return MemberProof(verdict.proof, verdict.seen, attempted, cannot_tell)
+        return MemberProof(verdict.proof, verdict.seen, attempted, verdict.doubt, cannot_tell)
 
     def _gone(self, plan: ActivePlan, nodes: set[str]) -> dict[str, dict[str, int]]:
         """The pods that the plan counts as gone: own priority by UID, by node."""

@@ -59,7 +59,7 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.sparing import Sparing
 from controllers.gangs.verdicts import Verdicts
-from controllers.gangs.waiting import WaitingPods
+from controllers.gangs.waiting import PULSE_NODE, WaitingPods
 from runtime.failpoints import failpoint
 
 __all__ = ["Hands", "Planner", "World"]
@@ -299,10 +299,9 @@ class Planner:
                 await self._record(gang, effect)
             case CannotSchedule():
                 await hands.reporter.cannot_schedule(gang.key, effect)
-            case Nominate(plan):
-                await hands.waker.bring_back(plan, nominate=True)
-            case Remind(plan):
-                await hands.waker.bring_back(plan, nominate=False)
+            case Nominate(plan) | Remind(plan):
+                await self._withdraw_nominations(plan)
+                await hands.waker.bring_back(plan, nominate=isinstance(effect, Nominate))
             case SayPreempting(plan):
                 hands.verdicts.begin(plan)
                 hands.reporter.preempting(plan)
@@ -330,6 +329,17 @@ class Planner:
             return
         self._gangs.observe(gang, Stored("Planned"))
         await failpoint("plan.committed")
+        await self._withdraw_nominations(plan)
+
+    async def _withdraw_nominations(self, plan: ActivePlan) -> None:
+        """The scheduler keeps room for the nominations of the gang's other members, and the plan does not."""
+        world = self._world
+        others = [
+            pod
+            for member in world.roster.members(plan.group)
+            if member.uid not in plan.members and (pod := world.waiting.find(member.uid)) is not None
+        ]
+        await self._hands.waker.withdraw(pod for pod in others if pod.nominated not in ("", PULSE_NODE))
 
     def _ask(self, gang: Gang, plan: ActivePlan, members: Sequence[str]) -> None:
         """Bring members back to the scheduler. The answer comes as Asked."""

@@ -22,6 +22,7 @@ from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.marks import is_kept_out, is_ours
 from controllers.gangs.metrics import WAKES
 from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.waiting import WaitingPod
 from controllers.gangs.writer import Writer
 from kube.client import ApiError
 
@@ -124,6 +125,20 @@ class Waker:
     async def bring_back(self, plan: ActivePlan, *, nominate: bool) -> None:
         """The plan is Ready: every member that is not bound comes back. With a nomination, it finds its node first."""
         await self._write(self._members(plan, nominate=nominate))
+
+    async def withdraw(self, pods: Iterable[WaitingPod]) -> None:
+        """Withdraw the nominations that these pods have. One that the API server does not take is asked for again by
+        whoever still needs it."""
+        for pod in pods:
+            try:
+                await self._writer.withdraw_nomination(pod.namespace, pod.name, pod.uid, node=pod.nominated)
+            except ApiError as error:
+                log.warning(
+                    "a nomination could not be withdrawn",
+                    namespace=pod.namespace,
+                    pod=pod.name,
+                    error=str(error),
+                )
 
     async def ask(self, wakes: Iterable[Wake]) -> set[str]:
         """Bring back held pods, so that the scheduler asks about them again. They count as held all the same.

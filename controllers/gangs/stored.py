@@ -74,8 +74,8 @@ class StoredPlan:
     """When it was Bound last; 0 if it was not."""
     in_vain: InVain | None
     spec: PreemptionPlanSpec | None
-    """The decision, if the plan is one to act on: it has not ended, or units of it have to be finished, or nobody knows
-    yet whether it evicted in vain."""
+    """The decision, if the plan is one to act on: it has not ended, or its evictions have to be cleared up, or
+    nobody knows yet whether it evicted in vain."""
 
     @property
     def evicted(self) -> bool:
@@ -89,8 +89,8 @@ class StoredPlan:
 
     @property
     def to_finish(self) -> PreemptionPlanSpec | None:
-        """The decision, if the plan has ended and units that have begun may not be finished."""
-        return self.spec if self.phase not in ACTIVE and self.status.begun else None
+        """The decision, if the plan has ended in its evictions: begun units may not be finished, marks may be left."""
+        return self.spec if self.phase not in ACTIVE and self.evicted and self.finalized else None
 
     @property
     def to_judge(self) -> PreemptionPlanSpec | None:
@@ -149,7 +149,8 @@ def _spec(
     meta, spec = plan.metadata, plan.spec
     acts = spec.outcome == "Fits" or (spec.outcome == "Preempts" and not spec.not_modelled)
     is_active = (status.phase or "Planned") in ACTIVE
-    to_finish = bool(status.begun) and FINALIZER in (meta.finalizers or ())
+    has_evicted = any(each.type == "Evicting" for each in status.conditions or ())
+    to_finish = has_evicted and FINALIZER in (meta.finalizers or ())
     if not acts or not (is_active or to_finish or _is_open(status)) or spec.preemptor.kind != "PodGroup":
         return None
     if spec.preemptor.namespace != meta.namespace:

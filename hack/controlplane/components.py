@@ -76,6 +76,8 @@ class Options:
     """The folders of manifests/ to apply, in this order."""
     scheduler_settings: Mapping[str, object] | None = None
     """Merged into the KubeSchedulerConfiguration at its top level."""
+    schedulers: Sequence[str] = ()
+    """Further kube-schedulers, by the `schedulerName` that they serve. They do not know reprieve."""
     flush: str = FOREVER
     """How often the scheduler tries every parked pod again. Its default is 5m, but no test may wait for that."""
     feature_gates: Mapping[str, bool] | None = None
@@ -99,7 +101,7 @@ class Layout:
         self.audit_log = self.logs / "audit.jsonl"
         self.kubeconfig = self.directory / "kubeconfig"
         names = ("etcd", "etcd-peer", "kube-apiserver", "kube-scheduler", "kube-controller-manager")
-        self.port = {name: ports.take() for name in (*names, *OURS)}
+        self.port = {name: ports.take() for name in (*names, *options.schedulers, *OURS)}
         self.server = f"https://{HOST}:{self.port['kube-apiserver']}"
 
     def write(self) -> None:
@@ -135,7 +137,8 @@ class Layout:
             "etcd": self._etcd(),
             "kube-apiserver": self._kube_apiserver(),
             "kube-controller-manager": self._kube_controller_manager(),
-            "kube-scheduler": self._kube_scheduler(),
+            "kube-scheduler": self._kube_scheduler("kube-scheduler"),
+            **{name: self._kube_scheduler(name) for name in self.options.schedulers},
             "kwok": self._kwok(),
         }
 
@@ -213,11 +216,11 @@ class Layout:
             *self._gates(),
         ]
 
-    def _kube_scheduler(self) -> list[str]:
-        """The file from `manifests.scheduler_configuration` configures it."""
+    def _kube_scheduler(self, name: str) -> list[str]:
+        """The file of this name from `manifests.write_configurations` configures it."""
         return [
-            *self._secure_port("kube-scheduler"),
-            f"--config={self.directory / 'kube-scheduler.yaml'}",
+            *self._secure_port(name),
+            f"--config={self.directory / name}.yaml",
             f"--pod-max-in-unschedulable-pods-duration={self.options.flush}",
             *self._gates(),
         ]
@@ -231,7 +234,7 @@ class Layout:
         ]
 
     def _secure_port(self, name: str) -> list[str]:
-        kubeconfig = self.kubeconfig_of(name)
+        kubeconfig = self.kubeconfig_of("kube-scheduler" if name in self.options.schedulers else name)
         return [
             f"--bind-address={HOST}",
             f"--secure-port={self.port[name]}",
@@ -275,12 +278,18 @@ def _admission(caller: Path) -> dict[str, object]:
 
 
 def _audit_policy() -> dict[str, object]:
-    """Logs the requests of the identities whose rights the tests check."""
+    """Logs the requests of the identities whose rights the tests check, and which pods reprieve asked to delete."""
     return {
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
         "rules": [
+            {
+                "level": "Request",
+                "users": [REPRIEVE_USER],
+                "verbs": ["delete"],
+                "resources": [{"group": "", "resources": ["pods"]}],
+            },
             {"level": "Metadata", "users": [REPRIEVE_USER, WEBHOOKS_USER, KWOK_USER]},
             {"level": "None"},
         ],

@@ -77,6 +77,9 @@ def write_configurations(layout: Layout) -> None:
         "burst": 5000,
     }
     configuration["leaderElection"] = {"leaderElect": False}
+    for name in options.schedulers:
+        profile = {"profiles": [{"schedulerName": name}]}
+        _dump(layout.directory / f"{name}.yaml", configuration | profile)
     if options.reprieve:
         for extender in extenders:
             extender["urlPrefix"] = f"https://{HOST}:{layout.port['reprieve']}/v1"

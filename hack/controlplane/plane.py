@@ -142,7 +142,7 @@ class ControlPlane:
         objects = [body for each in folders for body in render(paths["kubectl"], MANIFESTS / each)]
         self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
         if not self.options.api_only:
-            self._start("kube-controller-manager", "kube-scheduler")
+            self._start("kube-controller-manager", "kube-scheduler", *self.options.schedulers)
         apply_cluster_objects(self.client, objects)
         self._start_webhooks(objects)
         if self.options.api_only:
@@ -151,7 +151,7 @@ class ControlPlane:
         starts_reprieve = self.options.reprieve and self.options.start_reprieve
         if starts_reprieve:
             self.start_reprieve(wait=False)
-        for name in HEALTH:
+        for name in (*HEALTH, *self.options.schedulers):
             self.processes[name].wait_healthy(partial(self._serves, name), START_SECONDS)
         if starts_reprieve:
             self.wait_reprieve()
@@ -183,7 +183,8 @@ class ControlPlane:
         """The processes to start, with their commands."""
         layout = self.layout
         for name, arguments in layout.arguments().items():
-            self._add(name, [str(paths[name]), *arguments])
+            program = "kube-scheduler" if name in self.options.schedulers else name
+            self._add(name, [str(paths[program]), *arguments])
         reprieve = str(Path(sys.executable).with_name("reprieve"))
         for name in ("reprieve", "reprieve-webhooks"):
             self._add(name, [reprieve, "serve", "--config", str(layout.directory / f"{name}.yaml")])
@@ -203,7 +204,8 @@ class ControlPlane:
 
     def _serves(self, name: str) -> bool:
         """Whether the component's server says that it is healthy. Its certificate must be the plane's."""
-        url = f"https://{HOST}:{self.layout.port[name]}{HEALTH[name]}"
+        path = HEALTH.get(name, HEALTH["kube-scheduler"])
+        url = f"https://{HOST}:{self.layout.port[name]}{path}"
         return _answers(url, self.layout.authority.pair.certificate)
 
     def _etcd_is_healthy(self) -> bool:

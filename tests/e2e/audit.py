@@ -24,6 +24,9 @@ FILES: Final = {
 }
 """Where the rights of our identities are."""
 
+ENDING: Final = "because it is being terminated"
+"""Nobody may create anything in a namespace that is being deleted, whatever their rights are."""
+
 
 class Right(NamedTuple):
     """A verb on a resource (with its subresource) of an API group, and whose it is."""
@@ -53,7 +56,7 @@ class Findings:
         # Others, such as KWOK, are refused now and then while an API server that was restarted learns the rights.
         if user["username"] not in FILES:
             return
-        if status.get("code") in (401, 403):
+        if status.get("code") in (401, 403) and ENDING not in str(status.get("message")):
             self.refused.append(
                 f"{user['username']}: {event['verb']} {event['requestURI']}: {status.get('message')}"
             )

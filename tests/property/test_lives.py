@@ -294,7 +294,9 @@ class Lives(RuleBasedStateMachine):
     def look_at_proofs(self, proofs: list[Proof], attempted: float | None, cannot_tell: bool) -> None:
         when = None if attempted is None else self.now - attempted
         shown = {
-            uid: MemberProof(proof, "" if proof is Proof.UNKNOWN else f"{uid}: {proof}", when, cannot_tell)
+            uid: MemberProof(
+                proof, "" if proof is Proof.UNKNOWN else f"{uid}: {proof}", when, cannot_tell=cannot_tell
+            )
             for uid, proof in zip(MEMBERS, proofs, strict=True)
         }
         self.observe(self.seen(proofs=shown))

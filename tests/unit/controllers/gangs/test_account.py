@@ -11,6 +11,8 @@ from api.times import parse_rfc3339
 from controllers.gangs.account import Account, subtract
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
+from controllers.gangs.rules import REMIND_SECONDS
+from kube.client import ApiError
 from nodes.search.decision import decide_group
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
@@ -94,6 +96,37 @@ def test_a_member_that_is_nominated_where_its_plan_claims_room_counts_once() -> 
     known = tables(node("n0", cpu="8"), member, *waiting_gang())
     assert placed(decided(known, reservations)) == (["n0"], [])
     assert Account(Roster(known), reservations).room("n0", "cpu", KEY, 100) == 4000
+
+
+@pytest.mark.parametrize(
+    ("cluster", "phase", "left"),
+    [([node("n0")], "Ready", {"m0": "n0"}), (full(0), "Evicting", {})],
+    ids=["free", "evicting"],
+)
+async def test_a_plan_withdraws_the_nominations_of_members_that_it_does_not_place(
+    cluster: list[Any], phase: str, left: dict[str, str]
+) -> None:
+    """The scheduler keeps that room for them, and would never put the planned members there."""
+    other = pod("m1", group="gang", nominated="n0", requests=BIG, priority=100)
+    async with staged(*cluster, *waiting_gang(), other) as stage:
+        await stage.settle()
+        assert stage.phases() == [phase]
+        assert stage.api.nominated == left
+
+
+async def test_a_nomination_that_could_not_be_withdrawn_is_withdrawn_later() -> None:
+    other = pod("m1", group="gang", nominated="n0", requests=BIG, priority=100)
+    async with staged(node("n0"), *waiting_gang(), other) as stage:
+        stage.api.refuse = lambda method, path: (
+            ApiError(500, "InternalError", "not now") if method == "PATCH" and "/pods/m1/" in path else None
+        )
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        assert stage.api.nominated == {"m0": "n0", "m1": "n0"}
+        stage.api.refuse = lambda _method, _path: None
+        stage.clock += REMIND_SECONDS + 1
+        await stage.settle()
+        assert stage.api.nominated == {"m0": "n0"}
 
 
 def test_a_nominated_pod_keeps_its_host_port() -> None:

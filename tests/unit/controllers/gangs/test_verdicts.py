@@ -268,7 +268,7 @@ def test_the_scheduler_must_confirm_unless_it_cannot_tell(
     setting: Confirmation, cannot_tell: bool, after_vain: bool, result: type
 ) -> None:
     plan = in_phase("Planned", asking=True, asked=0.0).plan
-    unknown = MemberProof(Proof.UNKNOWN, "nothing was seen", None, cannot_tell)
+    unknown = MemberProof(Proof.UNKNOWN, "nothing was seen", None, cannot_tell=cannot_tell)
     seen = PlanSeen(version=1, trusted=True, presented=True, proofs={**CONFIRMED, "m1": unknown})
     rules = replace(RULES, confirmation=setting)
     assert isinstance(confirm(plan, seen, 100.0, rules, after_vain=after_vain), result)

@@ -1,0 +1,171 @@
+"""What the load has made and not yet removed, as the load itself remembers it."""
+
+from __future__ import annotations
+
+import http.client
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from hack.controlplane import objects
+from hack.controlplane.client import ApiError, Client, Json
+from hack.controlplane.plane import ControlPlane
+
+__all__ = [
+    "FINALIZER",
+    "PRIORITIES",
+    "RACKS",
+    "REPRIEVE",
+    "SECOND_SCHEDULER",
+    "TAINT",
+    "Cluster",
+    "Gang",
+    "Owned",
+]
+
+REPRIEVE: Final = "reprieve.dev/v1alpha1"
+SECOND_SCHEDULER: Final = "second-scheduler"
+"""The name of a kube-scheduler that does not know reprieve."""
+PRIORITIES: Final = (0, 10, 50, 100, 500)
+FINALIZER: Final = "stress.example.com/stuck"
+TAINT: Final = "stress.example.com/tainted"
+HOMES: Final = ("a", "b")
+RACKS: Final = 3
+NODES: Final = 6
+EXPECTED: Final = frozenset({403, 404, 409, 422})
+"""What the API server answers if the object, or its namespace, has just gone or changed."""
+
+
+@dataclass(frozen=True)
+class Gang:
+    """A PodGroup with the names of its pods, if nobody else creates them."""
+
+    namespace: str
+    name: str
+    pods: tuple[str, ...]
+    job: bool = False
+
+
+@dataclass(frozen=True)
+class Owned:
+    """An object other than a gang that is removed by its name."""
+
+    version: str
+    kind: str
+    namespace: str
+    name: str
+
+
+@dataclass
+class Cluster:
+    """The cluster under load. Every list is in the order of creation."""
+
+    plane: ControlPlane
+    rng: random.Random
+    gangs: list[Gang] = field(default_factory=list)
+    owned: list[Owned] = field(default_factory=list)
+    stuck: list[tuple[str, str]] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)
+    namespaces: list[str] = field(default_factory=lambda: list(HOMES))
+    later: dict[int, list[Callable[[], object]]] = field(default_factory=dict)
+    """What is to be done at a step to come."""
+    step: int = 0
+    is_paused: bool = False
+    """reprieve is stopped by a signal."""
+    _count: int = 0
+
+    @property
+    def client(self) -> Client:
+        """The administrator's."""
+        return self.plane.client
+
+    def prepare(self) -> None:
+        """Namespaces, classes and nodes."""
+        for name in self.namespaces:
+            self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        for value in PRIORITIES:
+            self.client.create(objects.priority_class(f"p{value}", value))
+        for _ in range(NODES):
+            self.add_node()
+
+    def name(self, prefix: str) -> str:
+        """A name that nothing has had before."""
+        self._count += 1
+        return f"{prefix}{self._count}"
+
+    def add_node(self) -> None:
+        """Another node of two to four CPUs, in one of the racks."""
+        name = self.name("n")
+        labels = {"rack": f"r{self.rng.randrange(RACKS)}"}
+        self.create(objects.node(name, cpu=str(self.rng.randint(2, 4)), pods=20, labels=labels))
+        self.nodes.append(name)
+
+    def in_steps(self, most: int, what: Callable[[], object]) -> None:
+        """Do it after a few steps, at most so many."""
+        self.later.setdefault(self.step + self.rng.randint(1, most), []).append(what)
+
+    def restart(self) -> None:
+        """reprieve runs again, if it was killed or paused."""
+        if self.is_paused:
+            self.plane.reprieve.resume()
+            self.is_paused = False
+        elif not self.plane.reprieve.running:
+            self.plane.start_reprieve(wait=False)
+
+    def clear(self) -> None:
+        """Take every obstacle away: reprieve runs, nothing sticks, every node takes pods."""
+        self.later.clear()
+        self.restart()
+        for pod in self.client.list("v1", "Pod"):
+            if FINALIZER in (pod["metadata"].get("finalizers") or ()):
+                self.set_finalizers((pod["metadata"]["namespace"], pod["metadata"]["name"]), None)
+        for name in self.nodes:
+            self.patch_node(name, {"unschedulable": None, "taints": None})
+        self.plane.wait_reprieve()
+
+    # ---- requests; what is not there any longer is no error
+
+    def create(self, body: Json) -> None:
+        """Create an object."""
+        self._try(lambda: self.client.create(body))
+
+    def patch(
+        self, version: str, kind: str, where: tuple[str, str | None], body: Json, sub: str = ""
+    ) -> None:
+        """Merge into the object that is called (name, namespace)."""
+        self._try(lambda: self.client.patch(version, kind, where[0], body, where[1], sub))
+
+    def delete(self, version: str, kind: str, name: str, namespace: str | None = None) -> None:
+        """Delete an object."""
+        self._try(lambda: self.client.delete(version, kind, name, namespace))
+
+    def delete_gang(self, gang: Gang) -> None:
+        """The group and its pods."""
+        self.delete(REPRIEVE, "PodGroup", gang.name, gang.namespace)
+        if gang.job:
+            self.delete("batch/v1", "Job", gang.name, gang.namespace)
+        for pod in gang.pods:
+            self.delete("v1", "Pod", pod, gang.namespace)
+
+    def pods_of_all(self) -> list[tuple[str, str]]:
+        """(namespace, name) of every pod that the load has created itself."""
+        single = [(each.namespace, each.name) for each in self.owned if each.kind == "Pod"]
+        return single + [(gang.namespace, pod) for gang in self.gangs for pod in gang.pods]
+
+    def set_finalizers(self, pod: tuple[str, str], finalizers: list[str] | None) -> None:
+        """Of a pod: whether it stays when it is deleted."""
+        self.patch("v1", "Pod", (pod[1], pod[0]), {"metadata": {"finalizers": finalizers}})
+
+    def patch_node(self, name: str, spec: Mapping[str, object]) -> None:
+        """Change a node's spec."""
+        self.patch("v1", "Node", (name, None), {"spec": dict(spec)})
+
+    def _try(self, request: Callable[[], object]) -> None:
+        try:
+            request()
+        except ApiError as error:
+            if error.status not in EXPECTED:
+                raise
+        except (TimeoutError, http.client.HTTPException):
+            return  # a busy machine; the request may have been carried out

@@ -1,0 +1,94 @@
+"""Records what a cluster goes through, by its API server's watches and its audit log."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Final
+
+from hack.controlplane.client import Client, Json, Watch
+from hack.controlplane.components import REPRIEVE_USER
+from hack.controlplane.plane import ControlPlane
+from hack.controlplane.processes import wait_until
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.stress.history import History, asked_deletions
+from tests.kit.stress.rest import Rest
+
+__all__ = ["Recorder", "look_around"]
+
+REPRIEVE: Final = "reprieve.dev/v1alpha1"
+WATCHED: Final = (
+    ("v1", "Pod"),
+    ("v1", "Node"),
+    (REPRIEVE, "PodGroup"),
+    (REPRIEVE, "PreemptionPlan"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("events.k8s.io/v1", "Event"),
+)
+EVENTS: Final = frozenset({"PreemptionStopped"})
+"""Of all events only these are kept."""
+
+
+class Recorder:
+    """Watches in threads from when it is made until `close`."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._history = History()
+        self._seen = dict.fromkeys((kind for _, kind in WATCHED), 0)
+        self._watches = {kind: plane.client.watch(version, kind) for version, kind in WATCHED}
+        self._threads = [
+            threading.Thread(target=self._follow, args=each, name=f"history of {each[0]}", daemon=True)
+            for each in self._watches.items()
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def history(self) -> History:
+        """All that has happened until now; the watches have ended then."""
+        wait_until(self._has_seen_all, PATIENCE_SECONDS, "the watches do not show what lists do".__str__)
+        self.close()
+        self._history.sort()
+        with self._plane.audit_log.open() as lines:
+            self._history.deletions = asked_deletions(lines, REPRIEVE_USER)
+        return self._history
+
+    def close(self) -> None:
+        """Stop watching."""
+        for watch in self._watches.values():
+            watch.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _has_seen_all(self) -> bool:
+        """Whether the watches have shown all that lists show now. Raises RuntimeError if one has ended."""
+        if not all(thread.is_alive() for thread in self._threads):
+            raise RuntimeError("a watch has ended: the history has gaps")
+        return all(
+            int(body["metadata"]["resourceVersion"]) <= self._seen[kind]
+            for version, kind in WATCHED
+            for body in self._plane.client.list(version, kind)
+        )
+
+    def _follow(self, kind: str, watch: Watch) -> None:
+        for event in watch:
+            body = event["object"]
+            if kind != "Event" or body["reason"] in EVENTS:
+                body["metadata"].pop("managedFields", None)
+                self._history.record(event["type"], body, time.time())
+            self._seen[kind] = max(self._seen[kind], int(body["metadata"]["resourceVersion"]))
+
+
+def look_around(client: Client) -> Rest:
+    """The whole cluster as lists."""
+    return Rest(
+        pods=_list(client, "v1", "Pod"),
+        nodes=_list(client, "v1", "Node"),
+        groups=_list(client, REPRIEVE, "PodGroup"),
+        plans=_list(client, REPRIEVE, "PreemptionPlan"),
+        classes=_list(client, "scheduling.k8s.io/v1", "PriorityClass"),
+    )
+
+
+def _list(client: Client, version: str, kind: str) -> list[Json]:
+    return [{**body, "kind": kind} for body in client.list(version, kind)]

@@ -1,0 +1,127 @@
+"""One run: random load on a control plane, then rest, then the judgement of watch and audit log."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.stress.actions import ACTIONS
+from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
+from tests.e2e.stress.recorder import Recorder, look_around
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.stress import evictions, rest
+from tests.kit.stress.history import History
+
+__all__ = ["OPTIONS", "Result", "stress"]
+
+STEP_SECONDS: Final = 0.15
+REST_SECONDS: Final = 30.0
+LOOK_SECONDS: Final = 2.0
+
+OPTIONS: Final[dict[str, Any]] = {
+    "reprieve": True,
+    "schedulers": (SECOND_SCHEDULER,),
+    "reprieve_settings": {
+        "planning": {
+            "planDeadlineSeconds": 20,
+            "overdueSeconds": 5,
+            "confirmationSeconds": 2,
+            "backoffMaxSeconds": 10,
+        }
+    },
+}
+"""Of the plane (see `hack.controlplane.components.Options`). Lives are short, so that a run has many."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a run."""
+
+    seed: int
+    steps: int
+    deletions: int
+    """That reprieve asked for."""
+    plans: int
+    violations: list[str]
+    """Must be empty."""
+    late: list[str]
+    """What was wrong after the rest, and right when it was waited for."""
+    pieces: list[str]
+    """Gangs that never ran and are bound in part."""
+    in_vain: dict[str, list[str]]
+    """By gang: plans that evicted and led to nothing."""
+
+    def __str__(self) -> str:
+        worst = max(map(len, self.in_vain.values()), default=0)
+        lines = [
+            f"seed {self.seed}: {self.steps} steps, {self.plans} plans, {self.deletions} pods evicted",
+            f"{len(self.violations)} violations, {len(self.late)} late, {len(self.pieces)} gangs in pieces, "
+            f"plans in vain: {sum(map(len, self.in_vain.values()))}, at most {worst} of one gang",
+            *(f"violation: {each}" for each in self.violations),
+            *(f"late: {each}" for each in self.late),
+            *(f"in pieces: {each}" for each in self.pieces),
+            *(f"in vain: {gang}: {', '.join(each)}" for gang, each in self.in_vain.items()),
+        ]
+        return "\n".join(lines)
+
+
+def stress(plane: ControlPlane, seed: int, seconds: float) -> Result:
+    """Load the plane for so long, and see what is wrong afterwards."""
+    print(f"\nstress for {seconds:.0f} s with seed {seed}", flush=True)
+    recorder = Recorder(plane)
+    cluster = Cluster(plane, random.Random(seed))
+    cluster.prepare()
+    try:
+        _load(cluster, seconds)
+        cluster.clear()
+        late, left = _rest(plane)
+        history = recorder.history()
+    finally:
+        recorder.close()
+    history.write(plane.layout.logs / "history.jsonl")
+    return Result(
+        seed=seed,
+        steps=cluster.step,
+        deletions=len(history.deletions),
+        plans=len(history.states["PreemptionPlan"]),
+        violations=[*_wrong(history), *left],
+        late=late,
+        pieces=rest.in_pieces(look_around(plane.client), history),
+        in_vain=evictions.in_vain(history),
+    )
+
+
+def _load(cluster: Cluster, seconds: float) -> None:
+    """One action a step. What the steps are is the seed's word; how many there are is the machine's."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        cluster.step += 1
+        for what in cluster.later.pop(cluster.step, ()):
+            what()
+        (action,) = cluster.rng.choices(list(ACTIONS), list(ACTIONS.values()))
+        action(cluster)
+        time.sleep(STEP_SECONDS)
+
+
+def _rest(plane: ControlPlane) -> tuple[list[str], list[str]]:
+    """What is wrong after the rest but not for ever, and what stays wrong however long one waits."""
+    time.sleep(REST_SECONDS)
+    first = left = _left(plane)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while left and time.monotonic() < deadline:
+        time.sleep(LOOK_SECONDS)
+        now = _left(plane)
+        left = [each for each in left if each in now]
+    return [each for each in first if each not in left], left
+
+
+def _left(plane: ControlPlane) -> list[str]:
+    around = look_around(plane.client)
+    return [wrong for check in rest.CHECKS for wrong in check(around)]
+
+
+def _wrong(history: History) -> list[str]:
+    return [wrong for check in evictions.CHECKS for wrong in check(history)]

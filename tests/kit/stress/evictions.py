@@ -1,0 +1,300 @@
+"""Is every deletion that reprieve asked for right? Asked of a history alone: each check returns what is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tests.kit.stress.history import LAG_SECONDS, Asked, History, Json, State, is_alive, is_bound
+
+__all__ = ["CHECKS", "in_vain", "stopped"]
+
+ACTIVE: Final = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
+ENDED: Final = frozenset({"Bound", "Aborted", "Expired"})
+CONTINUED: Final = frozenset({"Changed", "MemberGone", "MembersLost", "RoomTaken"})
+"""Endings after which the next plan uses the room that this one made."""
+NOT_IN_VAIN: Final = frozenset({"Overrun", "PodGroupDeleted"})
+"""Endings after which the room was handed over, or nobody wants it."""
+
+
+def broken_units(history: History) -> list[str]:
+    """Groups in `all` mode of which reprieve deleted some pods and left others, and did not say so."""
+    wrong = []
+    for plan, victim, first in _begun(history):
+        left = {
+            state.body["metadata"]["name"]
+            for uid in _unit(history, victim, first)
+            if is_alive(state := history.of("Pod", uid)[-1])
+            and not _was_protected(history, plan, victim, uid)
+        }
+        said = stopped(history, victim["namespace"], victim["name"])
+        if left := {name for name in left if name not in said}:
+            wrong.append(f"plan {_name(plan)} left {sorted(left)} of {victim['namespace']}/{victim['name']}")
+    return wrong
+
+
+def stopped(history: History, namespace: str, group: str) -> str:
+    """What the events and conditions of a PodGroup said about an eviction that stopped halfway."""
+    texts = []
+    for states in history.states["Event"].values():
+        event = states[-1].body
+        regarding = event.get("regarding") or {}
+        if event["reason"] == "PreemptionStopped" and regarding.get("name") == group:
+            texts += [event.get("note", "")] if regarding.get("namespace") == namespace else []
+    for states in history.states["PodGroup"].values():
+        meta = states[-1].body["metadata"]
+        if (meta["namespace"], meta["name"]) == (namespace, group):
+            for state in states:
+                found = state.body.get("status", {}).get("conditions") or []
+                texts += [each.get("message", "") for each in found if each["reason"] == "PreemptionStopped"]
+    return "\n".join(texts)
+
+
+def unlawful_victims(history: History) -> list[str]:
+    """Victims whose priority was not lower than their preemptor's, at any moment around the request."""
+    wrong = []
+    for asked in history.deletions:
+        first, last = _window(history, asked)
+        for plan in _evicting(history, asked):
+            versions = _moments(history, asked, plan, first, last)
+            pairs = {_priorities(history, asked.uid, plan, version) for version in versions}
+            if pairs and all(victim >= preemptor for victim, preemptor in pairs):
+                wrong.append(f"plan {_name(plan)} evicted {_pod(asked)}: priorities {sorted(pairs)}")
+    return wrong
+
+
+def unplanned_deletions(history: History) -> list[str]:
+    """Deletions that no stored plan in phase Evicting asks for, and no unit that such a plan began."""
+    return [
+        f"{_pod(asked)} was deleted without a plan that evicts it: {_phases(history, asked)}"
+        for asked in history.deletions
+        if not _evicting(history, asked)
+    ]
+
+
+def repeated_deletions(history: History) -> list[str]:
+    """Pods whose deletion was asked for twice for one plan."""
+    counts = Counter(
+        (plan["metadata"]["uid"], _name(plan), asked.uid, _pod(asked))
+        for asked in history.deletions
+        for plan in _evicting(history, asked)
+    )
+    return [
+        f"plan {plan} asked {count} times for {pod}"
+        for (_, plan, _, pod), count in counts.items()
+        if count > 1
+    ]
+
+
+CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
+    broken_units,
+    unlawful_victims,
+    unplanned_deletions,
+    repeated_deletions,
+)
+
+
+@dataclass(frozen=True, order=True)
+class _Attempt:
+    """One time that a plan was carried out. The same decision, made again, is the same object."""
+
+    began: int
+    """The version."""
+    plan: str
+    ended: str
+    """The reason; empty if it has not ended."""
+    evicted: bool
+
+
+def in_vain(history: History) -> dict[str, list[str]]:
+    """NAMESPACE/NAME (UID) of a gang to its plans that evicted and led to nothing, each with how it ended."""
+    attempts: dict[str, list[_Attempt]] = defaultdict(list)
+    for states in history.states["PreemptionPlan"].values():
+        preemptor = states[-1].body["spec"]["preemptor"]
+        gang = f"{preemptor['namespace']}/{preemptor['name']} ({preemptor['uid']})"
+        attempts[gang] += _attempts(history, states)
+    return {gang: found for gang, each in attempts.items() if (found := _vain(sorted(each)))}
+
+
+def _attempts(history: History, states: list[State]) -> Iterator[_Attempt]:
+    """The times that the plan with these states was carried out."""
+    asked = {each.uid: history.ended(each.uid) or 0 for each in history.deletions}
+    gone = [asked[pod["uid"]] for pod in _pods(states[-1].body) if pod["uid"] in asked]
+    name, began = _name(states[-1].body), 0
+    for state in states:
+        phase = str(state.body.get("status", {}).get("phase"))
+        if phase in ENDED and began:
+            evicted = any(began <= version <= state.version for version in gone)
+            bound = _was_bound(history, state)
+            yield _Attempt(began, name, "Bound" if bound else _reason(state.body, phase), evicted)
+            began = 0
+        elif phase in ACTIVE and not began:
+            began = state.version
+    if began:
+        yield _Attempt(began, name, "", evicted=False)
+
+
+def _was_bound(history: History, ended: State) -> bool:
+    """Whether every pod that a plan was for got its node before the plan ended, whatever the plan says."""
+    needed = [each for each in ended.body["spec"]["placements"] if not each.get("beyondMinCount")]
+    return bool(needed) and all(
+        any(
+            state.version <= ended.version and state.body["spec"].get("nodeName") == each["node"]
+            for state in history.of("Pod", each["uid"])
+        )
+        for each in needed
+    )
+
+
+def _vain(attempts: list[_Attempt]) -> list[str]:
+    """Of one gang's attempts, in order, those in vain. The next one goes on with the room that one has made."""
+    last = len(attempts) - 1
+    return [
+        f"{each.plan}: {each.ended}"
+        for place, each in enumerate(attempts)
+        if each.evicted
+        and each.ended not in NOT_IN_VAIN | {"Bound"}
+        and not (each.ended in CONTINUED and place < last)
+    ]
+
+
+# ---- what belongs together
+
+
+def _begun(history: History) -> Iterator[tuple[Json, Json, int]]:
+    """Plans with a group in `all` mode of which reprieve deleted pods, that victim, and the version of the first."""
+    asked = {each.uid: each for each in history.deletions}
+    for states in history.states["PreemptionPlan"].values():
+        plan = states[-1].body
+        for victim in plan["spec"].get("victims") or ():
+            if victim["kind"] != "PodGroup":
+                continue
+            mine = [
+                asked[pod["uid"]]
+                for pod in victim["pods"]
+                if pod["uid"] in asked and plan in _evicting(history, asked[pod["uid"]])
+            ]
+            if mine:
+                yield plan, victim, min(_window(history, each)[0] for each in mine)
+
+
+def _unit(history: History, victim: Json, version: int) -> set[str]:
+    """UIDs of the victim's pods, and of all others that ran in its group at the version."""
+    planned = {pod["uid"] for pod in victim["pods"] if history.of("Pod", pod["uid"])}
+    group = history.state("PodGroup", victim["uid"], version)
+    if group is None or group.gone:
+        return planned
+    running = (pod for pod in history.members(group.body, version) if is_bound(pod))
+    return planned | {pod["metadata"]["uid"] for pod in running}
+
+
+def _was_protected(history: History, plan: Json, victim: Json, uid: str) -> bool:
+    """Whether the group went meanwhile, so that a pod's own priority counts, which is not lower."""
+    states = history.of("PodGroup", victim["uid"])
+    pod = history.of("Pod", uid)[-1].body
+    return bool(states) and states[-1].gone and _own(pod) >= plan["spec"]["preemptor"]["priority"]
+
+
+def _evicting(history: History, asked: Asked) -> list[Json]:
+    """The plans with this victim that evicted at some moment around the request, or had begun its unit."""
+    first, last = _window(history, asked)
+    return [
+        plan
+        for plan in _plans_with(history, asked.uid)
+        if any(
+            not state.gone and (_phase(state) == "Evicting" or _has_begun(state.body, asked.uid))
+            for state in history.between("PreemptionPlan", plan["metadata"]["uid"], first, last)
+        )
+    ]
+
+
+def _plans_with(history: History, uid: str) -> list[Json]:
+    return [
+        states[-1].body
+        for states in history.states["PreemptionPlan"].values()
+        if any(pod["uid"] == uid for pod in _pods(states[-1].body))
+    ]
+
+
+def _has_begun(plan: Json, uid: str) -> bool:
+    begun = plan.get("status", {}).get("begun") or ()
+    victims = plan["spec"].get("victims") or ()
+    return any(
+        victim["uid"] in begun and any(pod["uid"] == uid for pod in victim["pods"]) for victim in victims
+    )
+
+
+def _window(history: History, asked: Asked) -> tuple[int, int]:
+    """From what reprieve may have known when it asked, to the deletion itself."""
+    first = history.version_at(asked.received - LAG_SECONDS)
+    ended = history.ended(asked.uid)
+    return first, max(first, history.version_at(asked.answered) if ended is None else ended)
+
+
+def _moments(history: History, asked: Asked, plan: Json, first: int, last: int) -> list[int]:
+    """The versions from `first` to `last` at which a priority of the two may have changed."""
+    kinds = [("Pod", asked.uid), ("PodGroup", plan["spec"]["preemptor"]["uid"])]
+    kinds += [("PodGroup", uid) for uid in history.states["PodGroup"]]
+    changes = {state.version for kind, uid in kinds for state in history.between(kind, uid, first, last)}
+    return sorted({first, *(max(first, version) for version in changes)})
+
+
+def _priorities(history: History, uid: str, plan: Json, version: int) -> tuple[int, int]:
+    """The priorities of a victim's unit and of its preemptor at a version. Of an object that is gone, its last one."""
+    pod = _body(history, "Pod", uid, version)
+    preemptor = _body(history, "PodGroup", plan["spec"]["preemptor"]["uid"], version)
+    asks = plan["spec"]["preemptor"]["priority"] if preemptor is None else history.group_priority(preemptor)
+    return (0 if pod is None else _unit_priority(history, pod, version)), asks
+
+
+def _unit_priority(history: History, pod: Json, version: int) -> int:
+    group = history.group_of(pod, version)
+    if group is None:
+        return _own(pod)
+    priority = history.group_priority(group)
+    if "all" not in (group["spec"].get("disruptionMode") or {}):
+        return priority
+    return min([priority, *(_own(each) for each in history.members(group, version) if is_bound(each))])
+
+
+def _own(pod: Json) -> int:
+    return int(pod["spec"].get("priority") or 0)
+
+
+def _body(history: History, kind: str, uid: str, version: int) -> Json | None:
+    state = history.state(kind, uid, version)
+    return state.body if state is not None else None
+
+
+def _phase(state: State | None) -> str:
+    return str(state.body.get("status", {}).get("phase", "Planned")) if state is not None else ""
+
+
+def _reason(plan: Json, phase: str) -> str:
+    found = plan["status"].get("conditions") or []
+    return next((str(each["reason"]) for each in found if each["type"] == phase), phase)
+
+
+def _phases(history: History, asked: Asked) -> str:
+    """The plans that name a pod, with their phases at the time of the request."""
+    version = history.version_at(asked.received)
+    said = [
+        f"{_name(plan)} was {_phase(history.state('PreemptionPlan', plan['metadata']['uid'], version))}"
+        for plan in _plans_with(history, asked.uid)
+    ]
+    return "; ".join(said) or "no plan names it"
+
+
+def _pods(plan: Json) -> Iterator[Json]:
+    for victim in plan["spec"].get("victims") or ():
+        yield from victim["pods"]
+
+
+def _name(plan: Json) -> str:
+    return f"{plan['metadata']['namespace']}/{plan['metadata']['name']}"
+
+
+def _pod(asked: Asked) -> str:
+    return f"pod {asked.namespace}/{asked.name}"

@@ -1,0 +1,188 @@
+"""What happened to a cluster, as its API server told it: every state of every object, and who asked for deletions.
+
+States of all kinds are ordered by resourceVersion, which is etcd's revision and the same count for all kinds.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from tests.kit.plans.raw import GROUP_LABEL
+
+__all__ = ["LAG_SECONDS", "Asked", "History", "State", "asked_deletions", "is_alive", "is_bound"]
+
+Json = dict[str, Any]
+
+LAG_SECONDS: Final = 2.0
+"""Whoever acts knows the cluster as it was at some time within the last so many seconds, not as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """An object from one version on, until its next state."""
+
+    version: int
+    """The resourceVersion; of a deleted object that of its deletion."""
+    at: float
+    """When the watch told it, in seconds since the epoch."""
+    gone: bool
+    """The object does not exist any longer; `body` is the last one."""
+    body: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request to delete a pod, which the API server granted. Times are its own, in seconds since the epoch."""
+
+    uid: str
+    namespace: str
+    name: str
+    received: float
+    answered: float
+
+
+@dataclass
+class History:
+    """All states of all objects that were watched, and the deletions of pods that reprieve asked for."""
+
+    states: dict[str, dict[str, list[State]]] = field(default_factory=lambda: defaultdict(dict))
+    """Kind to UID to states, in order."""
+    deletions: list[Asked] = field(default_factory=list)
+    _times: list[tuple[float, int]] = field(default_factory=list)
+
+    def record(self, event: str, body: Json, at: float) -> None:
+        """One event of a watch (ADDED, MODIFIED or DELETED)."""
+        version = int(body["metadata"]["resourceVersion"])
+        states = self.states[body["kind"]].setdefault(body["metadata"]["uid"], [])
+        states.append(State(version, at, event == "DELETED", body))
+        self._times.append((at, version))
+
+    def sort(self) -> None:
+        """Call it once when everything is recorded: the watches of several kinds are not told in one order."""
+        self._times.sort()
+        highest = 0
+        for place, (at, version) in enumerate(self._times):
+            highest = max(highest, version)
+            self._times[place] = (at, highest)
+
+    def write(self, path: Path) -> None:
+        """Every state as a line of JSON, in order, for whoever looks for a cause."""
+        found = [
+            (state, kind)
+            for kind, each in self.states.items()
+            for states in each.values()
+            for state in states
+        ]
+        with path.open("w") as file:
+            for state, kind in sorted(found, key=lambda each: each[0].version):
+                line = {
+                    "kind": kind,
+                    "version": state.version,
+                    "at": state.at,
+                    "gone": state.gone,
+                    "body": state.body,
+                }
+                file.write(json.dumps(line) + "\n")
+
+    def version_at(self, at: float) -> int:
+        """The highest version that was told until then; 0 before the first one."""
+        place = bisect_right(self._times, (at, 1 << 62))
+        return self._times[place - 1][1] if place else 0
+
+    def of(self, kind: str, uid: str) -> list[State]:
+        """The states of an object, in order; empty if it was never seen."""
+        return self.states[kind].get(uid, [])
+
+    def state(self, kind: str, uid: str, version: int) -> State | None:
+        """The object as it was at a version; None before it was created."""
+        states = self.of(kind, uid)
+        place = bisect_right(states, version, key=lambda state: state.version)
+        return states[place - 1] if place else None
+
+    def between(self, kind: str, uid: str, first: int, last: int) -> list[State]:
+        """Every state that the object had at some version from `first` to `last`."""
+        start = self.state(kind, uid, first)
+        return [state for state in self.of(kind, uid) if state is start or first < state.version <= last]
+
+    def existing(self, kind: str, version: int) -> Iterator[State]:
+        """All objects of a kind as they were at a version."""
+        for uid in self.states[kind]:
+            state = self.state(kind, uid, version)
+            if state is not None and not state.gone:
+                yield state
+
+    def group_of(self, pod: Json, version: int) -> Json | None:
+        """The PodGroup that a pod's label named at a version."""
+        name = (pod["metadata"].get("labels") or {}).get(GROUP_LABEL)
+        for state in self.existing("PodGroup", version) if name else ():
+            meta = state.body["metadata"]
+            if (meta["namespace"], meta["name"]) == (pod["metadata"]["namespace"], name):
+                return state.body
+        return None
+
+    def members(self, group: Json, version: int) -> list[Json]:
+        """The pods whose label named a PodGroup at a version."""
+        meta = group["metadata"]
+        return [
+            state.body
+            for state in self.existing("Pod", version)
+            if state.body["metadata"]["namespace"] == meta["namespace"]
+            and (state.body["metadata"].get("labels") or {}).get(GROUP_LABEL) == meta["name"]
+        ]
+
+    def ended(self, uid: str) -> int | None:
+        """The version at which a pod began to terminate or was gone; None if it is alive."""
+        return next((state.version for state in self.of("Pod", uid) if not is_alive(state)), None)
+
+    def group_priority(self, group: Json) -> int:
+        """The priority of a PodGroup; that of its class if it says none, else 0."""
+        spec = group["spec"]
+        if spec.get("priority") is not None:
+            return int(spec["priority"])
+        classes = (states[-1].body for states in self.states["PriorityClass"].values())
+        values = {each["metadata"]["name"]: int(each["value"]) for each in classes}
+        return values.get(spec.get("priorityClassName", ""), 0)
+
+
+def is_alive(state: State) -> bool:
+    """Whether the object exists and does not terminate."""
+    return not state.gone and not state.body["metadata"].get("deletionTimestamp")
+
+
+def is_bound(pod: Json) -> bool:
+    """Whether the pod has a node and does not terminate."""
+    return bool(pod["spec"].get("nodeName")) and not pod["metadata"].get("deletionTimestamp")
+
+
+def asked_deletions(lines: Iterable[str], user: str) -> list[Asked]:
+    """The pods whose deletion a user asked for and got, from an audit log with the requests; without dry runs."""
+    found = []
+    for line in lines:
+        if user not in line or '"verb":"delete"' not in line:
+            continue
+        event = json.loads(line)
+        reference, options = event["objectRef"], event.get("requestObject") or {}
+        ours = event["user"]["username"] == user and reference["resource"] == "pods"
+        granted = event.get("responseStatus", {}).get("code") in (200, 202)
+        if ours and granted and not options.get("dryRun"):
+            found.append(
+                Asked(
+                    str((options.get("preconditions") or {}).get("uid", "")),
+                    reference["namespace"],
+                    reference["name"],
+                    _seconds(event["requestReceivedTimestamp"]),
+                    _seconds(event["stageTimestamp"]),
+                )
+            )
+    return found
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()

@@ -1,0 +1,280 @@
+"""The checks of a stress run find what they look for: each in a forged history, and nothing in a clean one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.kit.stress import evictions
+from tests.kit.stress.history import asked_deletions
+from tests.unit.kit.forged import USER, Forge, Json, audited, group, plan, pod, victim
+
+
+def check(name: str, forge: Forge) -> list[str]:
+    wrong: list[str] = getattr(evictions, name)(forge.done())
+    return wrong
+
+
+@pytest.fixture
+def forge() -> Forge:
+    """The gang `hero` of priority 100 waits."""
+    made = Forge()
+    made.tell(group("hero", 100), "ADDED")
+    return made
+
+
+def unit_of(forge: Forge, count: int, *, priority: int = 10, mode: str = "all") -> list[Json]:
+    """A running group with its pods u0, u1 and so on."""
+    forge.tell(group("unit", priority, mode=mode), "ADDED")
+    return [forge.tell(pod(f"u{number}", priority, group="unit"), "ADDED") for number in range(count)]
+
+
+def evict(forge: Forge, pods: list[Json], *victims: Json, end: str = "Bound", **status: Any) -> None:
+    """A plan's whole life."""
+    for phase in ("Planned", "Confirmed", "Evicting"):
+        forge.tell(plan("plan", phase, victims=victims, **status))
+    for each in pods:
+        forge.delete(each)
+    forge.tell(plan("plan", end, victims=victims, **status))
+
+
+def all_wrong(forge: Forge) -> list[str]:
+    history = forge.done()
+    return [wrong for each in evictions.CHECKS for wrong in each(history)]
+
+
+def test_a_clean_history_passes_every_check(forge: Forge) -> None:
+    single = forge.tell(pod("single"), "ADDED")
+    unit = unit_of(forge, 3)
+    evict(forge, [single, *unit], victim(single), victim(*unit, unit="unit"))
+    assert all_wrong(forge) == []
+    assert evictions.in_vain(forge.history) == {}
+
+
+def test_a_pod_of_a_unit_stays(forge: Forge) -> None:
+    unit = unit_of(forge, 3)
+    evict(forge, unit[:2], victim(*unit, unit="unit"), end="Aborted")
+    assert check("broken_units", forge) == ["plan d/plan left ['u2'] of d/unit"]
+
+
+def test_a_pod_of_a_unit_that_the_plan_did_not_know_stays(forge: Forge) -> None:
+    unit = unit_of(forge, 3)
+    evict(forge, unit[:2], victim(*unit[:2], unit="unit"))
+    assert check("broken_units", forge) == ["plan d/plan left ['u2'] of d/unit"]
+
+
+def test_a_pod_of_a_unit_that_came_back_is_another_one(forge: Forge) -> None:
+    unit = unit_of(forge, 2)
+    evict(forge, unit, victim(*unit, unit="unit"))
+    forge.tell(unit[0], "ADDED", uid="uid-other")
+    assert check("broken_units", forge) == []
+
+
+def test_a_pod_of_a_unit_that_terminates_is_on_its_way(forge: Forge) -> None:
+    unit = unit_of(forge, 2)
+    evict(forge, unit[:1], victim(*unit, unit="unit"))
+    forge.tell(unit[1], deletionTimestamp="2026-01-01T00:00:00Z")
+    assert check("broken_units", forge) == []
+
+
+def test_a_unit_of_which_nobody_was_deleted_is_whole(forge: Forge) -> None:
+    unit = unit_of(forge, 2)
+    evict(forge, [], victim(*unit, unit="unit"), end="Aborted")
+    assert check("broken_units", forge) == []
+
+
+def stopped_event(named: str) -> Json:
+    return {
+        "kind": "Event",
+        "metadata": {"namespace": "d", "name": "event", "uid": "uid-event"},
+        "reason": "PreemptionStopped",
+        "regarding": {"kind": "PodGroup", "namespace": "d", "name": "unit"},
+        "note": f"plan plan stopped: no; still there: {named}",
+    }
+
+
+@pytest.mark.parametrize(("named", "wrong"), [("u1, u2", 0), ("u1", 1)])
+def test_a_pod_that_stays_is_named(forge: Forge, named: str, wrong: int) -> None:
+    unit = unit_of(forge, 3)
+    evict(forge, unit[:1], victim(*unit, unit="unit"), end="Aborted")
+    forge.tell(stopped_event(named), "ADDED")
+    assert len(check("broken_units", forge)) == wrong
+
+
+def test_a_condition_may_name_it_too(forge: Forge) -> None:
+    unit = unit_of(forge, 2)
+    evict(forge, unit[:1], victim(*unit, unit="unit"), end="Aborted")
+    said = {"type": "DisruptionTarget", "reason": "PreemptionStopped", "message": "still there: u1"}
+    forge.tell({**group("unit", 10, mode="all"), "status": {"conditions": [said]}})
+    assert check("broken_units", forge) == []
+
+
+@pytest.mark.parametrize("priority", [100, 1000])
+def test_a_victim_is_as_important_as_its_preemptor(forge: Forge, priority: int) -> None:
+    single = forge.tell(pod("single", priority), "ADDED")
+    evict(forge, [single], victim(single))
+    assert len(check("unlawful_victims", forge)) == 1
+
+
+def test_in_single_mode_the_groups_priority_counts(forge: Forge) -> None:
+    forge.tell(group("unit", 100, mode="single"), "ADDED")
+    member = forge.tell(pod("u0", 10, group="unit"), "ADDED")
+    evict(forge, [member], victim(member))
+    assert len(check("unlawful_victims", forge)) == 1
+
+
+def test_in_all_mode_the_lowest_priority_counts(forge: Forge) -> None:
+    forge.tell(group("unit", 1000, mode="all"), "ADDED")
+    unit = [forge.tell(pod(f"u{each}", each, group="unit"), "ADDED") for each in (10, 1000)]
+    evict(forge, unit[:1], victim(*unit, unit="unit"))
+    assert check("unlawful_victims", forge) == []
+
+
+def test_a_priority_that_rose_this_moment_cannot_be_known(forge: Forge) -> None:
+    forge.tell(group("unit", 10, mode="single"), "ADDED")
+    member = forge.tell(pod("u0", 1000, group="unit"), "ADDED")
+    forge.tell(plan("plan", "Evicting", victims=[victim(member)]))
+    forge.tell(group("unit", 10, mode="single"), "DELETED")
+    forge.delete(member)
+    assert check("unlawful_victims", forge) == []
+
+
+def test_a_priority_that_rose_long_ago_is_known(forge: Forge) -> None:
+    forge.tell(group("unit", 10, mode="single"), "ADDED")
+    member = forge.tell(pod("u0", 1000, group="unit"), "ADDED")
+    forge.tell(plan("plan", "Evicting", victims=[victim(member)]))
+    forge.tell(group("unit", 10, mode="single"), "DELETED")
+    forge.now += 10
+    forge.delete(member)
+    assert len(check("unlawful_victims", forge)) == 1
+
+
+def test_a_deletion_without_any_plan(forge: Forge) -> None:
+    forge.delete(forge.tell(pod("single"), "ADDED"))
+    assert check("unplanned_deletions", forge) == [
+        "pod d/single was deleted without a plan that evicts it: no plan names it"
+    ]
+
+
+@pytest.mark.parametrize("phase", ["Planned", "Confirmed", "Ready", "Aborted"])
+def test_a_deletion_for_a_plan_that_does_not_evict(forge: Forge, phase: str) -> None:
+    single = forge.tell(pod("single"), "ADDED")
+    forge.tell(plan("plan", phase, victims=[victim(single)]))
+    forge.now += 10
+    forge.delete(single)
+    assert check("unplanned_deletions", forge) == [
+        f"pod d/single was deleted without a plan that evicts it: d/plan was {phase}"
+    ]
+
+
+def test_a_deletion_for_a_plan_that_has_just_ended(forge: Forge) -> None:
+    single = forge.tell(pod("single"), "ADDED")
+    forge.tell(plan("plan", "Evicting", victims=[victim(single)]))
+    forge.tell(plan("plan", "Aborted", victims=[victim(single)]))
+    forge.delete(single)
+    assert check("unplanned_deletions", forge) == []
+
+
+@pytest.mark.parametrize(("begun", "wrong"), [(["uid-unit"], 0), ([], 1)])
+def test_a_unit_that_has_begun_is_finished_after_its_plan(forge: Forge, begun: list[str], wrong: int) -> None:
+    unit = unit_of(forge, 2)
+    whole = victim(*unit, unit="unit")
+    evict(forge, unit[:1], whole, end="Aborted", begun=begun)
+    forge.now += 10
+    forge.delete(unit[1])
+    assert len(check("unplanned_deletions", forge)) == wrong
+    assert check("broken_units", forge) == []
+
+
+def test_a_pod_is_deleted_twice_for_one_plan(forge: Forge) -> None:
+    single = forge.tell(pod("single"), "ADDED")
+    forge.tell(plan("plan", "Evicting", victims=[victim(single)]))
+    forge.ask(single)
+    forge.delete(single)
+    assert check("repeated_deletions", forge) == ["plan d/plan asked 2 times for pod d/single"]
+
+
+# ---- plans in vain
+
+
+def attempt(
+    forge: Forge,
+    name: str,
+    reason: str,
+    *,
+    phase: str = "Aborted",
+    evicts: bool = True,
+    placements: Sequence[Json] = (),
+) -> None:
+    """A plan that evicts one pod, if it evicts, and ends."""
+    single = forge.tell(pod(f"pod-{name}"), "ADDED")
+    forge.tell(plan(name, "Evicting", victims=[victim(single)]))
+    if evicts:
+        forge.delete(single)
+    ended = plan(name, phase, victims=[victim(single)], reason=reason)
+    ended["spec"]["placements"] = list(placements)
+    forge.tell(ended)
+
+
+def test_plans_in_vain_are_counted(forge: Forge) -> None:
+    attempt(forge, "one", "TurnedDown")
+    attempt(forge, "two", "DeadlineExceeded", phase="Expired")
+    attempt(forge, "three", "TurnedDown", evicts=False)
+    found = evictions.in_vain(forge.done())
+    assert found == {"d/hero (uid-hero)": ["d/one: TurnedDown", "d/two: DeadlineExceeded"]}
+
+
+def test_the_same_plan_counts_for_each_time_that_it_evicts(forge: Forge) -> None:
+    pods = [forge.tell(pod(name), "ADDED") for name in ("first", "second")]
+    victims = [victim(each) for each in pods]
+    for each in pods:
+        forge.tell(plan("one", "Evicting", victims=victims))
+        forge.delete(each)
+        forge.tell(plan("one", "Aborted", victims=victims, reason="TurnedDown"))
+    assert len(evictions.in_vain(forge.done())["d/hero (uid-hero)"]) == 2
+
+
+def test_a_plan_is_not_in_vain(forge: Forge) -> None:
+    attempt(forge, "continued", "RoomTaken")
+    attempt(forge, "handed-over", "Overrun")
+    attempt(forge, "unwanted", "PodGroupDeleted")
+    attempt(forge, "bound", "Bound", phase="Bound")
+    assert evictions.in_vain(forge.done()) == {}
+
+
+@pytest.mark.parametrize(("bound", "found"), [("n0", 0), ("n1", 1)])
+def test_a_gang_that_was_bound_while_nobody_looked(forge: Forge, bound: str, found: int) -> None:
+    forge.tell(pod("member", node=bound), "ADDED")
+    placed = [{"pod": "member", "uid": "uid-member", "node": "n0", "beyondMinCount": False}]
+    attempt(forge, "one", "MemberGone", placements=placed)
+    assert len(evictions.in_vain(forge.done())) == found
+
+
+def test_a_plan_that_evicts_nobody_may_go_on_with_the_room(forge: Forge) -> None:
+    attempt(forge, "first", "RoomTaken")
+    forge.tell(plan("second", "Ready"))
+    assert evictions.in_vain(forge.done()) == {}
+
+
+def test_room_that_was_taken_and_never_used_is_in_vain(forge: Forge) -> None:
+    attempt(forge, "last", "RoomTaken")
+    assert evictions.in_vain(forge.done()) == {"d/hero (uid-hero)": ["d/last: RoomTaken"]}
+
+
+# ---- the audit log
+
+
+def test_granted_deletions_of_pods_are_read_from_the_audit_log() -> None:
+    lines = [
+        audited("one"),
+        audited("dry", dryRun=["All"]),
+        audited("refused", code=409),
+        audited("stranger", user="somebody"),
+        audited("a-plan", resource="preemptionplans"),
+        audited("one").replace('"verb":"delete"', '"verb":"patch"'),
+    ]
+    (asked,) = asked_deletions(lines, USER)
+    assert (asked.uid, asked.namespace, asked.name) == ("uid-one", "d", "one")
+    assert asked.answered - asked.received == 0.25

@@ -1,0 +1,223 @@
+"""The checks of a cluster at rest find what they look for, each in a forged cluster, and nothing in a clean one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.kit.stress import rest
+from tests.kit.stress.history import History
+from tests.kit.stress.rest import Rest
+from tests.unit.kit.forged import Forge, Json, group, node, plan, pod
+
+
+def at_rest(*objects: Json) -> Rest:
+    def of(kind: str) -> list[Json]:
+        return [each for each in objects if each["kind"] == kind]
+
+    return Rest(of("Pod"), of("Node"), of("PodGroup"), of("PreemptionPlan"), [])
+
+
+def check(name: str, *objects: Json) -> list[str]:
+    wrong: list[str] = getattr(rest, name)(at_rest(*objects))
+    return wrong
+
+
+def waiting(name: str, group_name: str | None = None, **spec: Any) -> Json:
+    body = pod(name, node=None, group=group_name)
+    return {**body, "spec": {**body["spec"], **spec}}
+
+
+def nominated(body: Json, where: str) -> Json:
+    return {**body, "status": {**body["status"], "nominatedNodeName": where}}
+
+
+def leaving(body: Json) -> Json:
+    return {**body, "metadata": {**body["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+
+
+def gang(count: int, minimum: int, *, bound: int = 0, **spec: Any) -> list[Json]:
+    members = [waiting(f"m{each}", "hero", **spec) for each in range(count)]
+    running = [pod(f"b{each}", group="hero") for each in range(bound)]
+    return [group("hero", 100, minimum=minimum), *members, *running]
+
+
+def test_a_clean_cluster_passes_every_check() -> None:
+    objects = [
+        node("n0"),
+        pod("a"),
+        pod("b"),
+        waiting("too-many"),
+        *gang(2, 2),
+        plan("old", "Bound"),
+        plan("no", "Unschedulable"),
+    ]
+    around = at_rest(*objects)
+    assert [wrong for each in rest.CHECKS for wrong in each(around)] == []
+    assert rest.in_pieces(around, History()) == []
+
+
+def test_a_pod_waits_though_it_fits() -> None:
+    assert check("waiting_though_it_fits", node("n0"), pod("a"), waiting("b")) == [
+        "pod d/b waits though it fits on n0"
+    ]
+
+
+def test_a_pod_of_a_basic_group_waits_though_it_fits() -> None:
+    basic = group("hero", 100)
+    basic["spec"]["schedulingPolicy"] = {"basic": {}}
+    assert len(check("waiting_though_it_fits", node("n0"), basic, waiting("b", "hero"))) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pod("b"),
+        leaving(pod("b")),
+        nominated(waiting("b", schedulerName="other"), "n0"),
+        {
+            **plan("p", "Ready"),
+            "spec": {**plan("p", "Ready")["spec"], "placements": [{"pod": "b", "node": "n0"}]},
+        },
+    ],
+    ids=["bound", "leaving", "nominated", "planned"],
+)
+def test_room_that_is_used_or_promised_is_not_free(other: Json) -> None:
+    promised = [waiting("b", schedulerName="other")] if other["kind"] == "PreemptionPlan" else []
+    assert check("waiting_though_it_fits", node("n0", cpu="1"), other, *promised, waiting("c")) == []
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"schedulerName": "other"}, {"schedulingGates": [{"name": "g"}]}, {"nodeSelector": {"a": "b"}}],
+    ids=["scheduler", "gate", "selector"],
+)
+def test_a_pod_that_must_wait(spec: dict[str, Any]) -> None:
+    assert check("waiting_though_it_fits", node("n0"), waiting("a", **spec)) == []
+
+
+def test_a_pod_whose_group_does_not_exist_waits_for_it() -> None:
+    assert check("waiting_though_it_fits", node("n0"), waiting("a", "nobody")) == []
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"unschedulable": True}, {"taints": [{"key": "a", "effect": "NoSchedule"}]}],
+    ids=["cordon", "taint"],
+)
+def test_a_node_that_takes_nobody(spec: dict[str, Any]) -> None:
+    assert check("waiting_though_it_fits", {**node("n0"), "spec": spec}, waiting("a")) == []
+
+
+def test_a_gang_waits_though_it_fits() -> None:
+    assert check("waiting_though_it_fits", node("n0"), *gang(2, 2)) == [
+        "gang d/hero waits though it fits: ['m0', 'm1']"
+    ]
+
+
+def test_the_rest_of_a_gang_waits_though_it_fits() -> None:
+    assert len(check("waiting_though_it_fits", node("n0", cpu="3"), *gang(1, 2, bound=1))) == 1
+
+
+def test_a_later_member_of_a_gang_that_runs_waits_though_it_fits() -> None:
+    assert check("waiting_though_it_fits", node("n0"), *gang(1, 1, bound=1)) == [
+        "pod d/m0 waits though it fits on n0"
+    ]
+    assert check("waiting_though_it_fits", node("n0", cpu="1"), *gang(1, 1, bound=1)) == []
+
+
+def test_a_later_member_does_not_leave_the_domain_of_its_gang() -> None:
+    near, far = node("n0", cpu="1"), node("n1")
+    for each in (near, far):
+        each["metadata"]["labels"]["rack"] = each["metadata"]["name"]
+    hero, *members = gang(1, 1, bound=1)
+    hero["spec"]["schedulingConstraints"] = {"topology": [{"key": "rack"}]}
+    assert check("waiting_though_it_fits", near, far, hero, *members) == []
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        gang(1, 2),
+        gang(3, 3),
+        gang(2, 2, schedulerName="other"),
+        [*gang(2, 2), leaving(pod("b"))],
+    ],
+    ids=["incomplete", "too large", "scheduler", "full"],
+)
+def test_a_gang_that_must_wait(objects: list[Json]) -> None:
+    assert check("waiting_though_it_fits", node("n0"), *objects) == []
+
+
+def test_a_gang_waits_for_room_in_one_domain() -> None:
+    parts = [node(f"n{each}", cpu="1") for each in range(2)]
+    for each in parts:
+        each["metadata"]["labels"]["rack"] = each["metadata"]["name"]
+    hero, *members = gang(2, 2)
+    assert len(check("waiting_though_it_fits", *parts, hero, *members)) == 1
+    hero["spec"]["schedulingConstraints"] = {"topology": [{"key": "rack"}]}
+    assert check("waiting_though_it_fits", *parts, hero, *members) == []
+
+
+def test_a_gang_does_without_a_node_that_its_plan_excludes() -> None:
+    decision = plan("p", "Unschedulable")
+    decision["spec"]["excluded"] = [{"pod": "d/m0", "node": "n0", "seen": "refused"}]
+    assert check("waiting_though_it_fits", node("n0"), *gang(2, 2), decision) == []
+
+
+@pytest.mark.parametrize("phase", ["Planned", "Confirmed", "Evicting", "Ready"])
+def test_room_is_reserved_for_a_group_that_is_gone(phase: str) -> None:
+    assert check("room_for_nobody", plan("p", phase)) == ["plan d/p is active, its PodGroup is gone"]
+
+
+def test_room_is_reserved_for_an_older_group_of_the_name() -> None:
+    other = group("hero", 100)
+    other["metadata"]["uid"] = "uid-other"
+    assert len(check("room_for_nobody", other, waiting("m", "hero"), plan("p", "Ready"))) == 1
+
+
+def test_room_is_reserved_for_pods_that_are_bound_or_gone() -> None:
+    hero = group("hero", 100)
+    assert len(check("room_for_nobody", hero, pod("m", group="hero"), plan("p", "Ready"))) == 1
+    assert len(check("room_for_nobody", hero, plan("p", "Ready"))) == 1
+    assert check("room_for_nobody", hero, waiting("m", "hero"), plan("p", "Ready")) == []
+
+
+def test_an_ended_plan_keeps_its_finalizer() -> None:
+    ended = plan("p", "Bound")
+    ended["metadata"]["finalizers"] = ["reprieve.dev/active-plan"]
+    assert check("room_for_nobody", ended) == ["plan d/p has ended and keeps its finalizer"]
+
+
+def test_a_pod_is_marked_and_alive() -> None:
+    mark = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": "PodGroup d/hero preempts this pod",
+    }
+    marked = pod("a")
+    marked["status"]["conditions"] = [mark]
+    assert check("marked_but_alive", marked) == ["pod d/a says: PodGroup d/hero preempts this pod"]
+    assert check("marked_but_alive", leaving(marked)) == []
+
+
+def test_a_pulse_is_left() -> None:
+    assert check("pulses_left", nominated(waiting("a"), "pulse.reprieve.invalid")) == [
+        "pod d/a is nominated to pulse.reprieve.invalid"
+    ]
+    assert check("pulses_left", nominated(waiting("a"), "n0")) == []
+
+
+def test_a_gang_is_in_pieces() -> None:
+    objects = gang(1, 2, bound=1)
+    assert rest.in_pieces(at_rest(*objects), History()) == ["d/hero: 1 of 2"]
+
+
+def test_a_gang_that_once_ran_is_not_in_pieces() -> None:
+    forge = Forge()
+    forge.tell(group("hero", 100, minimum=2), "ADDED")
+    forge.tell(pod("b0", group="hero"), "ADDED")
+    forge.tell(pod("b1", group="hero"), "ADDED")
+    assert rest.in_pieces(at_rest(*gang(1, 2, bound=1)), forge.done()) == []
