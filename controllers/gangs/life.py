@@ -164,7 +164,7 @@ class RoomMade:
     pods: int
     """Its victims that are gone or terminate."""
     nodes: frozenset[str]
-    """Nodes where it placed members, and where victims are gone or leave in time."""
+    """Nodes where it placed members, where victims are gone or leave in time, and that have not changed."""
     open: frozenset[str]
     """Of these, the nodes where no member of the gang is bound."""
     taken: frozenset[str]

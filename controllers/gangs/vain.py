@@ -27,25 +27,28 @@ def room_made(
     went: Callable[[str], bool],
     overdue: Callable[[str], bool],
     settled: Collection[str],
+    changed: Collection[str] = (),
     taken: Collection[str] = (),
 ) -> RoomMade:
     """What the evictions of an ended plan came to, as the cluster is now.
 
     `went`: whether a victim (UID) is gone or terminates. `overdue`: whether it terminates for too long. `settled`:
-    nodes where members of the gang are bound. `taken`: nodes where pods that never asked us took the room.
+    nodes where members of the gang are bound. `changed`: nodes whose labels, taints, unschedulable or allocatable have
+    changed since the plan began to evict: nobody could know that. `taken`: nodes where pods that never asked us took
+    the room.
     """
     placed = {each.node for each in spec.placements if not each.beyond_min_count}
     gone = [pod for victim in spec.victims for pod in victim.pods if went(pod.uid)]
     stuck = {pod.node for pod in gone if overdue(pod.uid)}
-    nodes = frozenset(pod.node for pod in gone) & placed - stuck
+    nodes = frozenset(pod.node for pod in gone) & placed - stuck - frozenset(changed)
     return RoomMade(len(gone), nodes, nodes - frozenset(settled), nodes & frozenset(taken))
 
 
 def continues(former: Former, room: RoomMade, spec: PreemptionPlanSpec) -> bool:
     """Whether the next plan (`spec`) goes on with the room that the former plan made.
 
-    It does if both hold on every node where the former plan placed members, and where victims of it are gone or leave
-    in time:
+    It does if both hold on every node where the former plan placed members, where victims of it are gone or leave in
+    time, and that has not changed since; and if there is such a node:
 
     - A member that minCount needs is placed there, or a member of the gang is bound there.
     - Nobody goes there who was no victim of the former plan: otherwise somebody has taken the room that it made.

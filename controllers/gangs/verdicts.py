@@ -57,6 +57,8 @@ class Verdicts:
         self._roster, self._stored, self._store = roster, stored, store
         self._exclusions, self._arrivals, self._clock = exclusions, arrivals, clock
         self._grounds: dict[GroupKey, _Grounds] = {}
+        self._nodes: dict[GroupKey, dict[str, int]] = {}
+        """Counters of changes of a plan's nodes when it began to evict."""
 
     # ---- verdicts
 
@@ -69,6 +71,11 @@ class Verdicts:
             went=lambda uid: roster.evictable(uid) is None,
             overdue=lambda uid: roster.staying(uid) is not None,
             settled=settled,
+            changed=[
+                node
+                for node, count in self._nodes.get(group, {}).items()
+                if roster.node_changes(node) != count
+            ],
             taken=self._arrivals.taken(group),
         )
 
@@ -145,6 +152,7 @@ class Verdicts:
     def forget(self, group: GroupKey) -> None:
         """The group is gone."""
         self._grounds.pop(group, None)
+        self._nodes.pop(group, None)
         self._arrivals.forget(group)
         self._roster.forget(group)  # the last verdict asked for its members
 
@@ -153,6 +161,8 @@ class Verdicts:
     def begin(self, plan: ActivePlan) -> None:
         """The plan begins to evict, or is gone on from."""
         self._arrivals.watch(plan)
+        nodes = {member.node for member in plan.members.values()}
+        self._nodes[plan.group] = {node: self._roster.node_changes(node) for node in nodes}
 
     def owners(self, plan: ActivePlan) -> list[str]:
         """Who would create the plan's victims again (UIDs)."""

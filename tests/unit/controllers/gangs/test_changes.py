@@ -141,14 +141,15 @@ async def test_a_plan_that_no_longer_holds_ends_and_any_other_goes_on(
         await stage.settle(steps=2)
         status = stage.api.plans[name]["status"]
         if phase in endings:
-            assert status["conditions"][-1]["reason"] == endings[phase]
+            reasons = {each["type"]: each["reason"] for each in status["conditions"]}
+            assert reasons["Aborted"] == endings[phase]
             assert status["phase"] == "Aborted"
             assert stage.api.deleted == gone
         else:
             assert status["phase"] in PHASES
 
 
-@pytest.mark.parametrize("change", [cordon, shrink, take_room], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("change", [cordon, shrink], ids=lambda each: each.__name__)
 async def test_a_plan_that_has_evicted_is_followed_at_once_by_one_on_the_room_that_it_made(
     change: Callable[[Stage], None],
 ) -> None:

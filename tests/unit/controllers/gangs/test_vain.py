@@ -182,6 +182,28 @@ async def test_a_plan_that_goes_on_with_the_room_forgives_the_one_that_made_it()
     assert counted() == before
 
 
+async def test_a_node_that_changes_meanwhile_is_nobodys_fault() -> None:
+    before = counted()
+    async with staged(*full(3), gang(minimum=2), member(0), member(1)) as stage:
+        await stage.settle()
+        stage.delete(victim(0), victim(1))
+        stage.add(node("n1", unschedulable=True))
+        await stage.settle()
+        assert stage.api.deleted == ["v0", "v1", "v2"]
+        assert verdicts(stage) == [("False", "Continued")]
+    assert counted() == before
+
+
+async def test_one_of_two_nodes_that_a_stranger_takes_is_enough() -> None:
+    async with staged(*full(3), gang(minimum=2), member(0), member(1)) as stage:
+        await stage.settle()
+        stage.delete(victim(0), victim(1))
+        stage.add(intruder(1))
+        await stage.settle()
+        assert stage.api.deleted == ["v0", "v1"]
+        assert verdicts(stage) == [("True", "EvictedInVain")]
+
+
 async def test_room_that_is_handed_over_was_not_made_in_vain() -> None:
     before = counted()
     async with staged(*full(1), gang(minimum=1), member()) as stage:

@@ -47,7 +47,7 @@ def plan(placed: str, victims: str = "", outcome: Any = "Preempts") -> Preemptio
     )
 
 
-def made(went: str, overdue: str = "", settled: str = "", taken: str = "") -> RoomMade:
+def made(went: str, overdue: str = "", settled: str = "", taken: str = "", changed: str = "") -> RoomMade:
     """Of a plan that places members on n0 and n1, and evicts there and, for a whole group, on n2."""
     return room_made(
         plan("n0 n1", "a@n0 b@n1 c@n2"),
@@ -55,6 +55,7 @@ def made(went: str, overdue: str = "", settled: str = "", taken: str = "") -> Ro
         overdue=overdue.split().__contains__,
         settled=settled.split(),
         taken=taken.split(),
+        changed=changed.split(),
     )
 
 
@@ -68,6 +69,7 @@ def made(went: str, overdue: str = "", settled: str = "", taken: str = "") -> Ro
         (("a b", "a"), 2, "n1", "n1", ""),
         (("a b", "", "n0"), 2, "n0 n1", "n1", ""),
         (("a", "", "", "n0 n1 n2"), 1, "n0", "n0", "n0"),
+        (("a b", "", "", "", "n0"), 2, "n1", "n1", ""),
     ],
 )
 def test_the_room_that_a_plan_made(
