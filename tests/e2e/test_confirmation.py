@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import urllib.request
+
 import pytest
 
 from controllers.gangs.waiting import PULSE_NODE
