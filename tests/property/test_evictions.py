@@ -10,6 +10,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
@@ -63,12 +64,9 @@ class Evicting(RuleBasedStateMachine):
         self.runner, self.executor = asyncio.Runner(), ThreadPoolExecutor(1)
         defaults = Sender.__init__.__kwdefaults__
         assert defaults is not None
-        self.patches = [
-            mock.patch.dict(defaults, {"attempts": 1}),
-            mock.patch.object(evictions, "RETRY_SECONDS", 0.0),
-        ]
-        for patch in self.patches:
-            patch.start()
+        self.patches = ExitStack()
+        self.patches.enter_context(mock.patch.dict(defaults, {"attempts": 1}))
+        self.patches.enter_context(mock.patch.object(evictions, "RETRY_SECONDS", 0.0))
         self.api = Api()
         self.api.refuse = self.answer
         self.priority = dict.fromkeys(UNITS, LOW)
@@ -183,8 +181,7 @@ class Evicting(RuleBasedStateMachine):
             self.settle_and_check()
         finally:
             self.runner.close()
-            for patch in self.patches:
-                patch.stop()
+            self.patches.close()
             self.executor.shutdown()
 
     @on_the_loop
