@@ -14,9 +14,11 @@ from extender.wire import (
     ExtenderArgs,
     ExtenderPreemptionArgs,
     MetaVictims,
+    candidates_decoder,
     filter_all,
     filter_only,
     names_decoder,
+    preemption_all,
     preemption_result,
 )
 
@@ -148,10 +150,10 @@ class Verbs:
 
     def preempt(self, args: ExtenderPreemptionArgs) -> bytes:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
-        offered = args.node_name_to_meta_victims or {}
         if not self._world.ready:
             self._world.not_ready(args.pod)
             return preemption_result({})
+        offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
         if self._world.verdict(args.pod) is not None:
             candidates = {
                 node: frozenset(pod.uid for pod in each.pods or ()) for node, each in offered.items()
@@ -167,6 +169,8 @@ class Verbs:
             for node, victims in offered.items()
             if (reason := self._strikes(node, victims, priority))
         }
+        if offered and not struck:
+            return preemption_all(args.node_name_to_meta_victims)
         if offered and len(struck) == len(offered):
             self._world.nothing_to_evict(args.pod, struck)
         return preemption_result({node: victims for node, victims in offered.items() if node not in struck})
@@ -175,9 +179,8 @@ class Verbs:
         """Why the scheduler must not evict on this node for a pod of this priority; None if it may."""
         if self._reservations.holders(node, at_least=priority):
             return ROOM_IS_RESERVED
-        if not victims.pods:
-            return "no victim is named"
-        for victim in victims.pods:
+        # After kubernetes PR 135486, a candidate may come without victims: another extender's filter refused the node.
+        for victim in victims.pods or ():
             pod = self._world.bound(victim.uid)
             if pod is None or pod.node != node:
                 return "a victim is not known there"

@@ -18,6 +18,7 @@ __all__ = [
     "MetaVictims",
     "filter_all",
     "filter_only",
+    "preemption_all",
     "preemption_result",
 ]
 
@@ -47,15 +48,16 @@ class MetaVictims(Wire):
 
 
 class ExtenderPreemptionArgs(Wire):
-    """A preempt request."""
+    """A preempt request. `node_name_to_meta_victims` stays raw: most answers give it back untouched."""
 
     pod: Pod
-    node_name_to_meta_victims: dict[str, MetaVictims] | None = None
+    node_name_to_meta_victims: msgspec.Raw = msgspec.Raw(b"null")
 
 
 filter_decoder = msgspec.json.Decoder(ExtenderArgs)
 preemption_decoder = msgspec.json.Decoder(ExtenderPreemptionArgs)
 names_decoder = msgspec.json.Decoder(list[str] | None)
+candidates_decoder = msgspec.json.Decoder(dict[str, MetaVictims] | None)
 
 
 def filter_all(raw_names: msgspec.Raw) -> bytes:
@@ -80,6 +82,11 @@ def filter_only(kept: list[str], rejected: dict[str, str]) -> bytes:
             "Error": "",
         }
     )
+
+
+def preemption_all(raw_candidates: msgspec.Raw) -> bytes:
+    """The preempt answer that keeps every candidate; they are passed on as they came."""
+    return b"".join((b'{"NodeNameToMetaVictims":', bytes(raw_candidates), b"}"))
 
 
 def preemption_result(nodes: dict[str, MetaVictims]) -> bytes:

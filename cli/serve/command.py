@@ -12,6 +12,7 @@ from typing import Any
 import click
 import structlog
 
+from api.validation import FieldError
 from cli.common.configuration import Configuration, ConfigurationError, dump, load
 from cli.serve.process import run
 from kube.client import ApiError
@@ -49,6 +50,10 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(run(configuration))
+    except FieldError as error:
+        # A file that the configuration names is read only now: it is missing, or does not fit the configuration.
+        click.echo(f"Error: {path}: {error}", err=True)
+        context.exit(BAD_INPUT)
     except (OSError, ApiError) as error:
         # A port is taken, or credentials are refused. The operator can mend this; a traceback would not help.
         click.echo(f"Error: {error}", err=True)

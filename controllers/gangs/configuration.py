@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from api.validation import FieldError
 from controllers.gangs.rules import Confirmation
+from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET
 from serving.sections import Count, FilePath, Seconds, Section
 
-__all__ = ["PlanningConfiguration", "check_planning"]
+__all__ = ["PlanningConfiguration", "check_planning", "check_scheduler"]
 
 
 class PlanningConfiguration(Section):
@@ -21,7 +22,8 @@ class PlanningConfiguration(Section):
     overdueSeconds: a pod that is still there so long after its deletion time counts as staying, and is nobody's victim.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
     confirmation: what follows if the scheduler says nothing of a member. Prefer: our model counts after
-    confirmationSeconds. Require: nobody is evicted. Off: our model counts at once.
+    confirmationSeconds. Require: nobody is evicted. Off: our model counts at once. Require does not go together with
+    managedResources in the scheduler's configuration: a pod that the scheduler never sends us is never confirmed.
     confirmationSeconds: how long a plan waits for the scheduler's word on a member.
     offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,
@@ -46,3 +48,14 @@ def check_planning(planning: PlanningConfiguration) -> None:
     """Raises FieldError for settings that do not go together."""
     if planning.backoff_max_seconds < planning.backoff_initial_seconds:
         raise FieldError("planning.backoffMaxSeconds", "is less than planning.backoffInitialSeconds")
+
+
+def check_scheduler(planning: PlanningConfiguration, scheduler: SchedulerConfiguration) -> None:
+    """Raises FieldError for a setting that does not go together with the scheduler's configuration."""
+    if planning.confirmation == "Require" and scheduler.managed:
+        named = ", ".join(sorted(resource for entry in scheduler.managed for resource in entry))
+        raise FieldError(
+            "planning.confirmation",
+            f"cannot be Require, because reprieve's entry in {planning.scheduler_configuration} "
+            f"has managedResources ({named}): pods that do not ask for them are never confirmed",
+        )

@@ -1,6 +1,6 @@
 """Delayed preemption (KEP-5710): may a plan evict? The scheduler's word decides, and after a while our model.
 
-Pure functions of a plan that evicts and of what was last seen of it.
+Pure functions of a plan that evicts and of what was last seen of it. See docs/decisions/0027.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from api.words import counted
 from controllers.gangs.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.observations import PlanSeen
-from controllers.gangs.proofs import Proof
-from controllers.gangs.rules import ASKED_SECONDS, Rules
+from controllers.gangs.proofs import Doubt, Proof
+from controllers.gangs.rules import ASK_AGAIN_SECONDS, ASKED_SECONDS, Rules
 
 __all__ = ["Confirmed", "Unknown", "confirm", "contradictions"]
 
@@ -41,20 +41,34 @@ class Unknown:
 def confirm(
     plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules
 ) -> Confirmed | Unknown | Ending | None:
-    """What follows for a plan without contradictions: go on, ask, give up, or (None) wait."""
+    """What follows for a plan without contradictions: go on, ask, give up, or (None) wait.
+
+    The model does not count against a refusal that stands: it would evict in vain whenever a node changes a moment
+    before the scheduler refuses it.
+    """
     unknown = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
     confirmed = Confirmed(len(seen.proofs) - len(unknown), len(unknown))
     if seen.presented and (not unknown or rules.confirmation == "Off"):
         return confirmed
     if not plan.asking:
         return Unknown(unknown or tuple(seen.proofs))
-    if plan.asked is None or now < _patience_ends(plan.asked, unknown, seen, rules):
+    if plan.asked is None:
+        return None
+    stale = _in_doubt(seen, Doubt.STALE)
+    if stale and not plan.asked_again:
+        return Unknown(stale) if now >= plan.asked + ASK_AGAIN_SECONDS else None
+    if now < _patience_ends(plan.asked, unknown, seen, rules):
         return None
     if not seen.presented:
         return Ending("Aborted", "NotAttempted", "no scheduler has tried to schedule a pod of the group")
-    if rules.confirmation == "Require":
-        return Ending("Aborted", "NotConfirmed", _why_unknown(plan, unknown, seen))
+    refused = _in_doubt(seen, Doubt.STANDS)
+    if refused or rules.confirmation == "Require":
+        return Ending("Aborted", "NotConfirmed", _why_unknown(plan, refused or unknown, seen))
     return confirmed
+
+
+def _in_doubt(seen: PlanSeen, doubt: Doubt) -> tuple[str, ...]:
+    return tuple(uid for uid, member in seen.proofs.items() if member.doubt is doubt)
 
 
 def _why_unknown(plan: ActivePlan, unknown: tuple[str, ...], seen: PlanSeen) -> str:

@@ -16,7 +16,7 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec
 from controllers.gangs.account import Account
 from controllers.gangs.asking import Asking
 from controllers.gangs.claims import Claims, with_uids
-from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
 from controllers.gangs.decide import Decider
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
@@ -71,7 +71,10 @@ class GangController:
         executor: Executor,
         clock: Clock,
     ) -> None:
-        """`executor` runs the searches. Raises FieldError if the scheduler's configuration file cannot be read."""
+        """`executor` runs the searches.
+
+        Raises FieldError if the scheduler's configuration file cannot be read, or does not fit our settings.
+        """
         self._configuration, self._client, self._executor = configuration, client, executor
         self.mirror, self.clock = WatchedTables(views), clock
         self.roster = Roster(self.mirror.tables)
@@ -81,6 +84,7 @@ class GangController:
         self.parked = ParkedPods(self.waiting)
         path = configuration.scheduler_configuration
         self.scheduler = load(path) if path is not None else SchedulerConfiguration()
+        check_scheduler(configuration, self.scheduler)
         self._acting: Leading | None = None
         self.leading: Leading | None = None
         """What acts now; None while this process does not lead, or does not know its plans yet."""
@@ -243,16 +247,18 @@ class Leading:
 
     def resume(self) -> None:
         """Go on from the plans that a former process was carrying out."""
-        for owner in self._claims.stored.owners():
-            stored = self._claims.stored.to_carry_out(owner)
-            if stored is not None and stored.active is not None:
-                gang = self.gangs.gather((owner[1], owner[2]))
-                self.gangs.observe(gang, Resumed(self._resumed(stored, stored.active)))
-                log.info("resuming", plan=stored.meta.name, phase=stored.phase)
-
         for stored in self._claims.stored:
-            if stored.to_finish is not None:
-                self._evictions.finish(self._resumed(stored, stored.to_finish))
+            if stored.spec is None:
+                continue
+            plan = self._resumed(stored, stored.spec)
+            if stored.evicted:
+                self._evictions.adopt(plan)
+            if stored is self._claims.stored.to_carry_out(stored.owner):
+                gang = self.gangs.gather((stored.owner[1], stored.owner[2]))
+                self.gangs.observe(gang, Resumed(plan))
+                log.info("resuming", plan=stored.meta.name, phase=stored.phase)
+            else:
+                self._evictions.finish(plan)
 
     async def run(self) -> None:
         """Act until cancelled."""

@@ -6,7 +6,7 @@ A unit that has begun is finished even when its plan has ended, unless one of it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 import structlog
@@ -17,7 +17,7 @@ from controllers.gangs.events import Reporter
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.life import ActivePlan
-from controllers.gangs.look import difference, protected
+from controllers.gangs.look import difference, protected, unit_changed
 from controllers.gangs.observations import Compared, DeletionRefused, EvictorStopped, Rehearsed
 from controllers.gangs.plans import PlanNotStoredError, PlanStore
 from controllers.gangs.roster import Roster
@@ -72,12 +72,20 @@ class Evictions:
 
     def start(self, gang: Gang, plan: ActivePlan) -> None:
         """Evict the plan's victims. Observed as EvictorStopped."""
-        self._spawn(plan, self._evict(gang, plan))
+        former = self._tasks.get((plan.namespace, plan.name))
+        self._spawn(plan, self._evict(gang, plan, former))
+
+    def adopt(self, plan: ActivePlan) -> None:
+        """A former process may have been evicting for the plan."""
+        self.evictor.adopt(plan)
 
     def finish(self, plan: ActivePlan) -> None:
-        """The plan has ended: finish the units that have begun. While that lasts, its finalizer stays."""
+        """The plan has ended: finish the units that have begun, and withdraw the marks of the pods that stay.
+
+        While that lasts, its finalizer stays.
+        """
         key = (plan.namespace, plan.name)
-        if key not in self._tasks and self.unfinished(plan):
+        if key not in self._tasks and (self.unfinished(plan) or self.evictor.marked(plan)):
             self._spawn(plan, self._finish(plan))
 
     def is_current(self, gang: Gang, plan: ActivePlan) -> bool:
@@ -99,20 +107,21 @@ class Evictions:
 
     async def _rehearse(self, gang: Gang, plan: ActivePlan) -> None:
         try:
-            refused = await self.evictor.rehearse(plan)
-        except ApiError as error:
+            answer = Rehearsed(await self.evictor.rehearse(plan))
+        except Exception as error:
             log.warning(
                 "a plan could not be rehearsed and will be tried again", plan=plan.name, error=str(error)
             )
             await asyncio.sleep(RETRY_SECONDS)
             answer = Rehearsed(None)
-        else:
-            answer = Rehearsed(refused)
         if self.is_current(gang, plan):
             self.gangs.observe(gang, answer)
         self._nudge()
 
-    async def _evict(self, gang: Gang, plan: ActivePlan) -> None:
+    async def _evict(self, gang: Gang, plan: ActivePlan, former: asyncio.Task[None] | None) -> None:
+        """`former`: an earlier run of the same decision may still be finishing."""
+        if former is not None:
+            await asyncio.wait([former])
         done = await self._try(plan, plan.spec.victims, _Permission(self, plan, gang))
         if self.is_current(gang, plan):
             self._tasks.pop((plan.namespace, plan.name), None)
@@ -121,9 +130,11 @@ class Evictions:
             await self._finish(plan)
 
     async def _finish(self, plan: ActivePlan) -> None:
-        while unfinished := self.unfinished(plan):
-            if await self._try(plan, unfinished, _Permission(self, plan, None)):
-                break
+        while (unfinished := self.unfinished(plan)) or self.evictor.marked(plan):
+            if unfinished:
+                await self._try(plan, unfinished, _Permission(self, plan, None))
+            elif not await self.evictor.withdraw(self.evictor.marked(plan)):
+                await asyncio.sleep(RETRY_SECONDS)
         try:
             await self.store.let_go((plan.namespace, plan.name))
         except PlanNotStoredError as error:
@@ -132,19 +143,20 @@ class Evictions:
     async def _try(self, plan: ActivePlan, victims: Iterable[Victim], permission: _Permission) -> bool:
         try:
             return await self.evictor.evict(plan, victims, permission)
+        except (ApiError, PlanNotStoredError) as error:
+            log.warning("an eviction failed and will be tried again", plan=plan.name, error=str(error))
         except Exception:
             log.exception("an eviction failed and will be tried again", plan=plan.name)
-            await asyncio.sleep(RETRY_SECONDS)
-            return False
+        await asyncio.sleep(RETRY_SECONDS)
+        return False
 
     def unfinished(self, plan: ActivePlan) -> list[Victim]:
-        """Units that have begun and of which pods are left."""
+        """Units that have begun, of which a pod has gone, and of which pods are left."""
         begun = self.store.begun((plan.namespace, plan.name))
-        return [
-            victim
-            for victim in plan.spec.victims
-            if victim.uid in begun and any(self.roster.evictable(pod.uid) is not None for pod in victim.pods)
-        ]
+        return [victim for victim in plan.spec.victims if victim.uid in begun and self._is_in_pieces(victim)]
+
+    def _is_in_pieces(self, victim: Victim) -> bool:
+        return len({self.evictor.remains(pod) for pod in victim.pods}) > 1
 
 
 class _Permission:
@@ -153,17 +165,17 @@ class _Permission:
     def __init__(self, evictions: Evictions, plan: ActivePlan, gang: Gang | None) -> None:
         self._all, self._plan, self._gang = evictions, plan, gang
 
-    def may_evict(self, pod: VictimPod) -> bool:
+    def may_begin(self, victim: Victim) -> bool:
         """Before the first pod of all, the plan must still be what a new look would give."""
         if self._gang is None:
             return True
         current = self._gang.life.plan
-        if current is None or not self._all.is_current(self._gang, self._plan):
+        if current is None or not self._is_current():
             return False
         if not current.may_evict or not self._all.trusted():
             return False
         roster = self._all.roster
-        changed = protected(current, pod, roster) if current.begun else self._difference(current)
+        changed = unit_changed(victim, current, roster) if current.begun else self._difference(current)
         self._all.gangs.observe(self._gang, Compared(changed))
         return not changed
 
@@ -174,20 +186,29 @@ class _Permission:
             return f"PodGroup {'/'.join(by)} of higher priority takes its room"
         return difference(plan, self._all.roster)
 
-    def may_finish(self, pod: VictimPod) -> bool:
+    def why_stays(self, pod: VictimPod) -> str:
         """Priority decides, whatever has become of the plan."""
-        return not protected(self._plan, pod, self._all.roster)
+        why = protected(self._plan, pod, self._all.roster)
+        if why and self._gang is not None and self._is_current():
+            self._all.gangs.observe(self._gang, Compared(why))
+        return why
 
     async def begin(self, victim: Victim) -> None:
         """Raises PlanNotStoredError."""
         unfinished = {each.uid for each in self._all.unfinished(self._plan)}
         await self._all.store.begin((self._plan.namespace, self._plan.name), {*unfinished, victim.uid})
 
-    async def refused(self, victim: Victim, pod: VictimPod, why: str) -> None:
-        """The plan ends, and the unit is left as it is: whoever owns it is told what is left of it."""
-        if self._gang is not None and self._all.is_current(self._gang, self._plan):
+    def refused(self, pod: VictimPod, why: str) -> None:
+        """The plan ends."""
+        if self._gang is not None and self._is_current():
             self._all.gangs.observe(self._gang, DeletionRefused(pod.uid, why))
+
+    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+        """The unit is left as it is. If it is in pieces, whoever owns it is told what is left of it."""
         if len(victim.pods) > 1:
-            self._all.store.give_up(victim.uid)
-            left = [each.name for each in victim.pods if self._all.roster.evictable(each.uid) is not None]
-            await self._all.reporter.left_in_pieces(self._plan, victim, left, why)
+            self._all.store.give_up((self._plan.namespace, self._plan.name), victim.uid)
+        if 0 < len(left) < len(victim.pods):
+            await self._all.reporter.left_in_pieces(self._plan, victim, [pod.name for pod in left], why)
+
+    def _is_current(self) -> bool:
+        return self._gang is not None and self._all.is_current(self._gang, self._plan)

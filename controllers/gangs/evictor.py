@@ -6,7 +6,7 @@ See docs/decisions/0004.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Protocol
@@ -28,31 +28,39 @@ log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 16
 """Pods being evicted at a time: enough to hide the API server's latency, few enough not to crowd others out."""
-NO_LONGER_LOWER: Final = "it has no lower priority any longer"
+NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
+"""Answers that refuse this request, and say nothing of the next one."""
 
 
 class Permission(Protocol):
     """What the evictor asks before it acts, and where it tells what came of it."""
 
-    def may_evict(self, pod: VictimPod) -> bool:
-        """Whether a unit may begin with this pod."""
+    def may_begin(self, victim: Victim) -> bool:
+        """Whether the unit may begin. Asked right before its first pod."""
 
-    def may_finish(self, pod: VictimPod) -> bool:
-        """Whether the pod of a unit that has begun may still go. Asked right before each pod."""
+    def why_stays(self, pod: VictimPod) -> str:
+        """Why the pod of a unit that has begun must stay; empty if it may go. Asked right before each pod."""
 
     async def begin(self, victim: Victim) -> None:
         """Store that the unit has begun. Raises an error if it cannot be stored: nobody of the unit goes then."""
 
-    async def refused(self, victim: Victim, pod: VictimPod, why: str) -> None:
-        """The pod stays."""
+    def refused(self, pod: VictimPod, why: str) -> None:
+        """The API server does not let the pod go."""
+
+    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+        """The unit does not go on. `left`: its pods that stay, all of them if nobody has gone."""
 
 
 @dataclass(slots=True)
 class _Unit:
     victim: Victim
     begun: bool = False
-    stopped: bool = False
-    """One of its pods stays."""
+    why: str = ""
+    """Why it has stopped: the first of its pods that stays."""
+
+    def stop(self, why: str) -> None:
+        """One of its pods stays."""
+        self.why = self.why or why
 
 
 @dataclass(slots=True)
@@ -67,6 +75,8 @@ class _Run:
     """No unit begins any longer."""
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    units: list[_Unit] = field(default_factory=list)
+    """Those that have begun."""
 
     def stop(self) -> None:
         """Somebody stays: begin no other unit."""
@@ -85,6 +95,22 @@ class Evictor:
         self._writer = writer
         self._roster = roster
         self._reporter = reporter
+        self._asked: set[str] = set()
+        """Pods (UIDs) whose deletion the API server has accepted. The mirror shows it a moment later."""
+        self._marked: set[str] = set()
+        """Pods (UIDs) that may have our condition, and whose deletion has not been accepted."""
+
+    def remains(self, pod: VictimPod) -> bool:
+        """Whether the victim still runs, and its deletion has not been asked for."""
+        return pod.uid not in self._asked and self._roster.evictable(pod.uid) is not None
+
+    def adopt(self, plan: ActivePlan) -> None:
+        """A former process may have marked victims of the plan."""
+        self._marked.update(pod.uid for pod in _pods(plan) if self.remains(pod))
+
+    def marked(self, plan: ActivePlan) -> list[VictimPod]:
+        """Victims of the plan that run, and may have our condition."""
+        return [pod for pod in _pods(plan) if pod.uid in self._marked and self.remains(pod)]
 
     async def rehearse(self, plan: ActivePlan) -> Mapping[str, str]:
         """Have the API server check every mark and deletion, and change nothing.
@@ -110,28 +136,63 @@ class Evictor:
     async def evict(self, plan: ActivePlan, victims: Iterable[Victim], permission: Permission) -> bool:
         """Ask for the deletion of these victims of the plan. Returns whether that has been done for all of them.
 
-        The first pod goes alone: if the API server refuses us, no second one has been touched. Raises what a write
-        raised, after all others have ended.
+        The first pod goes alone: if the API server refuses us or is away, no second one has been touched. Raises what
+        a write raised, after all others have ended.
         """
         await failpoint("evict.before_first")
-        run = _Run(plan, permission)
+        self._forget_gone()
+        run, faults = _Run(plan, permission), list[BaseException]()
         try:
             for victim in victims:
                 await self._unit(run, victim)
+        except Exception as fault:
+            faults.append(fault)
+        except BaseException:
+            for task in run.tasks:
+                task.cancel()
+            raise
         finally:
             results = await asyncio.gather(*run.tasks, return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
+        faults += [result for result in results if isinstance(result, BaseException)]
+        for unit in run.units:
+            if unit.why:
+                left = [pod for pod in unit.victim.pods if self.remains(pod)]
+                await self.withdraw(left)
+                await permission.stopped(unit.victim, left, unit.why)
+        if faults:
+            raise faults[0]
         return run.complete
+
+    def _forget_gone(self) -> None:
+        self._asked = {uid for uid in self._asked if self._roster.evictable(uid) is not None}
+        self._marked = {uid for uid in self._marked if self._roster.evictable(uid) is not None}
+
+    async def withdraw(self, pods: Iterable[VictimPod]) -> bool:
+        """Take our condition off pods that stay. Returns false if the API server did not answer for one of them."""
+        answered = True
+        for pod in pods:
+            if pod.uid not in self._marked:
+                continue
+            try:
+                await self._writer.unmark_disruption_target(pod.namespace, pod.name, pod.uid)
+            except ApiError as error:
+                where = f"{pod.namespace}/{pod.name}"
+                log.warning("the condition of a pod that stays is still there", pod=where, error=str(error))
+                if _may_succeed_later(error):
+                    answered = False
+                    continue
+            self._marked.discard(pod.uid)
+        return answered
 
     async def _unit(self, run: _Run, victim: Victim) -> None:
         """Begin one unit; its pods go in tasks."""
         unit = _Unit(victim)
         for pod in victim.pods:
+            if not self.remains(pod):
+                continue
             await run.slots.acquire()
             try:
-                goes_on = not unit.stopped if unit.begun else await self._begin(run, unit, pod)
+                goes_on = not unit.why if unit.begun else await self._begin(run, unit)
             except BaseException:
                 run.slots.release()
                 raise
@@ -143,27 +204,35 @@ class Evictor:
             run.tasks.append(asyncio.create_task(self._one(run, unit, pod)))
             if is_first:
                 await asyncio.wait(run.tasks)
+                if run.tasks[0].exception() is not None:
+                    run.stop()
+                    return
 
-    async def _begin(self, run: _Run, unit: _Unit, pod: VictimPod) -> bool:
-        if run.stopped or not run.permission.may_evict(pod):
+    async def _begin(self, run: _Run, unit: _Unit) -> bool:
+        if not _may_begin(run, unit.victim):
             return False
-        unit.begun = True
         if len(unit.victim.pods) > 1:
             await run.permission.begin(unit.victim)
             await failpoint("evict.begun")
+            if not _may_begin(run, unit.victim):  # the plan may have ended while that was written
+                return False
+        unit.begun = True
+        run.units.append(unit)
         return True
 
     async def _one(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
         try:
-            why = "" if run.permission.may_finish(pod) else NO_LONGER_LOWER
+            if unit.why:
+                return
+            why = run.permission.why_stays(pod)
             if not why:
                 why = await self._evict_pod(run.plan, unit.victim, pod)
                 await failpoint("evict.between")
+                if why:
+                    run.permission.refused(pod, why)
             if why:
-                unit.stopped = True
+                unit.stop(why)
                 run.stop()
-                await self._writer.unmark_disruption_target(pod.namespace, pod.name, pod.uid)
-                await run.permission.refused(unit.victim, pod, why)
         finally:
             run.slots.release()
 
@@ -171,28 +240,44 @@ class Evictor:
         self, plan: ActivePlan, victim: Victim, pod: VictimPod, *, dry_run: bool = False
     ) -> str:
         """Ask for the deletion of one pod. Returns why the API server refuses it for good, else an empty text."""
-        if self._roster.evictable(pod.uid) is None:
+        if not self.remains(pod):
             return ""
         said = _said(plan.spec.preemptor, victim)
         where = pod.namespace, pod.name, pod.uid
         result = Deletion.GONE
         try:
+            if not dry_run:
+                self._marked.add(pod.uid)
             if await self._writer.mark_disruption_target(*where, said, dry_run=dry_run):
                 if not dry_run:
                     self._reporter.preempted(plan, victim, pod)
                 result = await self._writer.delete_pod(*where, dry_run=dry_run)
         except ApiError as error:
-            if error.is_retriable or error.status == HTTPStatus.UNAUTHORIZED:
+            if _may_succeed_later(error):
                 raise
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
             EVICTIONS.labels("refused").inc()
             return f"pod {pod.namespace}/{pod.name} cannot be evicted: {error}"
         if not dry_run:
+            self._asked.add(pod.uid)
+            self._marked.discard(pod.uid)
             EVICTIONS.labels(result).inc()
             log.info(
                 "evicted", plan=plan.name, namespace=pod.namespace, pod=pod.name, node=pod.node, result=result
             )
         return ""
+
+
+def _pods(plan: ActivePlan) -> list[VictimPod]:
+    return [pod for victim in plan.spec.victims for pod in victim.pods]
+
+
+def _may_begin(run: _Run, victim: Victim) -> bool:
+    return not run.stopped and run.permission.may_begin(victim)
+
+
+def _may_succeed_later(error: ApiError) -> bool:
+    return error.is_retriable or error.status in NO_VERDICT
 
 
 def _said(preemptor: Preemptor, victim: Victim) -> str:

@@ -120,7 +120,7 @@ class Evidence:
             nomination_changes=self._roster.nomination_changes(member.node),
         )
         verdict = prove(self._offers.shown(member.uid, member.node), planned)
-        return MemberProof(verdict.proof, verdict.seen, attempted)
+        return MemberProof(verdict.proof, verdict.seen, attempted, doubt=verdict.doubt)
 
     def _gone(self, plan: ActivePlan, nodes: set[str]) -> dict[str, dict[str, int]]:
         """The pods that the plan counts as gone: own priority by UID, by node."""

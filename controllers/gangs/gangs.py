@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from api.clock import Clock
 from controllers.gangs.effects import Effect
 from controllers.gangs.life import GangPhase, GroupKey, Life
+from controllers.gangs.metrics import PHASE_SECONDS
 from controllers.gangs.observations import MembersSeen, Observation
 from controllers.gangs.reducer import reduce
 from controllers.gangs.roster import Roster
@@ -25,6 +26,8 @@ class Gang:
     life: Life
     todo: list[Effect]
     """Effects that nobody has carried out yet, oldest first."""
+    since: float
+    """When its life entered its phase, in monotonic seconds."""
     touched: int = -1
     """The state of its group and members when they were last counted."""
 
@@ -49,12 +52,16 @@ class Gangs:
     def gather(self, key: GroupKey) -> Gang:
         """The gang, which is known from now on."""
         if key not in self._gangs:
-            self._gangs[key] = Gang(key, Life(), [])
+            self._gangs[key] = Gang(key, Life(), [], self._clock.monotonic())
         return self._gangs[key]
 
     def observe(self, gang: Gang, observation: Observation) -> None:
         """Something has happened to the gang: it gets its next life, and maybe something to do."""
-        gang.life, effects = reduce(gang.life, observation, self._clock.monotonic(), self._rules)
+        now, before = self._clock.monotonic(), gang.life.phase
+        gang.life, effects = reduce(gang.life, observation, now, self._rules)
+        if gang.life.phase != before:
+            PHASE_SECONDS.labels(before).observe(now - gang.since)
+            gang.since = now
         gang.todo.extend(effects)
         if effects:
             self._nudge()

@@ -104,6 +104,8 @@ class ActivePlan:
     """The scheduler is to be asked about members, or has been."""
     asked: float | None = None
     """When it was asked."""
+    asked_again: bool = False
+    """It is asked for the second and last time."""
     begun: bool = False
     """The plan was compared with the cluster right before its first eviction. From then on it is carried through."""
     evicting: bool = False
@@ -182,7 +184,7 @@ def hold_text(key: GroupKey, phase: GangPhase) -> str:
         case "Ready":
             return f"{HOLD_MARK}the planned members of pod group {name} go first"
         case "Unschedulable":
-            return f"{HOLD_MARK}pod group {name} fits nowhere, see its conditions"
+            return f"{HOLD_MARK}pod group {name} cannot be placed now, see its conditions"
         case "Blocked":
             return f"{HOLD_MARK}pod group {name} uses what reprieve cannot plan for, see its conditions"
         case _:

@@ -16,7 +16,7 @@ from controllers.gangs.observations import PlanSeen
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import MemberView, Roster
 
-__all__ = ["difference", "look", "protected", "strayed"]
+__all__ = ["difference", "look", "protected", "strayed", "unit_changed"]
 
 
 def look(
@@ -162,11 +162,16 @@ def _victim_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
         claim = roster.evictable(pod.uid)
         if claim is None or claim.node != pod.node:
             return f"pod {pod.namespace}/{pod.name} is not running on {pod.node} any longer"
+    return unit_changed(victim, plan, roster)
+
+
+def unit_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
+    """Why a unit may not begin any longer, whatever has gone before it; empty if it may."""
+    for pod in victim.pods:
         if priority := protected(plan, pod, roster):
             return priority
     if victim.kind == "PodGroup":
-        whole = roster.running_members((victim.namespace, victim.name))
-        if whole != {pod.uid for pod in victim.pods}:
+        if not roster.running_members((victim.namespace, victim.name)) <= {pod.uid for pod in victim.pods}:
             return f"PodGroup {victim.namespace}/{victim.name} has other pods now"
     elif (group := roster.all_mode_group(victim.pods[0].uid)) is not None:
         return f"pod {victim.namespace}/{victim.name} belongs to PodGroup {'/'.join(group)} now, which goes whole"

@@ -9,6 +9,7 @@ __all__ = [
     "CONFIRMATIONS",
     "EVICTIONS",
     "GANGS",
+    "PHASE_SECONDS",
     "PLANNING_SECONDS",
     "PLANS",
     "PULSES",
@@ -19,6 +20,12 @@ PLANNING_SECONDS = Histogram(
     "reprieve_planning_seconds",
     "Time to decide for one gang.",
     buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0),
+)
+PHASE_SECONDS = Histogram(
+    "reprieve_gang_phase_seconds",
+    "How long gangs were in a phase before they left it.",
+    ["phase"],
+    buckets=(0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0, 1800.0),
 )
 PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"])
 GANGS = Gauge("reprieve_gangs", "Gangs by phase.", ["phase"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.life import ActivePhase, ActivePlan, GroupKey, PlannedPod
-from controllers.gangs.proofs import Proof
+from controllers.gangs.proofs import Doubt, Proof
 
 __all__ = [
     "Asked",
@@ -105,6 +105,8 @@ class MemberProof:
     """What showed it, or why nothing does."""
     attempted: float | None
     """When its last attempt ended, in monotonic seconds; None if we saw none."""
+    doubt: Doubt | None = None
+    """Of an unknown member that the scheduler has refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

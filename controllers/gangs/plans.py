@@ -53,7 +53,7 @@ class PlanStore:
     ) -> None:
         """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
         self._writer, self._stored, self._apply, self._clock = writer, stored, apply, clock
-        self._given_up: set[str] = set()
+        self._given_up: dict[PlanKey, set[str]] = {}
 
     async def record(self, spec: PreemptionPlanSpec, phase: Phase, message: str) -> None:
         """Store a decision, or only its status if the same decision is stored already. Raises PlanNotStoredError."""
@@ -81,19 +81,22 @@ class PlanStore:
     def begun(self, key: PlanKey) -> frozenset[str]:
         """Units (UIDs) of several pods of which pods may have gone, and that have to be finished."""
         stored = self._stored.get(key)
-        return frozenset(stored.status.begun or ()) - self._given_up if stored is not None else frozenset()
+        begun = frozenset(stored.status.begun or ()) if stored is not None else frozenset()
+        return begun - self._given_up.get(key, set())
 
     async def begin(self, key: PlanKey, units: Collection[str]) -> None:
         """Store that these units (UIDs) have begun, and no others have to be finished. Raises PlanNotStoredError."""
         if not self.begun(key).issuperset(units):
+            self._given_up.pop(key, None)
             await self._patch(key, PreemptionPlanStatus(begun=sorted(units)))
 
-    def give_up(self, unit: str) -> None:
-        """The unit (UID) cannot be finished: its pods stay."""
-        self._given_up.add(unit)
+    def give_up(self, key: PlanKey, unit: str) -> None:
+        """The plan's unit (UID) cannot be finished: its pods stay."""
+        self._given_up.setdefault(key, set()).add(unit)
 
     async def let_go(self, key: PlanKey) -> None:
         """Remove our finalizer, if the plan has it. Raises PlanNotStoredError."""
+        self._given_up.pop(key, None)
         plan = self._stored.get(key)
         if plan is None or not plan.finalized:
             return
@@ -139,6 +142,8 @@ class PlanStore:
             Condition(type=phase, status="True", reason=reason, message=message, last_transition_time=now)
         )
         status = PreemptionPlanStatus(phase=phase, conditions=conditions)
+        if phase == "Planned" and before.begun:
+            status.begun = []  # the same decision was carried out before, and ended
         await self._patch(key, status)
         PLANS.labels(phase).inc()
 

@@ -14,7 +14,7 @@ from typing import Final
 from controllers.gangs.offers import Absence, Shown
 from controllers.gangs.scheduler_messages import PreemptionOutcome
 
-__all__ = ["PlannedMember", "Proof", "Verdict", "prove"]
+__all__ = ["Doubt", "PlannedMember", "Proof", "Verdict", "prove"]
 
 
 class Proof(StrEnum):
@@ -28,12 +28,24 @@ class Proof(StrEnum):
     """Neither."""
 
 
+class Doubt(StrEnum):
+    """A complete attempt refused the node, but the node has changed since, or just before."""
+
+    STALE = "Stale"
+    """Another attempt tells."""
+    STANDS = "Stands"
+    """The attempt ended with a message. An attempt that ends with the same message shows nothing: the scheduler does
+    not write it again. So its silence is no consent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A proof, and in a few words what was seen."""
 
     proof: Proof
     seen: str
+    doubt: Doubt | None = None
+    """Of an unknown member that the scheduler has refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +92,7 @@ def prove(shown: Shown, member: PlannedMember) -> Verdict:
     if (seen := _confirmation(shown, member)) is not None:
         return Verdict(Proof.CONFIRMED, seen)
     if (why := _open_question(shown, member)) is not None:
-        return Verdict(Proof.UNKNOWN, why)
+        return Verdict(Proof.UNKNOWN, why, _doubt(shown, member))
     evicting = ", not even with pods evicted" if member.gone else ""
     return Verdict(
         Proof.CONTRADICTED, f"the scheduler tried the pod and did not offer {member.node}{evicting}"
@@ -124,13 +136,30 @@ def _no_absence(shown: Shown) -> str:
     return UNFINISHED[shown.last.outcome]
 
 
+def _doubt(shown: Shown, member: PlannedMember) -> Doubt | None:
+    """What an attempt says that would contradict if the node had not changed."""
+    last, is_silent = shown.last, not (shown.candidates or shown.absence)
+    if last is None or not last.is_complete or not is_silent or member.kept_away or member.never:
+        return None
+    if _other_room(member) is not None:
+        return None
+    return Doubt.STANDS if last.outcome is PreemptionOutcome.NO_CANDIDATES else Doubt.STALE
+
+
 def _not_comparable(absence: Absence, member: PlannedMember) -> str | None:
     """Why the scheduler's attempt was not about the room that the plan means."""
+    if (why := _other_room(member)) is not None:
+        return why
+    if member.nomination_changes > absence.change:
+        return f"a nomination to {member.node} has changed since the scheduler tried the pod"
+    return None
+
+
+def _other_room(member: PlannedMember) -> str | None:
+    """Why no attempt of the scheduler's can be about the room that the plan means."""
     staying = [uid for uid, priority in member.gone.items() if priority >= member.priority]
     if staying:
         return f"the scheduler does not count pod {min(staying)} as gone: its own priority is not below the member's"
     if member.asks_about_others:
         return "a filter of the pod asks about pods of other nodes"
-    if member.nomination_changes > absence.change:
-        return f"a nomination to {member.node} has changed since the scheduler tried the pod"
     return None

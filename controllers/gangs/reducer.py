@@ -57,8 +57,8 @@ from controllers.gangs.observations import (
     Stored,
 )
 from controllers.gangs.rules import (
-    REPLANS_AT_ONCE,
     REMIND_SECONDS,
+    REPLANS_AT_ONCE,
     REWRITE_SECONDS,
     TURNED_DOWN_SECONDS,
     Rules,
@@ -268,7 +268,7 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
             life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
             return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
         case Unknown(members):
-            plan = replace(plan, asking=True)
+            plan = replace(plan, asking=True, asked=None, asked_again=plan.asking)
             return replace(life, plan=plan), (*effects, Ask(plan, members))
         case Ending() as ending:
             return _ended(life, plan, ending, now, rules)

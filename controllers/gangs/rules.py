@@ -9,6 +9,7 @@ from kube.retry import Backoff
 
 __all__ = [
     "ASKED_SECONDS",
+    "ASK_AGAIN_SECONDS",
     "REPLANS_AT_ONCE",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
@@ -23,6 +24,11 @@ Require evicts nobody, Off believes the model at once."""
 
 ASKED_SECONDS: Final = 30.0
 """How long a plan waits at most for the scheduler's word after it was asked."""
+
+ASK_AGAIN_SECONDS: Final = 1.5
+"""A member that the scheduler refused right after a change of its node is asked about once more after this time.
+
+By then the scheduler knows of the change (`controllers.gangs.offers.SETTLE_SECONDS`)."""
 
 REPLANS_AT_ONCE: Final = 5
 """So many plans in a row are followed by another one at once. After that the gang waits between plans."""

@@ -45,7 +45,7 @@ class StoredPlan:
     evicted: bool
     """Evictions may have been asked for."""
     spec: PreemptionPlanSpec | None
-    """The decision, if the plan is one to act on: it has not ended, or units of it have to be finished."""
+    """The decision, if the plan is one to act on: it has not ended, or its evictions have to be cleared up."""
 
     @property
     def active(self) -> PreemptionPlanSpec | None:
@@ -54,7 +54,7 @@ class StoredPlan:
 
     @property
     def to_finish(self) -> PreemptionPlanSpec | None:
-        """The decision, if the plan has ended and units that have begun may not be finished."""
+        """The decision, if the plan has ended in its evictions: begun units may not be finished, marks may be left."""
         return None if self.phase in ACTIVE else self.spec
 
     @property
@@ -93,7 +93,8 @@ def _spec(
     meta, spec = plan.metadata, plan.spec
     acts = spec.outcome == "Fits" or (spec.outcome == "Preempts" and not spec.not_modelled)
     is_active = (status.phase or "Planned") in ACTIVE
-    to_finish = bool(status.begun) and FINALIZER in (meta.finalizers or ())
+    has_evicted = any(each.type == "Evicting" for each in status.conditions or ())
+    to_finish = has_evicted and FINALIZER in (meta.finalizers or ())
     if not acts or not (is_active or to_finish) or spec.preemptor.kind != "PodGroup":
         return None
     if spec.preemptor.namespace != meta.namespace:

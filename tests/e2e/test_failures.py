@@ -4,25 +4,117 @@ from __future__ import annotations
 
 import pytest
 
+from controllers.gangs.waiting import PULSE_NODE
 from hack.controlplane.client import ApiError
-from tests.e2e.support import PlaneFactory, ReprieveFactory, Sandbox, SandboxFactory, wait_for
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.support import (
+    REPRIEVE,
+    PlaneFactory,
+    ReprieveFactory,
+    Sandbox,
+    SandboxFactory,
+    names,
+    wait_for,
+)
 from tests.kit.clock import PATIENCE_SECONDS
 
+PLACES = [
+    "plan.committed",
+    "plan.confirmed",
+    "plan.evicting",
+    "evict.before_first",
+    "evict.between",
+    "plan.ready",
+]
 
-@pytest.mark.parametrize("place", ["evict.before_first", "evict.between", "plan.committed", "plan.ready"])
+
+@pytest.mark.parametrize("place", PLACES)
 def test_killed_at_any_place_the_next_process_goes_on(reprieve_with: ReprieveFactory, place: str) -> None:
-    """Done 7: after the restart every victim is evicted once, and the gang is bound."""
+    """After the restart every victim is evicted once, and the gang is bound."""
     plane, sandbox = reprieve_with(f"{place}=kill")
     sandbox.full_nodes(3)
     members = sandbox.gang("hero", 3, priority=100)
-    plane.reprieve.wait(PATIENCE_SECONDS)
-    written = sandbox.plans("hero")
-    assert len(written) == 1, "the plan is written before anything is done"
-    plane.reprieve.environment = {}
-    plane.start_reprieve()
+    written = killed(plane, sandbox)
+    go_on(plane)
     sandbox.wait_bound(*members)
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1, "low-2-0": 1}
-    assert [plan["metadata"]["name"] for plan in sandbox.plans("hero")] == [written[0]["metadata"]["name"]]
+    assert names(sandbox.plans("hero")) == [written]
+
+
+@pytest.mark.parametrize("place", ["evict.begun", "evict.between"])
+def test_killed_in_a_unit_the_next_process_takes_it_whole(reprieve_with: ReprieveFactory, place: str) -> None:
+    """The gang needs one of its four nodes; the group that is there goes whole."""
+    plane, sandbox = reprieve_with(f"{place}=kill")
+    sandbox.group("low", min_count=4, mode="all", priority=10)
+    pods = [
+        pod
+        for number, node in enumerate(sandbox.nodes(4, cpu="1"))
+        for pod in sandbox.filler(f"low-{number}", node, 1, group="low")
+    ]
+    members = sandbox.gang("hero", 1, priority=100)
+    written = killed(plane, sandbox)
+    unit = sandbox.client.get(REPRIEVE, "PodGroup", "low", sandbox.namespace)["metadata"]["uid"]
+    assert sandbox.plans("hero")[0]["status"]["begun"] == [unit]
+    go_on(plane)
+    sandbox.wait_bound(*members)
+    sandbox.wait_gone(*pods)
+    assert sandbox.history.evictions() == dict.fromkeys(pods, 1)
+    assert names(sandbox.plans("hero")) == [written]
+
+
+def test_killed_in_a_unit_whose_preemptor_goes_the_next_process_finishes_it(
+    reprieve_with: ReprieveFactory,
+) -> None:
+    """The plan ends as the next process starts; the finalizer stays until no pod of the unit is left."""
+    plane, sandbox = reprieve_with("evict.between=kill")
+    sandbox.group("low", min_count=3, mode="all", priority=10)
+    pods = [
+        pod
+        for number, node in enumerate(sandbox.nodes(3, cpu="1"))
+        for pod in sandbox.filler(f"low-{number}", node, 1, group="low")
+    ]
+    sandbox.gang("hero", 1, priority=100)
+    killed(plane, sandbox)
+    sandbox.delete_group("hero")
+    go_on(plane)
+    sandbox.wait_plan("hero", "Aborted")
+    sandbox.wait_gone(*pods)
+    assert sandbox.history.evictions() == dict.fromkeys(pods, 1)
+    wait_for(lambda: not sandbox.plans("hero")[0]["metadata"].get("finalizers"), what=sandbox.report)
+
+
+def test_killed_in_a_pulse_the_next_process_withdraws_it(reprieve_with: ReprieveFactory) -> None:
+    """What the scheduler had shown is lost with the first process, so the second one pulses."""
+    plane, sandbox = reprieve_with("plan.committed=kill")
+    sandbox.full_nodes(2)
+    members = sandbox.gang("hero", 2, priority=100)
+    written = killed(plane, sandbox)
+    plane.reprieve.environment = {"REPRIEVE_FAILPOINTS": "pulse.written=kill"}
+    plane.start_reprieve(wait=False)
+    assert killed(plane, sandbox) == written
+    pulsed = [name for name in members if PULSE_NODE in sandbox.history.nominations(name)]
+    assert pulsed
+    assert sandbox.history.evicted() == []
+    go_on(plane)
+    bound = sandbox.wait_bound(*members)
+    assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
+    for name in pulsed:
+        after = sandbox.history.nominations(name)
+        assert after[after.index(PULSE_NODE) + 1] in ("", bound[name])
+
+
+def killed(plane: ControlPlane, sandbox: Sandbox) -> str:
+    """Once a failpoint has killed the process; returns the name of the plan, which is written before anything."""
+    plane.reprieve.wait(PATIENCE_SECONDS)
+    (plan,) = sandbox.plans("hero")
+    name: str = plan["metadata"]["name"]
+    return name
+
+
+def go_on(plane: ControlPlane) -> None:
+    """Start the next process, without failpoints."""
+    plane.reprieve.environment = {}
+    plane.start_reprieve()
 
 
 def test_a_member_deleted_between_plan_and_eviction(reprieve_with: ReprieveFactory) -> None:

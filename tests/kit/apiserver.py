@@ -39,7 +39,8 @@ class Api:
 
     A kind that no object was ever put of is not served (404).
     A dry run changes nothing. Merge patches replace lists; strategic merge patches and
-    applies merge them by `name` or `type`. Every write gives a new resource version, and one that names another is a
+    applies merge them by `name` or `type`, and `$patch: delete` removes an entry.
+    Every write gives a new resource version, and one that names another is a
     conflict (409). An object with finalizers stays until they are removed.
     """
 
@@ -175,7 +176,10 @@ def _merge(stored: Object, patch: Object, *, by_key: bool) -> None:
 def _merged(stored: list[Object], patch: list[Object]) -> list[Object]:
     by_key = {_key(each): each for each in stored}
     for each in patch:
-        _merge(by_key.setdefault(_key(each), {}), each, by_key=True)
+        if each.get("$patch") == "delete":
+            by_key.pop(_key(each), None)
+        else:
+            _merge(by_key.setdefault(_key(each), {}), each, by_key=True)
     return list(by_key.values())
 
 

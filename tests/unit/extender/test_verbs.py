@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import orjson
+import pytest
 
 from api.clock import SYSTEM_CLOCK
 from controllers.gangs.marks import RESERVED
@@ -115,6 +116,34 @@ def test_preempt_gives_back_what_was_offered() -> None:
     }
 
 
+ORDINARY = orjson.dumps(pod(100))
+CANDIDATES = [
+    # As 1.34.3 and 1.37.1 send them.
+    b'{"n1":{"Pods":[{"UID":"v"},{"UID":"w"}],"NumPDBViolations":1},"n2":{"Pods":[{"UID":"x"}],"NumPDBViolations":0}}',
+    # After kubernetes PR 135486, a candidate may come without victims.
+    b'{"n1":{"Pods":[],"NumPDBViolations":0},"n2":{"Pods":[{"UID":"x"}],"NumPDBViolations":0}}',
+    b'{"n1":{"Pods":null,"NumPDBViolations":0}}',
+    # A field of a later version, and the spaces of another encoder.
+    b'{ "n1": {"Pods": [{"UID": "v", "Later": 1}], "Later": {}, "NumPDBViolations": 2} }',
+    b"{}",
+]
+
+
+@pytest.mark.parametrize("candidates", CANDIDATES)
+def test_without_groups_the_candidates_come_back_byte_for_byte(candidates: bytes) -> None:
+    pods = {"v": BoundPod("n1", 0, False), "w": BoundPod("n1", 0, False), "x": BoundPod("n2", 0, False)}
+    body = b'{"Pod":%b,"NodeNameToVictims":null,"NodeNameToMetaVictims":%b}' % (ORDINARY, candidates)
+    world = StillWorld(pods=pods)
+    answer = Verbs(world, Reservations(SYSTEM_CLOCK)).preempt(preemption_decoder.decode(body))
+    assert answer == b'{"NodeNameToMetaVictims":%b}' % candidates
+    assert world.told == []
+
+
+def test_a_candidate_without_victims_is_struck_out_where_room_is_reserved() -> None:
+    offered: dict[str, list[str]] = {"n1": [], "n2": []}
+    assert list(preempted(StillWorld(), reserved(priority=100), offered)) == ["n2"]
+
+
 def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
     pods = {
         "free": BoundPod("n2", 0, False),
@@ -131,7 +160,6 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
         "n5": ["equal"],
         "n6": ["leaving"],
         "n7": ["unknown"],
-        "n8": [],
         "n10": ["going"],
     }
     reservations = reserved(priority=100, victims={"leaving": Claim("n6", {"cpu": 1})})

@@ -160,7 +160,7 @@ async def test_members_of_a_gang_that_has_lost_one_wait_again() -> None:
 async def test_members_that_fit_nowhere_wait() -> None:
     async with staged(node("n0", cpu="1"), gang(minimum=1), member()) as stage:
         await stage.settle()
-        assert "fits nowhere" in held(stage, member())
+        assert "cannot be placed now" in held(stage, member())
 
 
 async def test_members_that_are_not_modelled_wait() -> None:

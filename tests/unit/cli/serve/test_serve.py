@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from api.validation import FieldError
 from cli.common.configuration import Configuration, dump, parse
 from cli.main import reprieve
 from cli.serve import command
@@ -81,3 +82,19 @@ def test_what_the_operator_must_mend_is_one_line(tmp_path: Path, monkeypatch: py
     result = invoke("--config", written(tmp_path, LOOPBACK))
     assert result.exit_code == 1
     assert result.stderr == "Error: [Errno 98] address already in use\n"
+
+
+def test_a_file_that_the_configuration_names_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(_: Configuration) -> None:
+        raise FieldError("planning.confirmation", "cannot be Require")
+
+    monkeypatch.setattr(command, "run", run)
+    monkeypatch.setattr(command, "_configure_logging", lambda: None)
+    path = written(tmp_path, LOOPBACK)
+    result = invoke("--config", path)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"Error: {path}: planning.confirmation: cannot be Require\n",
+    )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from controllers.gangs.offers import Absence, Ended, Shown
-from controllers.gangs.proofs import PlannedMember, Proof, prove
+from controllers.gangs.proofs import Doubt, PlannedMember, Proof, prove
 from controllers.gangs.scheduler_messages import PreemptionOutcome
 
 FREE = PlannedMember(node="n1", priority=100)
@@ -87,3 +87,33 @@ def test_a_proof(shown: Shown, member: PlannedMember, proof: Proof, seen: str) -
     verdict = prove(shown, member)
     assert verdict.proof is proof
     assert seen in verdict.seen
+
+
+@pytest.mark.parametrize(
+    ("shown", "member", "doubt"),
+    [
+        (ended(None, complete=True), EVICTING, Doubt.STALE),
+        (ended(PreemptionOutcome.NO_CANDIDATES, complete=True), EVICTING, Doubt.STANDS),
+        (ended(PreemptionOutcome.NO_CANDIDATES, complete=True), FREE, Doubt.STANDS),
+        (ended(PreemptionOutcome.NO_CANDIDATES), EVICTING, None),
+        (Shown(), EVICTING, None),
+        (candidate("x"), EVICTING, None),
+        (
+            replace(ABSENT, last=ended(None, complete=True).last),
+            replace(EVICTING, nomination_changes=11),
+            None,
+        ),
+        # The scheduler never looks at the room that the plan means.
+        (ended(None, complete=True), replace(EVICTING, gone={"v": 100}), None),
+        (ended(None, complete=True), replace(EVICTING, asks_about_others=True), None),
+        (ended(None, complete=True), replace(EVICTING, never=True), None),
+        (ended(None, complete=True), replace(EVICTING, kept_away=True), None),
+        # A proof leaves none.
+        (OFFERED, EVICTING, None),
+        (ABSENT, EVICTING, None),
+    ],
+)
+def test_a_refusal_from_before_a_change_leaves_a_doubt(
+    shown: Shown, member: PlannedMember, doubt: Doubt | None
+) -> None:
+    assert prove(shown, member).doubt is doubt

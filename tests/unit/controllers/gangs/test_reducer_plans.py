@@ -34,8 +34,8 @@ from controllers.gangs.observations import (
     Rehearsed,
     Stored,
 )
-from controllers.gangs.proofs import Proof
-from controllers.gangs.rules import Confirmation
+from controllers.gangs.proofs import Doubt, Proof
+from controllers.gangs.rules import ASK_AGAIN_SECONDS, Confirmation
 from tests.unit.controllers.gangs.lives import (
     CONFIRMED,
     MEMBERS,
@@ -135,6 +135,33 @@ def test_a_late_attempt_is_waited_for_but_not_for_ever() -> None:
         assert gang.looks(proofs=tried, after=1.0) == []
     tried = {**CONFIRMED, "m1": MemberProof(Proof.UNKNOWN, "nothing was seen", 29.0)}
     assert kinds(gang.looks(proofs=tried, after=1.0)) == [Advance]
+
+
+def test_a_member_that_was_refused_right_after_a_change_is_asked_about_twice() -> None:
+    gang = in_phase("Planned")
+    stale = {**CONFIRMED, "m1": MemberProof(Proof.UNKNOWN, "the node has changed", 0.0, doubt=Doubt.STALE)}
+    gang.looks(proofs=stale)
+    gang(Asked())
+    assert gang.looks(proofs=stale, after=ASK_AGAIN_SECONDS - 0.1) == []
+    (again,) = gang.looks(proofs=stale, after=0.2)
+    assert isinstance(again, Ask)
+    assert again.members == ("m1",)
+    assert gang.looks(proofs=stale, after=100.0) == [], "it is not asked yet"
+    gang(Asked())
+    assert gang.looks(proofs=stale, after=4.9) == []
+    assert kinds(gang.looks(proofs=stale, after=0.2)) == [Advance]
+
+
+@pytest.mark.parametrize("confirmation", ["Prefer", "Require"])
+def test_our_model_does_not_count_against_a_refusal_that_stands(confirmation: Confirmation) -> None:
+    gang = in_phase("Planned", asking=True, asked=0.0)
+    gang.rules = replace(RULES, confirmation=confirmation)
+    refused = {**UNKNOWN, "m0": MemberProof(Proof.UNKNOWN, "it said no", 0.0, doubt=Doubt.STANDS)}
+    end, said = gang.looks(proofs=refused, after=5.1)
+    assert isinstance(end, End)
+    assert isinstance(said, CannotSchedule)
+    assert end.ending.reason == said.reason == "NotConfirmed"
+    assert "it said no" in said.message
 
 
 def test_if_nobody_has_tried_all_members_are_asked_about() -> None:

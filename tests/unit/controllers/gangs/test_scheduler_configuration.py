@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
 
 from api.validation import FieldError
+from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.controller import GangController
+from controllers.gangs.rules import Confirmation
 from controllers.gangs.scheduler_configuration import Limits, SchedulerConfiguration, load, parse
+from kube.client import ApiClient
+from runtime.views import Views
+from tests.kit.stage import Api
 
 BASE = Path("manifests/base/kube-scheduler.yaml")
 FILTER: dict[str, Any] = {"urlPrefix": "https://reprieve:9443/v1", "filterVerb": "filter", "ignorable": True}
@@ -203,3 +210,31 @@ def test_an_error_names_setting_and_file(content: bytes | None, error: str, tmp_
     with pytest.raises(FieldError) as raised:
         load(str(path))
     assert str(raised.value).startswith(f"planning.schedulerConfiguration: {path}: {error}")
+
+
+@pytest.mark.parametrize("entry", [0, 1])
+async def test_require_is_refused_where_pods_never_come_to_us(entry: int, tmp_path: Path) -> None:
+    """Filter and preempt are two entries: one that keeps pods away is enough."""
+    path = tmp_path / "scheduler.yaml"
+
+    def start(confirmation: Confirmation, managed: list[dict[str, Any]]) -> None:
+        extenders = [
+            {**each, "managedResources": managed} if i == entry else each for i, each in enumerate(OURS)
+        ]
+        header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+        path.write_text(yaml.safe_dump({**header, "extenders": extenders}))
+        planning = PlanningConfiguration(confirmation=confirmation, scheduler_configuration=str(path))
+        api = Api()
+        client = cast(ApiClient, api)
+        with ThreadPoolExecutor(1) as executor:
+            GangController(planning, client, Views(client, clock=api.clock), executor, api.clock)
+
+    with pytest.raises(FieldError) as raised:
+        start("Require", GPUS)
+    assert str(raised.value) == (
+        f"planning.confirmation: cannot be Require, because reprieve's entry in {path} has managedResources "
+        "(nvidia.com/gpu): pods that do not ask for them are never confirmed"
+    )
+    start("Prefer", GPUS)
+    start("Off", GPUS)
+    start("Require", [])

@@ -1,0 +1,267 @@
+"""Who is asked to go, in which order, and what an answer leads to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kube.client import ApiError
+from tests.kit.objects import gang, pod
+from tests.kit.stage import Stage, staged
+from tests.unit.controllers.gangs.evicting import (
+    BIG,
+    Requests,
+    away,
+    denied,
+    events,
+    hero,
+    impatient,
+    marked,
+    refuse,
+    singles,
+    the_plan,
+    unit,
+)
+
+__all__ = ["impatient"]
+
+
+async def test_every_mark_and_deletion_is_rehearsed_with_its_precondition_before_the_first_mark() -> None:
+    async with staged(*unit(3), *hero()) as stage:
+        requests = Requests(stage)
+        await stage.settle()
+        pods = ["u0", "u1", "u2"]
+        assert sorted(requests.names("PATCH dry run")) == pods
+        assert sorted(requests.names("DELETE dry run")) == pods
+        assert sorted(requests.names("DELETE")) == pods
+        first = next(
+            i for i, (method, name, _) in enumerate(requests.sent) if method == "PATCH" and name in pods
+        )
+        assert sum(method.endswith("dry run") for method, _, _ in requests.sent[:first]) == 6
+        for method, name, body in requests.sent:
+            if method.startswith("DELETE"):
+                assert body["preconditions"] == {"uid": f"uid-default-{name}"}
+            elif name in pods:
+                assert body["metadata"] == {"uid": f"uid-default-{name}"}
+
+
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+async def test_a_refusal_in_rehearsal_evicts_nobody_and_puts_the_unit_out_of_reach(method: str) -> None:
+    """There is no other victim; after five minutes the pod is tried again."""
+    async with staged(*unit(2), *hero()) as stage:
+        requests = Requests(stage)
+        refuse(stage, f"{method} dry run", denied, "u1")
+        await stage.settle()
+        assert the_plan(stage)["status"]["phase"] == "Aborted"
+        assert the_plan(stage)["status"]["conditions"][-1]["reason"] == "EvictionRefused"
+        assert "begun" not in the_plan(stage)["status"]
+        stage.clock += 100
+        await stage.settle()
+        assert sorted(stage.phases()) == ["Aborted", "Unschedulable"]
+        assert requests.names("DELETE") == []
+        assert marked(stage) == []
+        stage.api.refuse = lambda _method, _path: None
+        stage.clock += 201
+        await stage.settle()
+        assert sorted(stage.api.deleted) == ["u0", "u1"]
+
+
+async def test_another_unit_goes_if_one_is_refused_in_rehearsal() -> None:
+    async with staged(*unit(1), *unit(1, name="other", first=1), *hero()) as stage:
+        refused = refuse(stage, "DELETE dry run", denied, times=1)
+        await stage.settle()
+        stage.clock += 2
+        await stage.settle()
+        assert len(stage.api.deleted) == 1
+        assert stage.api.deleted != refused
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_rehearsal_that_is_not_answered_is_tried_again_and_nobody_goes_before() -> None:
+    async with staged(*unit(2), *hero()) as stage:
+        refused = refuse(stage, "PATCH dry run", away)
+        await stage.settle()
+        assert stage.phases() == ["Planned"]
+        assert len(refused) > 2
+        assert stage.api.deleted == []
+        stage.api.refuse = lambda _method, _path: None
+        await stage.settle()
+        assert sorted(stage.api.deleted) == ["u0", "u1"]
+
+
+async def test_a_pod_that_is_gone_by_now_is_no_refusal() -> None:
+    async with staged(*unit(2), *hero()) as stage:
+        refuse(stage, "PATCH dry run", lambda: ApiError(404, "NotFound", "gone"), "u1")
+        await stage.settle()
+        assert stage.phases() == ["Evicting"]
+
+
+async def test_a_group_that_goes_whole_is_stored_as_begun_before_its_first_pod() -> None:
+    async with staged(*unit(2), *hero()) as stage:
+        seen: list[Any] = []
+
+        def watch(method: str, path: str) -> ApiError | None:
+            if "/pods/u" in path and method in ("PATCH", "DELETE"):
+                seen.append(the_plan(stage)["status"].get("begun"))
+            return None
+
+        stage.api.refuse = watch
+        await stage.settle()
+        assert seen == [["uid-unit"]] * 4
+
+
+async def test_single_pods_and_groups_of_one_are_not_stored_as_begun() -> None:
+    async with staged(*singles(2), *unit(1, first=2), *hero(3)) as stage:
+        await stage.settle()
+        assert len(stage.api.deleted) == 3
+        assert "begun" not in the_plan(stage)["status"]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_unit_whose_beginning_cannot_be_stored_stays_whole_until_it_can() -> None:
+    async with staged(*unit(3), *hero()) as stage:
+
+        def gone(method: str, path: str) -> ApiError | None:
+            is_evicting = any(
+                plan.get("status", {}).get("phase") == "Evicting" for plan in stage.api.plans.values()
+            )
+            return away() if method == "PATCH" and "preemptionplans" in path and is_evicting else None
+
+        stage.api.refuse = gone
+        await stage.settle()
+        assert stage.phases() == ["Evicting"]
+        assert stage.api.deleted == []
+        assert marked(stage) == []
+        stage.api.refuse = lambda _method, _path: None
+        await stage.settle()
+        assert sorted(stage.api.deleted) == ["u0", "u1", "u2"]
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+async def test_what_the_api_server_does_not_answer_is_asked_again_and_nothing_twice(method: str) -> None:
+    """The mirror shows no deletion meanwhile."""
+    async with staged(*unit(4), *hero()) as stage:
+        requests = Requests(stage)
+        refuse(stage, method, away, "u1", "u2", times=3)
+        await stage.settle(steps=30)
+        assert sorted(stage.api.deleted) == ["u0", "u1", "u2", "u3"]
+        for name in ("u0", "u3"):
+            assert requests.names("DELETE").count(name) == 1
+
+
+async def test_a_busy_pod_is_asked_again() -> None:
+    """409: somebody else writes to the pod. That is no refusal."""
+    async with staged(*singles(1), *hero()) as stage:
+        refuse(stage, "PATCH", lambda: ApiError(409, "Conflict", "modified"), "v0", times=1)
+        await stage.settle()
+        assert stage.phases() == ["Evicting"]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_pod_that_is_replaced_meanwhile_is_passed_over() -> None:
+    """Its name has another pod now: 409 at the deletion."""
+    async with staged(*singles(1), *hero()) as stage:
+        refused = refuse(stage, "DELETE", lambda: ApiError(409, "Conflict", "precondition failed"))
+        await stage.settle()
+        assert refused == ["v0"]
+        assert stage.phases() == ["Evicting"]
+
+
+# ---- units that stop
+
+
+async def test_a_deletion_refused_after_all_stops_the_unit_and_names_what_remains() -> None:
+    async with staged(*unit(4), *hero()) as stage:
+        refused = refuse(stage, "DELETE", denied, "u1", "u2", "u3", times=1)
+        await stage.settle()
+        assert stage.api.deleted[0] == "u0"
+        remain = sorted(stage.api.of("/api/v1/pods").keys() - {"m0"})
+        assert refused[0] in remain
+        assert marked(stage) == [], "who stays is no disruption target"
+        plan = the_plan(stage)
+        assert plan["status"]["conditions"][-1]["reason"] == "EvictionRefused"
+        why = f"pod default/{refused[0]} cannot be evicted: 403 Forbidden: denied"
+        told = f"plan {plan['metadata']['name']} stopped: {why}; still there: {', '.join(remain)}"
+        assert stage.api.group_said["unit"] == told
+        assert stage.api.reasons["unit"] == "PreemptionStopped"
+        assert events(stage, "PreemptionStopped") == [told]
+
+
+async def test_a_first_deletion_refused_after_all_leaves_the_unit_whole() -> None:
+    """Nobody is missing, so nobody is told."""
+    async with staged(*unit(3), *hero()) as stage:
+        refuse(stage, "DELETE", denied)
+        await stage.settle()
+        assert stage.api.deleted == []
+        assert marked(stage) == []
+        assert stage.api.reasons["unit"] != "PreemptionStopped"
+        assert events(stage, "PreemptionStopped") == []
+        assert the_plan(stage)["status"]["conditions"][-1]["reason"] == "EvictionRefused"
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_refused_mark_stops_the_unit_although_the_mark_cannot_be_withdrawn_either() -> None:
+    async with staged(*unit(3), *hero()) as stage:
+        refuse(stage, "PATCH", denied, "u2")
+        await stage.settle()
+        assert sorted(stage.api.deleted) == ["u0", "u1"]
+        assert the_plan(stage)["status"]["conditions"][-1]["reason"] == "EvictionRefused"
+        assert stage.api.reasons["unit"] == "PreemptionStopped"
+
+
+async def test_a_unit_that_is_no_longer_of_lower_priority_stops() -> None:
+    """Its pods' own priority is high, so only that of their PodGroup lets them go."""
+    pods = [pod(f"u{i}", group="unit", node=f"n{i}", requests=BIG, priority=500) for i in range(20)]
+    async with staged(*unit(20), *pods, *hero()) as stage:
+        deletions: list[str] = []
+
+        def rises(method: str, path: str) -> ApiError | None:
+            if method == "DELETE":
+                deletions.append(path)
+                if len(deletions) == 2:
+                    stage.add(gang("unit", minimum=20, mode="all", priority=500))
+            return None
+
+        stage.api.refuse = rises
+        await stage.settle()
+        remain = sorted(stage.api.of("/api/v1/pods").keys() - {"m0"})
+        assert 2 <= len(stage.api.deleted) < 20
+        assert len(remain) == 20 - len(stage.api.deleted)
+        assert marked(stage) == []
+        assert sorted(stage.api.group_said["unit"].partition("still there: ")[2].split(", ")) == remain
+        assert "has no lower priority any longer" in stage.api.group_said["unit"]
+        assert the_plan_that_evicted(stage)["status"]["conditions"][-1]["reason"] == "Changed"
+
+
+async def test_no_other_unit_begins_once_one_has_stopped() -> None:
+    async with staged(*unit(2), *unit(2, name="other", first=2), *hero(4)) as stage:
+        refused = refuse(stage, "DELETE", denied)
+        await stage.settle()
+        assert len(refused) == 1
+        assert stage.api.deleted == []
+        assert marked(stage) == []
+
+
+async def test_a_unit_that_has_grown_meanwhile_does_not_begin() -> None:
+    """The plan has begun with another unit. A pod more would be left alone."""
+    async with staged(*unit(2), *unit(2, name="other", first=2), *hero(4)) as stage:
+        grown: list[str] = []
+
+        def grows(method: str, path: str) -> ApiError | None:
+            if method == "DELETE" and not grown:
+                grown.append("other" if path.endswith(("u0", "u1")) else "unit")
+                stage.add(pod("new", group=grown[0], node="n0", requests={"cpu": "1m"}, priority=1))
+            return None
+
+        stage.api.refuse = grows
+        await stage.settle(steps=4)
+        first = the_plan_that_evicted(stage)
+        assert first["status"]["conditions"][-1]["reason"] == "Changed"
+        assert first["status"]["begun"] == ["uid-unit" if grown == ["other"] else "uid-other"]
+
+
+def the_plan_that_evicted(stage: Stage) -> dict[str, Any]:
+    """The oldest one."""
+    return next(iter(stage.api.plans.values()))
