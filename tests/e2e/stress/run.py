@@ -15,7 +15,7 @@ from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.stress import evictions, rest
 from tests.kit.stress.history import History
 
-__all__ = ["OPTIONS", "Result", "stress"]
+__all__ = ["OPTIONS", "Result", "stress", "take_step"]
 
 STEP_SECONDS: Final = 0.15
 REST_SECONDS: Final = 30.0
@@ -98,12 +98,17 @@ def _load(cluster: Cluster, seconds: float) -> None:
     """One action a step. What the steps are is the seed's word; how many there are is the machine's."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        cluster.step += 1
-        for what in cluster.later.pop(cluster.step, ()):
-            what()
-        (action,) = cluster.rng.choices(list(ACTIONS), list(ACTIONS.values()))
-        action(cluster)
+        take_step(cluster)
         time.sleep(STEP_SECONDS)
+
+
+def take_step(cluster: Cluster) -> None:
+    """What is due now, and one action."""
+    cluster.step += 1
+    for what in cluster.later.pop(cluster.step, ()):
+        what()
+    (action,) = cluster.rng.choices(list(ACTIONS), list(ACTIONS.values()))
+    action(cluster)
 
 
 def _rest(plane: ControlPlane) -> tuple[list[str], list[str]]:
