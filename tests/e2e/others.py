@@ -22,7 +22,8 @@ ADMISSION: Final = "admissionregistration.k8s.io/v1"
 def deployment(sandbox: Sandbox, name: str, replicas: int = 1, *, priority: int = 10, **pod: Any) -> str:
     """A Deployment (see objects.pod for its pods) whose pods run; they have the label app=NAME. Returns the name."""
     body = sandbox.pod_body("template", priority=priority, labels={"app": name}, **pod)
-    template = {"metadata": {"labels": body["metadata"]["labels"]}, "spec": body["spec"]}
+    kept = {field: body["metadata"][field] for field in ("labels", "finalizers") if field in body["metadata"]}
+    template = {"metadata": kept, "spec": body["spec"]}
     sandbox.client.create(
         {
             "apiVersion": "apps/v1",
@@ -49,7 +50,16 @@ def remove_deployments(sandbox: Sandbox, *names: str) -> None:
         body["metadata"]["name"] for body in sandbox.client.list("apps/v1", "Deployment", sandbox.namespace)
     ]:
         sandbox.client.delete("apps/v1", "Deployment", name, sandbox.namespace)
-        wait_for(lambda name=name: not _pods_of(sandbox, name), what=sandbox.report)  # type: ignore[misc] # a default of a lambda has no type
+        wait_for(lambda name=name: _are_gone(sandbox, name), what=sandbox.report)  # type: ignore[misc] # a default of a lambda has no type
+
+
+def _are_gone(sandbox: Sandbox, name: str) -> bool:
+    """Whether no pod of the Deployment is left. Whoever lingers is let go."""
+    pods = _pods_of(sandbox, name)
+    for pod in pods:
+        if "deletionTimestamp" in pod["metadata"] and pod["metadata"].get("finalizers"):
+            sandbox.release(pod["metadata"]["name"])
+    return not pods
 
 
 def _pods_of(sandbox: Sandbox, name: str) -> list[Json]:
