@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 COMPILED = native/*/*.c native/*/*.so native/*/*.html schema/*.c schema/*.so schema/*.html
 KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 
-.PHONY: help build demo test lint test-unit test-e2e bench fuzz crds lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e bench fuzz stress crds lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ FUZZ_SECONDS ?= 600
 
 fuzz: build ## Fuzz quantities, durations and the review decoder, all at once (FUZZ_SECONDS=600)
 	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+STRESS_SECONDS ?= 600
+
+stress: build binaries ## Random load on a real control plane, judged by watch and audit log (STRESS_SECONDS=600, STRESS_SEED=...)
+	@$(BIN)/python -m tests.e2e.stress --seconds $(STRESS_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 
 bench: build ## Measure: decisions, the mirror, the quota search, the webhooks, and gang preemption of kube-scheduler beside ours
 	@$(BIN)/python -m bench

@@ -136,8 +136,8 @@ class Evictor:
     async def evict(self, plan: ActivePlan, victims: Iterable[Victim], permission: Permission) -> bool:
         """Ask for the deletion of these victims of the plan. Returns whether that has been done for all of them.
 
-        The first pod goes alone: if the API server refuses us, no second one has been touched. Raises what a write
-        raised, after all others have ended.
+        The first pod goes alone: if the API server refuses us or is away, no second one has been touched. Raises what
+        a write raised, after all others have ended.
         """
         await failpoint("evict.before_first")
         self._forget_gone()
@@ -204,6 +204,9 @@ class Evictor:
             run.tasks.append(asyncio.create_task(self._one(run, unit, pod)))
             if is_first:
                 await asyncio.wait(run.tasks)
+                if run.tasks[0].exception() is not None:
+                    run.stop()
+                    return
 
     async def _begin(self, run: _Run, unit: _Unit) -> bool:
         if not _may_begin(run, unit.victim):

@@ -23,7 +23,7 @@ from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
 from tests.e2e.support import FOREIGN, HERE, PlaneFactory, ReprieveFactory, Sandbox
 
 LOG_LINES: Final = 60
-LONGEST: Final = ("test_failures.py", "test_gangs.py", "test_webhooks.py")
+LONGEST: Final = ("test_failures.py", "test_gangs.py", "test_stress.py", "test_webhooks.py")
 
 running_planes = pytest.StashKey[list[ControlPlane]]()
 trails = pytest.StashKey[AuditTrail]()

@@ -14,6 +14,7 @@ from hack.controlplane.client import Json
 from tests.e2e.stress.cluster import (
     FINALIZER,
     PRIORITIES,
+    RACKS,
     REPRIEVE,
     SECOND_SCHEDULER,
     TAINT,
@@ -26,7 +27,7 @@ __all__ = ["ACTIONS"]
 
 Action = Callable[[Cluster], object]
 
-GANGS: Final = 9
+GANGS: Final = 10
 """So many gangs stay; then the oldest goes before a new one comes."""
 OWNED: Final = 9
 STUCK: Final = 3
@@ -195,7 +196,7 @@ def taint(cluster: Cluster) -> None:
 def relabel(cluster: Cluster) -> None:
     """A node moves to another rack."""
     name = cluster.rng.choice(cluster.nodes)
-    labels = {"labels": {"rack": f"r{cluster.rng.randrange(3)}"}}
+    labels = {"labels": {"rack": f"r{cluster.rng.randrange(RACKS)}"}}
     cluster.patch("v1", "Node", (name, None), {"metadata": labels})
 
 
@@ -276,23 +277,23 @@ def pause(cluster: Cluster) -> None:
 
 
 ACTIONS: Final[dict[Action, int]] = {
-    add_gang: 16,
-    add_job: 4,
-    add_pod: 10,
-    add_deployment: 5,
-    remove_gang: 7,
-    remove_owned: 7,
-    remove_group: 2,
-    remove_member: 3,
-    change_minimum: 3,
-    cordon: 3,
-    taint: 3,
-    relabel: 2,
-    resize: 2,
-    replace_node: 2,
-    stick: 3,
-    add_budget: 2,
-    visit_namespace: 1,
+    add_gang: 32,
+    add_job: 8,
+    add_pod: 20,
+    add_deployment: 10,
+    remove_gang: 14,
+    remove_owned: 14,
+    remove_group: 4,
+    remove_member: 6,
+    change_minimum: 6,
+    cordon: 6,
+    taint: 6,
+    relabel: 4,
+    resize: 4,
+    replace_node: 4,
+    stick: 6,
+    add_budget: 4,
+    visit_namespace: 2,
     kill: 1,
     pause: 1,
 }

@@ -12,7 +12,17 @@ from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["FINALIZER", "PRIORITIES", "REPRIEVE", "SECOND_SCHEDULER", "TAINT", "Cluster", "Gang", "Owned"]
+__all__ = [
+    "FINALIZER",
+    "PRIORITIES",
+    "RACKS",
+    "REPRIEVE",
+    "SECOND_SCHEDULER",
+    "TAINT",
+    "Cluster",
+    "Gang",
+    "Owned",
+]
 
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
 SECOND_SCHEDULER: Final = "second-scheduler"
@@ -22,6 +32,7 @@ FINALIZER: Final = "stress.example.com/stuck"
 TAINT: Final = "stress.example.com/tainted"
 HOMES: Final = ("a", "b")
 RACKS: Final = 3
+NODES: Final = 6
 EXPECTED: Final = frozenset({403, 404, 409, 422})
 """What the API server answers if the object, or its namespace, has just gone or changed."""
 
@@ -75,7 +86,7 @@ class Cluster:
             self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         for value in PRIORITIES:
             self.client.create(objects.priority_class(f"p{value}", value))
-        for _ in range(6):
+        for _ in range(NODES):
             self.add_node()
 
     def name(self, prefix: str) -> str:

@@ -17,7 +17,7 @@ from tests.kit.stress.history import History
 
 __all__ = ["OPTIONS", "Result", "stress"]
 
-STEP_SECONDS: Final = 0.25
+STEP_SECONDS: Final = 0.15
 REST_SECONDS: Final = 30.0
 LOOK_SECONDS: Final = 2.0
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from tests.kit.stress.history import LAG_SECONDS, Asked, History, Json, State, is_alive, is_bound
 
 __all__ = ["CHECKS", "in_vain", "stopped"]
 
+ACTIVE: Final = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
 ENDED: Final = frozenset({"Bound", "Aborted", "Expired"})
 CONTINUED: Final = frozenset({"Changed", "MemberGone", "MembersLost", "RoomTaken"})
 """Endings after which the next plan uses the room that this one made."""
@@ -94,39 +96,67 @@ CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
 )
 
 
-def in_vain(history: History) -> dict[str, list[str]]:
-    """NAMESPACE/NAME of a gang to its plans that evicted and led to nothing, each with how it ended.
+@dataclass(frozen=True, order=True)
+class _Attempt:
+    """One time that a plan was carried out. The same decision, made again, is the same object."""
 
-    A plan counts once for each time that it evicted: the same decision, made again, is the same object.
-    """
-    attempts: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
-    asked = {each.uid: history.ended(each.uid) or 0 for each in history.deletions}
+    began: int
+    """The version."""
+    plan: str
+    ended: str
+    """The reason; empty if it has not ended."""
+    evicted: bool
+
+
+def in_vain(history: History) -> dict[str, list[str]]:
+    """NAMESPACE/NAME (UID) of a gang to its plans that evicted and led to nothing, each with how it ended."""
+    attempts: dict[str, list[_Attempt]] = defaultdict(list)
     for states in history.states["PreemptionPlan"].values():
         preemptor = states[-1].body["spec"]["preemptor"]
-        began, phase = 0, ""
-        for state in states:
-            before, phase = phase, _phase(state)
-            if state.gone or phase == before:
-                continue
-            if phase == "Evicting":
-                began = state.version
-            if began and phase in ENDED:
-                uids = {pod["uid"] for pod in _pods(state.body)}
-                evicted = any(began <= asked[uid] <= state.version for uid in uids & asked.keys())
-                key = f"{preemptor['namespace']}/{preemptor['name']} ({preemptor['uid']})"
-                if evicted:
-                    attempts[key].append((began, _name(state.body), _reason(state.body, phase)))
-                began = 0
-    return {key: found for key, each in attempts.items() if (found := _vain(sorted(each)))}
+        gang = f"{preemptor['namespace']}/{preemptor['name']} ({preemptor['uid']})"
+        attempts[gang] += _attempts(history, states)
+    return {gang: found for gang, each in attempts.items() if (found := _vain(sorted(each)))}
 
 
-def _vain(attempts: list[tuple[int, str, str]]) -> list[str]:
-    """Of one gang's plans that evicted, in order, those in vain."""
+def _attempts(history: History, states: list[State]) -> Iterator[_Attempt]:
+    """The times that the plan with these states was carried out."""
+    asked = {each.uid: history.ended(each.uid) or 0 for each in history.deletions}
+    gone = [asked[pod["uid"]] for pod in _pods(states[-1].body) if pod["uid"] in asked]
+    name, began = _name(states[-1].body), 0
+    for state in states:
+        phase = str(state.body.get("status", {}).get("phase"))
+        if phase in ENDED and began:
+            evicted = any(began <= version <= state.version for version in gone)
+            bound = _was_bound(history, state)
+            yield _Attempt(began, name, "Bound" if bound else _reason(state.body, phase), evicted)
+            began = 0
+        elif phase in ACTIVE and not began:
+            began = state.version
+    if began:
+        yield _Attempt(began, name, "", evicted=False)
+
+
+def _was_bound(history: History, ended: State) -> bool:
+    """Whether every pod that a plan was for got its node before the plan ended, whatever the plan says."""
+    needed = [each for each in ended.body["spec"]["placements"] if not each.get("beyondMinCount")]
+    return bool(needed) and all(
+        any(
+            state.version <= ended.version and state.body["spec"].get("nodeName") == each["node"]
+            for state in history.of("Pod", each["uid"])
+        )
+        for each in needed
+    )
+
+
+def _vain(attempts: list[_Attempt]) -> list[str]:
+    """Of one gang's attempts, in order, those in vain. The next one goes on with the room that one has made."""
     last = len(attempts) - 1
     return [
-        f"{name}: {reason}"
-        for place, (_, name, reason) in enumerate(attempts)
-        if reason not in NOT_IN_VAIN | {"Bound"} and not (reason in CONTINUED and place < last)
+        f"{each.plan}: {each.ended}"
+        for place, each in enumerate(attempts)
+        if each.evicted
+        and each.ended not in NOT_IN_VAIN | {"Bound"}
+        and not (each.ended in CONTINUED and place < last)
     ]
 
 

@@ -154,18 +154,30 @@ def _waiting_gangs(rest: Rest) -> Iterator[str]:
 
 
 def _waiting_pods(rest: Rest) -> Iterator[str]:
-    """Pods without a gang. A pod whose label names no PodGroup waits for that; a gang's own pods are not asked for."""
+    """Pods that wait alone: those without a gang, and later members of a gang that runs."""
     for pod in rest.waiting():
-        key = rest.group_key(pod)
-        if key is not None and (key not in rest.group or _minimum(rest.group[key]) is not None):
-            continue
         cluster = _cluster(rest, None, pod)
         room = cluster.room()
-        for name, node in cluster.nodes.items():
+        for name in _nodes_for(rest, pod):
             fits = all(room[name].get(each, 0) >= value for each, value in requests_of(pod).items() if value)
-            if fits and admits(pod, node):
+            if fits and admits(pod, cluster.nodes[name]):
                 yield f"pod {'/'.join(_key(pod))} waits though it fits on {name}"
                 break
+
+
+def _nodes_for(rest: Rest, pod: Json) -> list[str]:
+    """Where a pod may go alone: nowhere as long as it waits for its PodGroup or for its gang."""
+    key = rest.group_key(pod)
+    if key is None or (key in rest.group and _minimum(rest.group[key]) is None):
+        return [node["metadata"]["name"] for node in rest.nodes]
+    if key not in rest.group:
+        return []
+    group = rest.group[key]
+    if sum(map(is_bound, rest.members(group))) < (_minimum(group) or 0):
+        return []
+    case, excluded = Case(_cluster(rest, key), *key), _excluded(rest, group)
+    domains = case.domains.values()
+    return [node for nodes in domains for node in nodes if (_key(pod), node) not in excluded]
 
 
 def _cluster(rest: Rest, gang: Key | None, single: Json | None = None) -> Cluster:

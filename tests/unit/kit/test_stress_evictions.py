@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -198,13 +199,23 @@ def test_a_pod_is_deleted_twice_for_one_plan(forge: Forge) -> None:
 # ---- plans in vain
 
 
-def attempt(forge: Forge, name: str, reason: str, *, phase: str = "Aborted", evicts: bool = True) -> None:
+def attempt(
+    forge: Forge,
+    name: str,
+    reason: str,
+    *,
+    phase: str = "Aborted",
+    evicts: bool = True,
+    placements: Sequence[Json] = (),
+) -> None:
     """A plan that evicts one pod, if it evicts, and ends."""
     single = forge.tell(pod(f"pod-{name}"), "ADDED")
     forge.tell(plan(name, "Evicting", victims=[victim(single)]))
     if evicts:
         forge.delete(single)
-    forge.tell(plan(name, phase, victims=[victim(single)], reason=reason))
+    ended = plan(name, phase, victims=[victim(single)], reason=reason)
+    ended["spec"]["placements"] = list(placements)
+    forge.tell(ended)
 
 
 def test_plans_in_vain_are_counted(forge: Forge) -> None:
@@ -216,11 +227,12 @@ def test_plans_in_vain_are_counted(forge: Forge) -> None:
 
 
 def test_the_same_plan_counts_for_each_time_that_it_evicts(forge: Forge) -> None:
-    attempt(forge, "one", "TurnedDown")
-    again = forge.tell(pod("pod-one"), "ADDED", uid="uid-again")
-    forge.tell(plan("one", "Evicting", victims=[victim(again)]))
-    forge.delete(again)
-    forge.tell(plan("one", "Aborted", victims=[victim(again)], reason="TurnedDown"))
+    pods = [forge.tell(pod(name), "ADDED") for name in ("first", "second")]
+    victims = [victim(each) for each in pods]
+    for each in pods:
+        forge.tell(plan("one", "Evicting", victims=victims))
+        forge.delete(each)
+        forge.tell(plan("one", "Aborted", victims=victims, reason="TurnedDown"))
     assert len(evictions.in_vain(forge.done())["d/hero (uid-hero)"]) == 2
 
 
@@ -229,6 +241,20 @@ def test_a_plan_is_not_in_vain(forge: Forge) -> None:
     attempt(forge, "handed-over", "Overrun")
     attempt(forge, "unwanted", "PodGroupDeleted")
     attempt(forge, "bound", "Bound", phase="Bound")
+    assert evictions.in_vain(forge.done()) == {}
+
+
+@pytest.mark.parametrize(("bound", "found"), [("n0", 0), ("n1", 1)])
+def test_a_gang_that_was_bound_while_nobody_looked(forge: Forge, bound: str, found: int) -> None:
+    forge.tell(pod("member", node=bound), "ADDED")
+    placed = [{"pod": "member", "uid": "uid-member", "node": "n0", "beyondMinCount": False}]
+    attempt(forge, "one", "MemberGone", placements=placed)
+    assert len(evictions.in_vain(forge.done())) == found
+
+
+def test_a_plan_that_evicts_nobody_may_go_on_with_the_room(forge: Forge) -> None:
+    attempt(forge, "first", "RoomTaken")
+    forge.tell(plan("second", "Ready"))
     assert evictions.in_vain(forge.done()) == {}
 
 

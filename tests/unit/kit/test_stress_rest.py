@@ -120,6 +120,22 @@ def test_the_rest_of_a_gang_waits_though_it_fits() -> None:
     assert len(check("waiting_though_it_fits", node("n0", cpu="3"), *gang(1, 2, bound=1))) == 1
 
 
+def test_a_later_member_of_a_gang_that_runs_waits_though_it_fits() -> None:
+    assert check("waiting_though_it_fits", node("n0"), *gang(1, 1, bound=1)) == [
+        "pod d/m0 waits though it fits on n0"
+    ]
+    assert check("waiting_though_it_fits", node("n0", cpu="1"), *gang(1, 1, bound=1)) == []
+
+
+def test_a_later_member_does_not_leave_the_domain_of_its_gang() -> None:
+    near, far = node("n0", cpu="1"), node("n1")
+    for each in (near, far):
+        each["metadata"]["labels"]["rack"] = each["metadata"]["name"]
+    hero, *members = gang(1, 1, bound=1)
+    hero["spec"]["schedulingConstraints"] = {"topology": [{"key": "rack"}]}
+    assert check("waiting_though_it_fits", near, far, hero, *members) == []
+
+
 @pytest.mark.parametrize(
     "objects",
     [

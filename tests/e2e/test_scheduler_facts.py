@@ -1,0 +1,141 @@
+"""What an extender can know of attempts, shown on a real scheduler with an extender that only listens."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import orjson
+
+from api.clock import SYSTEM_CLOCK
+from controllers.gangs.reservations import Reservations
+from controllers.gangs.scheduler_messages import PreemptionOutcome, preemption_outcome
+from extender.verbs import BoundPod, Verbs
+from extender.wire import preemption_decoder
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
+from tests.unit.extender.support import StillWorld
+
+LOOPBACK = "127.0.0.1"
+KEPT_OUT = "kept-out"
+"""The filter turns pods of this name down, and says that evictions may help."""
+
+
+@contextmanager
+def listening(calls: dict[str, list[bytes]]) -> Iterator[str]:
+    """An extender that keeps preempt's bodies by pod, and evicts nobody. Yields its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            sent = json.loads(body)
+            name = sent["Pod"]["metadata"]["name"]
+            if self.path.endswith("preempt"):
+                calls.setdefault(name, []).append(body)
+                answer: dict[str, object] = {"NodeNameToMetaVictims": {}}
+            else:
+                nodes = sent["NodeNames"]
+                failed = dict.fromkeys(nodes, "kept out") if name == KEPT_OUT else {}
+                answer = {"NodeNames": [each for each in nodes if each not in failed], "FailedNodes": failed}
+            said = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://{LOOPBACK}:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def message(sandbox: Sandbox, name: str) -> str:
+    """What the scheduler says of a pod that it could not bind."""
+    said = wait_for(lambda: condition(sandbox.get_pod(name) or {}, "PodScheduled"), what=sandbox.report)
+    assert (said["status"], said["reason"]) == ("False", "Unschedulable")
+    text: str = said["message"]
+    return text
+
+
+def test_what_the_scheduler_calls_and_what_it_writes(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
+    """Without a candidate there is no preempt call, and the message says why."""
+    calls: dict[str, list[bytes]] = {}
+    with listening(calls) as url:
+        extenders = [
+            {"urlPrefix": url, "filterVerb": "filter", "nodeCacheCapable": True, "ignorable": True},
+            {"urlPrefix": url, "preemptVerb": "preempt", "nodeCacheCapable": True},
+        ]
+        sandbox = sandboxes(planes(scheduler_settings={"extenders": extenders}))
+        nodes = [sandbox.node(name, cpu="1") for name in ("n0", "n1")]
+        for number, node in enumerate(nodes):
+            sandbox.filler(f"low-{number}", node, 1, priority=10)
+
+        sandbox.pod("no-lower", priority=5)
+        sandbox.pod("too-big", priority=100, cpu="9")
+        sandbox.client.create(sandbox.pod_body("never") | {"spec": never(sandbox)})
+        texts = {name: message(sandbox, name) for name in ("no-lower", "too-big", "never")}
+        full = "0/2 nodes are available: 2 Insufficient cpu. "
+        found = "preemption: 0/2 nodes are available: "
+        assert texts == {
+            "no-lower": f"{full}{found}2 No preemption victims found for incoming pod.",
+            "too-big": f"{full}{found}2 Preemption is not helpful for scheduling.",
+            "never": f"{full}preemption: not eligible due to preemptionPolicy=Never.",
+        }
+        assert calls == {}
+
+        sandbox.pod("answered", priority=100)
+        texts["answered"] = message(sandbox, "answered")
+        assert texts["answered"] == f"{full}preemption: no candidate node for preemption"
+        assert calls.keys() == {"answered"}
+
+        for name in texts:
+            sandbox.delete_pod(name)
+        sandbox.wait_gone(*texts)
+        room = sandbox.node("roomy", cpu="3")
+        sandbox.filler("low-2", room, 1, priority=10)
+        sandbox.pod(KEPT_OUT, priority=100, nodeSelector={"kubernetes.io/hostname": room})
+        texts[KEPT_OUT] = message(sandbox, KEPT_OUT)
+        assert f'preemption: expected at least one victim pod on node "{room}"' in texts[KEPT_OUT]
+        assert KEPT_OUT not in calls
+
+        assert {name: preemption_outcome(text) for name, text in texts.items()} == {
+            "no-lower": PreemptionOutcome.NO_CANDIDATES,
+            "too-big": PreemptionOutcome.NO_CANDIDATES,
+            "never": PreemptionOutcome.NEVER,
+            "answered": PreemptionOutcome.EMPTY_ANSWER,
+            KEPT_OUT: PreemptionOutcome.EXPECTED_VICTIM,
+        }
+        pods = {
+            pod["metadata"]["uid"]: BoundPod(pod["spec"].get("nodeName", ""), 10, False)
+            for pod in sandbox.list_pods()
+        }
+        for body in calls["answered"]:
+            assert given_back(body, pods) == candidates(body)
+
+
+def never(sandbox: Sandbox) -> dict[str, object]:
+    """The spec of a pod whose class lets nobody go for it."""
+    spec: dict[str, object] = sandbox.pod_body("never")["spec"]
+    return {**spec, "priorityClassName": sandbox.priority(200, policy="Never")}
+
+
+def candidates(body: bytes) -> bytes:
+    """The bytes of the candidates in a preempt call, the last field that the scheduler sends."""
+    return body.rstrip().partition(b'"NodeNameToMetaVictims":')[2].removesuffix(b"}")
+
+
+def given_back(body: bytes, pods: dict[str, BoundPod]) -> bytes:
+    """Our own answer to it, without groups in the cluster."""
+    assert orjson.loads(candidates(body)), "somebody is to go"
+    answer = Verbs(StillWorld(pods=pods), Reservations(SYSTEM_CLOCK)).preempt(preemption_decoder.decode(body))
+    return answer.removeprefix(b'{"NodeNameToMetaVictims":').removesuffix(b"}")

@@ -1,0 +1,217 @@
+"""Random evictions: refusals, an API server that is away, plans that end, priorities that rise, and processes that die.
+
+A gang needs all nodes. Two groups that go whole and a single pod are in its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from unittest import mock
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from api.core import Pod
+from controllers.gangs import evictions
+from kube.client import ApiError
+from kube.sender import Sender
+from tests.kit.objects import gang, make, node, pod
+from tests.kit.stage import Api, Stage
+
+UNITS = {"first": ("a0", "a1", "a2"), "second": ("b0", "b1")}
+PODS = (*UNITS["first"], *UNITS["second"], "single")
+BIG = {"cpu": "4"}
+LOW, HIGH = 1, 500
+RUNNING = "/api/v1/pods"
+AT_REST = 10
+"""So many rounds later nothing is left to do."""
+
+
+def of_unit(name: str) -> str:
+    """The PodGroup of a victim; empty if it has none."""
+    return next((unit for unit, pods in UNITS.items() if name in pods), "")
+
+
+def victim(name: str) -> Any:
+    """Of a group, only the group's priority lets it go."""
+    unit, place = of_unit(name), PODS.index(name)
+    priority = HIGH if unit else LOW
+    return pod(name, group=unit or None, node=f"n{place}", requests=BIG, priority=priority)
+
+
+def on_the_loop(work: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A rule that runs on the machine's event loop, which stands still between two rules."""
+
+    @functools.wraps(work)
+    def run(machine: Evicting, **given: Any) -> None:
+        machine.runner.run(work(machine, **given))
+
+    return run
+
+
+class Evicting(RuleBasedStateMachine):
+    """One API server, and one process after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner, self.executor = asyncio.Runner(), ThreadPoolExecutor(1)
+        defaults = Sender.__init__.__kwdefaults__
+        assert defaults is not None
+        self.patches = [
+            mock.patch.dict(defaults, {"attempts": 1}),
+            mock.patch.object(evictions, "RETRY_SECONDS", 0.0),
+        ]
+        for patch in self.patches:
+            patch.start()
+        self.api = Api()
+        self.api.refuse = self.answer
+        self.priority = dict.fromkeys(UNITS, LOW)
+        self.has_gang = True
+        self.denied: set[tuple[str, str]] = set()
+        self.away: set[str] = set()
+        self.deletions: Counter[str] = Counter()
+
+    @initialize()
+    @on_the_loop
+    async def the_first_process_begins_to_evict(self) -> None:
+        self.stage = Stage(self.executor, self.api)
+        members = (pod(f"m{i}", group="gang", requests=BIG) for i in range(len(PODS)))
+        self.stage.add(*self.objects(), *(victim(name) for name in PODS), *members)
+        await self.stage.settle(steps=0)
+        while self.stage.phases() != ["Evicting"]:
+            await self.stage.leading.planner.step()
+            self.stage._agree()
+            await asyncio.sleep(0)
+
+    def objects(self) -> list[Any]:
+        """Nodes and PodGroups."""
+        groups = [
+            gang(name, minimum=len(UNITS[name]), mode="all", priority=priority)
+            for name, priority in self.priority.items()
+        ]
+        nodes = [node(f"n{i}") for i in range(len(PODS))]
+        return [*nodes, *groups, *([gang(minimum=len(PODS))] if self.has_gang else [])]
+
+    def answer(self, method: str, path: str) -> ApiError | None:
+        """What the API server says, which keeps what it lets through."""
+        name = path.removesuffix("/status").rpartition("/")[2]
+        kind = "plans" if "preemptionplans" in path else "pods" if "/pods/" in path else ""
+        if kind in self.away and method != "GET":
+            return ApiError(503, "ServiceUnavailable", "away")
+        if (method, name) in self.denied:
+            return ApiError(403, "Forbidden", "denied")
+        if method == "DELETE" and kind == "pods":
+            self.deletions[name] += 1
+            unit, plans = of_unit(name), self.api.plans.values()
+            assert not unit or any(f"uid-{unit}" in (each["status"].get("begun") or ()) for each in plans)
+        return None
+
+    # ---- what happens
+
+    @rule(turns=st.integers(1, 8))
+    @on_the_loop
+    async def time_passes(self, turns: int) -> None:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+    @rule()
+    @on_the_loop
+    async def the_planner_looks(self) -> None:
+        await self.stage.leading.planner.step()
+        self.stage._agree()
+
+    @rule(name=st.sampled_from(PODS), method=st.sampled_from(["DELETE", "PATCH", "DELETE dry run"]))
+    def a_webhook_refuses(self, name: str, method: str) -> None:
+        self.denied ^= {(method, name)}
+
+    @rule(kind=st.sampled_from(["plans", "pods"]))
+    def the_api_server_goes_or_comes(self, kind: str) -> None:
+        self.away ^= {kind}
+
+    @rule()
+    @on_the_loop
+    async def the_watch_shows_deletions(self) -> None:
+        self.show()
+
+    def show(self) -> None:
+        there = self.api.of(RUNNING)
+        self.stage.delete(*(pod(name) for name in PODS if name not in there))
+
+    @rule(unit=st.sampled_from(sorted(UNITS)), priority=st.sampled_from([LOW, HIGH]))
+    @on_the_loop
+    async def a_group_gets_another_priority(self, unit: str, priority: int) -> None:
+        self.priority[unit] = priority
+        self.stage.add(gang(unit, minimum=len(UNITS[unit]), mode="all", priority=priority))
+
+    @precondition(lambda self: self.has_gang)
+    @rule(seconds=st.sampled_from([2, 61, 400]))
+    @on_the_loop
+    async def the_clock_moves(self, seconds: int) -> None:
+        self.stage.clock += seconds
+        self.stage._hear()
+
+    @precondition(lambda self: self.has_gang)
+    @rule()
+    @on_the_loop
+    async def the_preemptor_goes(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        self.has_gang = False
+        self.stage.delete(gang(minimum=len(PODS)))
+
+    @rule()
+    @on_the_loop
+    async def the_process_dies(self) -> None:
+        await self.stage.leading._evictions.close()
+        self.stage = self.stage.restart()
+        self.stage.add(*self.objects(), *(make(Pod, each) for each in list(self.api.of(RUNNING).values())))
+        self.stage.list_plans()
+        self.stage._hear()
+        await self.stage.controller.take_over(self.stage.leading)
+
+    # ---- what must hold
+
+    def teardown(self) -> None:
+        try:
+            self.settle_and_check()
+        finally:
+            self.runner.close()
+            for patch in self.patches:
+                patch.stop()
+            self.executor.shutdown()
+
+    @on_the_loop
+    async def settle_and_check(self) -> None:
+        """Everybody answers again, the preemptor goes, and whatever is left to do is done."""
+        self.away.clear()
+        if self.has_gang:
+            self.end()
+        for _ in range(AT_REST):
+            self.show()
+            self.stage.clock += 61
+            await self.stage.settle(steps=1)
+        await self.stage.close()
+        there = self.api.of(RUNNING)
+        assert all(count == 1 for count in self.deletions.values()), self.deletions
+        for unit, pods in UNITS.items():
+            remain = [name for name in pods if name in there]
+            if 0 < len(remain) < len(pods):
+                said = self.api.group_said.get(unit, "")
+                assert said.endswith(f"; still there: {', '.join(remain)}"), (unit, remain, said)
+        for plan in self.api.plans.values():
+            assert plan["status"]["phase"] in ("Aborted", "Expired", "Unschedulable"), plan["status"]
+            assert not plan["metadata"].get("finalizers")
+        for name in PODS:
+            types = {each["type"] for each in there.get(name, {}).get("status", {}).get("conditions") or ()}
+            assert "DisruptionTarget" not in types or ("PATCH", name) in self.denied, name
+
+
+TestEvictions = Evicting.TestCase
+TestEvictions.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
