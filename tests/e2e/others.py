@@ -9,19 +9,21 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from hack.controlplane.client import ApiError, Json, path_of
-from tests.e2e.support import POLL_SECONDS, Sandbox, wait_for
+from tests.e2e.support import Sandbox, wait_for
 
 __all__ = ["OTHER_SCHEDULER", "deployment", "no_deletion_of", "other_scheduler", "remove_deployments"]
 
 OTHER_SCHEDULER: Final = "other-scheduler"
 """The `schedulerName` of pods that `other_scheduler` binds."""
+LOOK_SECONDS: Final = 0.02
 ADMISSION: Final = "admissionregistration.k8s.io/v1"
 
 
 def deployment(sandbox: Sandbox, name: str, replicas: int = 1, *, priority: int = 10, **pod: Any) -> str:
     """A Deployment (see objects.pod for its pods) whose pods run; they have the label app=NAME. Returns the name."""
     body = sandbox.pod_body("template", priority=priority, labels={"app": name}, **pod)
-    template = {"metadata": {"labels": body["metadata"]["labels"]}, "spec": body["spec"]}
+    kept = {field: body["metadata"][field] for field in ("labels", "finalizers") if field in body["metadata"]}
+    template = {"metadata": kept, "spec": body["spec"]}
     sandbox.client.create(
         {
             "apiVersion": "apps/v1",
@@ -48,7 +50,16 @@ def remove_deployments(sandbox: Sandbox, *names: str) -> None:
         body["metadata"]["name"] for body in sandbox.client.list("apps/v1", "Deployment", sandbox.namespace)
     ]:
         sandbox.client.delete("apps/v1", "Deployment", name, sandbox.namespace)
-        wait_for(lambda name=name: not _pods_of(sandbox, name), what=sandbox.report)  # type: ignore[misc] # a default of a lambda has no type
+        wait_for(lambda name=name: _are_gone(sandbox, name), what=sandbox.report)  # type: ignore[misc] # a default of a lambda has no type
+
+
+def _are_gone(sandbox: Sandbox, name: str) -> bool:
+    """Whether no pod of the Deployment is left. Whoever lingers is let go."""
+    pods = _pods_of(sandbox, name)
+    for pod in pods:
+        if "deletionTimestamp" in pod["metadata"] and pod["metadata"].get("finalizers"):
+            sandbox.release(pod["metadata"]["name"])
+    return not pods
 
 
 def _pods_of(sandbox: Sandbox, name: str) -> list[Json]:
@@ -57,11 +68,14 @@ def _pods_of(sandbox: Sandbox, name: str) -> list[Json]:
 
 @contextmanager
 def other_scheduler(sandbox: Sandbox, nodes: list[str]) -> Iterator[None]:
-    """A scheduler that never asks us: it binds each pod that names it to an empty one of the nodes, at once."""
+    """A scheduler that never asks us: it binds each pod that names it to one of the nodes, at once.
+
+    It takes a node on which no pod stays: one that leaves is no obstacle, so it comes before everybody else.
+    """
     is_over = threading.Event()
 
     def work() -> None:
-        while not is_over.wait(POLL_SECONDS):
+        while not is_over.wait(LOOK_SECONDS):
             _bind_pods(sandbox, nodes)
 
     thread = threading.Thread(target=work, name=OTHER_SCHEDULER, daemon=True)
@@ -75,14 +89,13 @@ def other_scheduler(sandbox: Sandbox, nodes: list[str]) -> Iterator[None]:
 
 def _bind_pods(sandbox: Sandbox, nodes: list[str]) -> None:
     pods = sandbox.list_pods()
-    taken = {pod["spec"].get("nodeName") for pod in pods}
+    staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    taken = {pod["spec"].get("nodeName") for pod in staying}
     free = [node for node in nodes if node not in taken]
     waiting = [
         pod["metadata"]["name"]
-        for pod in pods
-        if pod["spec"]["schedulerName"] == OTHER_SCHEDULER
-        and "nodeName" not in pod["spec"]
-        and "deletionTimestamp" not in pod["metadata"]
+        for pod in staying
+        if pod["spec"]["schedulerName"] == OTHER_SCHEDULER and "nodeName" not in pod["spec"]
     ]
     for name, node in zip(waiting, free, strict=False):
         _bind(sandbox, name, node)

@@ -135,9 +135,9 @@ def test_victims_come_back_where_they_were(sandbox: Sandbox, how: str) -> None:
     nodes = sandbox.nodes(4, cpu="1")
     with other_scheduler(sandbox, nodes):
         for number, node in enumerate(nodes):
-            where: dict[str, Any] = (
-                {"node_name": node} if how == "nodeName" else {"schedulerName": OTHER_SCHEDULER}
-            )
+            where: dict[str, Any] = {"node_name": node}
+            if how == "another scheduler":  # the victims linger, so that it comes before the gang
+                where = {"schedulerName": OTHER_SCHEDULER, "finalizers": ["reprieve.dev/linger"]}
             deployment(sandbox, f"low-{number}", **where)
         members = sandbox.gang("hero", 1, priority=100)
         wait_for(sandbox.history.evicted, what=sandbox.report)
