@@ -16,7 +16,7 @@ from controllers.gangs.scheduler_messages import PreemptionOutcome, preemption_o
 from extender.verbs import BoundPod, Verbs
 from extender.wire import preemption_decoder
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
-from tests.unit.extender.support import StillWorld
+from tests.kit.verbs import StillWorld
 
 LOOPBACK = "127.0.0.1"
 KEPT_OUT = "kept-out"

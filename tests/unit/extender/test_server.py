@@ -28,8 +28,8 @@ from serving.listeners import serving
 from serving.ops import ops_app
 from serving.sections import OpsConfiguration
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.verbs import StillWorld, pod
 from tests.kit.waiting import until
-from tests.unit.extender.support import StillWorld, pod
 
 LOOPBACK = "127.0.0.1"
 FILTER = orjson.dumps({"Pod": pod(), "NodeNames": ["n1"]})

@@ -10,7 +10,7 @@ from controllers.gangs.marks import RESERVED
 from controllers.gangs.reservations import Claim, Reservations
 from extender.verbs import NOT_PLANNED, BoundPod, Hold, Offer, Verbs
 from extender.wire import filter_decoder, preemption_decoder
-from tests.unit.extender.support import StillWorld, pod
+from tests.kit.verbs import StillWorld, pod
 
 GANG = ("team", "gang")
 
