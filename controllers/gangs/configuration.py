@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api.validation import FieldError
+from controllers.gangs.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.rules import Confirmation
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET
@@ -31,6 +32,8 @@ class PlanningConfiguration(Section):
     for so long. Each further time doubles it.
     cycleSeconds: how long owners that evicted each other spare each other, and how long a group spares an owner of whom
     it evicted pods three times.
+    exclusionSeconds: a node on which the scheduler did not take a pod is left out for pods of its class so long, unless
+    the node changes before.
     offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,
     and which pods it never sends us. Null: the scheduler's defaults count, and every pod comes.
@@ -49,6 +52,7 @@ class PlanningConfiguration(Section):
     in_vain_seconds: Seconds = 1800
     taken_node_seconds: Seconds = 600
     cycle_seconds: Seconds = 600
+    exclusion_seconds: Seconds = EXCLUSION_SECONDS
     offer_seconds: Seconds = 60
     scheduler_configuration: FilePath | None = None
 

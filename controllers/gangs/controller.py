@@ -215,7 +215,7 @@ class Leading:
             controller.is_trusted,
             self.nudge,
         )
-        self.exclusions = Exclusions(roster.node_changes, clock)
+        self.exclusions = Exclusions(roster.node_changes, clock, seconds=configuration.exclusion_seconds)
         reservations = controller.reservations
         self.arrivals = Arrivals(
             roster,

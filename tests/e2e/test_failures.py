@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from controllers.gangs.waiting import PULSE_NODE
@@ -183,24 +185,34 @@ def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
     sandbox.wait_bound("urgent")
 
 
-def test_a_plan_that_the_scheduler_turns_down_evicts_no_more(
+REFUSED_SECONDS = 15.0
+"""How long bindings are refused once the first plan has ended: the refused nodes are tried again twice."""
+
+
+def test_a_gang_whose_bindings_are_refused_evicts_twice_at_most(
     planes: PlaneFactory, sandboxes: SandboxFactory
 ) -> None:
-    """Bindings are refused: the plan ends, nobody else goes, and the gang is bound once they are allowed."""
-    sandbox = sandboxes(planes(reprieve=True))
-    sandbox.full_nodes(2)
+    """Bindings are refused: at most two plans evict in vain, and the gang is bound once bindings are allowed."""
+    planning = {"exclusionSeconds": 5, "backoffMaxSeconds": 2}
+    sandbox = sandboxes(planes(reprieve=True, reprieve_settings={"planning": planning}))
+    sandbox.full_nodes(3)
     forbid_bindings(sandbox)
     members = sandbox.gang("hero", 1, priority=100)
-    sandbox.wait_plan("hero", "Aborted")
-    ended = [plan["status"]["conditions"][-1] for plan in sandbox.plans("hero")]
-    assert "TurnedDown" in {condition["reason"] for condition in ended}
+
+    def reasons() -> set[str]:
+        conditions = [plan.get("status", {}).get("conditions") or [{}] for plan in sandbox.plans("hero")]
+        return {each[-1].get("reason", "") for each in conditions}
+
+    wait_for(lambda: "TurnedDown" in reasons(), what=lambda: f"no plan was turned down: {reasons()}")
     sandbox.pod("ordinary", priority=5)
-    evicted = sandbox.history.evicted()
-    assert len(evicted) == 1
+    until = time.monotonic() + REFUSED_SECONDS
+    while time.monotonic() < until:
+        assert len(sandbox.history.evicted()) <= 2, sandbox.report()
+        time.sleep(0.5)
     for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
         sandbox.client.delete("admissionregistration.k8s.io/v1", kind, "no-bindings")
     sandbox.wait_bound(*members)
-    assert sandbox.history.evicted() == evicted
+    assert len(sandbox.history.evicted()) <= 2
 
 
 def forbid_bindings(sandbox: Sandbox) -> None:

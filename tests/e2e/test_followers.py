@@ -31,7 +31,8 @@ async def process(
     """A gang controller that follows the API server, and leads if it is told to."""
     async with ApiClient.connect(plane.kubeconfig) as client:
         views = Views(client)
-        controller = GangController(PlanningConfiguration(), client, views, executor, SYSTEM_CLOCK)
+        planning = PlanningConfiguration(confirmation="Off")
+        controller = GangController(planning, client, views, executor, SYSTEM_CLOCK)
         tasks = [asyncio.create_task(views.run())]
         if leads:
             tasks.append(
@@ -73,6 +74,14 @@ def evictions_wait() -> Iterator[None]:
     failpoints.configure({})
 
 
+def present(sandbox: Sandbox, pod: str) -> None:
+    """A scheduler says that it found no node for the pod."""
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes"}
+    sandbox.client.patch(
+        "v1", "Pod", pod, {"status": {"conditions": [condition]}}, sandbox.namespace, "status"
+    )
+
+
 @pytest.mark.usefixtures("evictions_wait")
 async def test_a_process_without_a_term_shows_the_same_claims_and_victims(
     control_plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sandbox]
@@ -90,6 +99,8 @@ async def test_a_process_without_a_term_shows_the_same_claims_and_victims(
             process(control_plane, executor, leads=True) as leader,
         ):
             await eventually(lambda: len(shown(leader, space)), 1)
+            await asyncio.to_thread(present, sandbox, "hero-0")
+            await asyncio.to_thread(sandbox.wait_plan, "hero", "Evicting")
             ((claims, victims),) = shown(leader, space).values()
             assert claims.keys() == {uids["hero-0"], uids["hero-1"]}
             assert victims == {uids["low-0-0"]: names[0], uids["low-1-0"]: names[1]}
@@ -106,7 +117,5 @@ async def test_a_process_without_a_term_shows_the_same_claims_and_victims(
             await asyncio.to_thread(sandbox.delete_group, "hero")
             await eventually(lambda: shown(leader, space), {})
             await eventually(lambda: shown(follower, space), {})
-    (plan,) = await asyncio.to_thread(sandbox.plans, "hero")
-    assert plan["status"]["phase"] == "Aborted"
-    assert not plan["metadata"].get("finalizers")
+            await asyncio.to_thread(sandbox.wait_plan, "hero", "Aborted")
     await asyncio.to_thread(sandbox.remove)
