@@ -200,8 +200,8 @@ def test_a_gang_whose_bindings_are_refused_evicts_twice_at_most(
     members = sandbox.gang("hero", 1, priority=100)
 
     def reasons() -> set[str]:
-        conditions = [plan.get("status", {}).get("conditions") or [{}] for plan in sandbox.plans("hero")]
-        return {each[-1].get("reason", "") for each in conditions}
+        conditions = [plan.get("status", {}).get("conditions") or [] for plan in sandbox.plans("hero")]
+        return {each["reason"] for some in conditions for each in some}
 
     wait_for(lambda: "TurnedDown" in reasons(), what=lambda: f"no plan was turned down: {reasons()}")
     sandbox.pod("ordinary", priority=5)

@@ -117,6 +117,7 @@ async def test_a_plan_withdraws_the_nominations_of_members_that_it_does_not_plac
 async def test_a_nomination_that_could_not_be_withdrawn_is_withdrawn_later() -> None:
     other = pod("m1", group="gang", nominated="n0", requests=BIG, priority=100)
     async with staged(node("n0"), *waiting_gang(), other) as stage:
+        stage.leading.writer._sender._attempts = 1
         stage.api.refuse = lambda method, path: (
             ApiError(500, "InternalError", "not now") if method == "PATCH" and "/pods/m1/" in path else None
         )
