@@ -184,9 +184,9 @@ class PreemptionPlanSpec(PlanStruct):
     not_modelled: list[str] = field(default_factory=list)
     """Constraints that the search does not model. If there are any, the plan evicts no pod."""
     excluded: list[Excluded] | UnsetType = UNSET
-    """Nodes that were left out for some of the preemptor's pods, by node; absent if there are none."""
+    """Nodes that the search left out for some of the preemptor's pods, sorted. Absent if it left out no node."""
     other_excluded: int | UnsetType = UNSET
-    """How many there are beyond those that are listed; absent if there are none."""
+    """The number of such nodes that are not listed. Absent if all are listed."""
     victim_units: int | UnsetType = UNSET
     """The number of victims. Set when the plan is stored."""
     victim_pods: int | UnsetType = UNSET

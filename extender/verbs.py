@@ -60,7 +60,7 @@ class BoundPod:
 
 
 class World(Protocol):
-    """What the verbs may ask, and whom they tell."""
+    """What the verbs may ask, and what they report."""
 
     @property
     def ready(self) -> bool:

@@ -1,7 +1,7 @@
 """Asking again: bringing members of gangs back to the scheduler, so that it says what it thinks of them now.
 
-Those whom filter holds come back by a condition, parked ones by a pulse. Gangs are asked in queue order. Each one has a
-backoff, so that gangs that nobody schedules do not use up the pulses.
+A condition brings back members that filter holds. A pulse brings back parked members. Gangs are asked in queue order.
+Each gang has a backoff, so that gangs that nobody schedules do not use up the pulses.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ class PlanningConfiguration(Section):
     between such plans doubles up to it.
     takenNodeSeconds: where pods that never came to the extender took the room that a plan had made, nobody is evicted
     for so long. Each further time doubles it.
-    cycleSeconds: how long owners that evicted each other spare each other, and how long a group spares an owner of whom
-    it evicted pods three times.
+    cycleSeconds: owners that evicted each other spare each other for so long. A group that evicted pods of one owner
+    three times spares this owner for so long.
     exclusionSeconds: a node on which the scheduler did not take a pod is left out for pods of its class so long, unless
     the node changes before.
     offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.

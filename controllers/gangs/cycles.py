@@ -1,7 +1,7 @@
 """Preemption cycles: owners that evict each other, or that one preemptor evicts again and again. Pure functions.
 
 The owner of a pod is who would create it again: its PodGroup, else its controller. A pod without either does not come
-back. Stored plans say whom they evicted, and when.
+back. Stored plans name the owners of their victims, and the time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Cycle(NamedTuple):
 def cycles(
     preemptor: str, plans_of: Callable[[str], Iterable[StoredPlan]], now: float, seconds: float
 ) -> dict[str, Cycle]:
-    """The owners (UIDs) of whom the preemptor (UID) evicts nobody at `now`.
+    """The owners (UIDs) that the preemptor (UID) spares at `now`.
 
     `plans_of`: the plans of a preemptor (UID) that evicted. A cycle ends `seconds` after the last eviction in it.
     """

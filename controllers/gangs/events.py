@@ -81,9 +81,9 @@ class Reporter:
             return
         ours = Reference(there.api_version, "PodGroup", *group, there.metadata.uid)
         theirs = Reference(*owner)
-        who, whom = f"PodGroup {'/'.join(group)}", f"{owner.kind} {owner.namespace}/{owner.name}"
+        preemptor, spared = f"PodGroup {'/'.join(group)}", f"{owner.kind} {owner.namespace}/{owner.name}"
         why = "they evicted each other" if mutual else "it evicted pods of it in three plans"
-        note = f"{who} evicts no pods of {whom} for a while: {why}"
+        note = f"{preemptor} evicts no pods of {spared} for a while: {why}"
         for one, other in ((ours, theirs), (theirs, ours)):
             self._writer.event(one, "Warning", "PreemptionCycle", "Planning", note, related=other)
 

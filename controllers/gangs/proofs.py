@@ -62,7 +62,7 @@ class PlannedMember:
     victims: Collection[str] = ()
     """UIDs of all victims of the plan, on whatever node."""
     never: bool = False
-    """The member's preemptionPolicy is Never: the scheduler does not look whom to evict for it."""
+    """The member's preemptionPolicy is Never: the scheduler looks for no victims for it."""
     asks_about_others: bool = False
     """A filter of the member asks about pods of other nodes: affinity, spread, anti-affinity in a wider topology."""
     kept_away: bool = False

@@ -114,7 +114,7 @@ class PulseBudget:
         self._times.append(now)
 
     def give_back(self) -> None:
-        """The last pulse was none. The next one keeps its distance all the same."""
+        """The last pulse was not done. The next one keeps its distance all the same."""
         self._times.pop()
 
 

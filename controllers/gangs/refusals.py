@@ -1,4 +1,4 @@
-"""Who is nobody's victim: for a while pods that the API server will not have deleted, and whom else a plan spares."""
+"""Pods that cannot be victims: those that the API server did not delete lately, and others that a plan spares."""
 
 from __future__ import annotations
 

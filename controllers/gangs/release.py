@@ -1,8 +1,8 @@
 """Waking: whatever our filter holds back comes back to the scheduler when the reason has gone.
 
-The scheduler retries a pod that an extender turned down only on events, and a gang's progress is none; one condition
-written to the pod's status is. A nominated node name is written once, on Ready: while filter holds a pod the scheduler
-clears it, which wakes the pod, and so on.
+The scheduler tries a pod that an extender turned down again only after an event. A gang's progress is not an event, and
+a condition that is written to the pod's status is one. A nominated node name is written once, on Ready: while filter
+holds a pod the scheduler clears it, which wakes the pod, and so on.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Wake(NamedTuple):
 
 
 class Waker:
-    """Remembers whom filter turned down, by gang (None: pods of any group or none, kept out of reserved room)."""
+    """Remembers the pods that filter turned down, by gang. None: pods that were kept out of reserved room."""
 
     def __init__(self, writer: Writer, roster: Roster, clock: Clock) -> None:
         self._writer, self._roster, self._clock = writer, roster, clock

@@ -1,4 +1,4 @@
-"""Whom plans spare because of what became of evictions: pods where freed room was taken, and owners in a cycle."""
+"""What plans spare because of earlier evictions: pods on nodes where freed room was taken, and owners in a cycle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Sparing"]
 
 
 class Sparing:
-    """Where nobody is evicted for a while, and whom a gang evicts no longer. All of it follows from stored plans."""
+    """The nodes on which nobody is evicted for a while, and the owners that a gang spares. Stored plans say both."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Sparing:
         return len(self._nodes) + len(self._told)
 
     def apply(self, snapshot: Snapshot, group: GroupKey) -> Snapshot:
-        """The snapshot in which the group's next plan evicts nobody whom it should spare."""
+        """The snapshot in which the group's next plan can evict no pod that it should spare."""
         snapshot = spare_nodes(snapshot, self._spared_nodes())
         there = self._roster.group(group)
         if there is None:
