@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager
 
 from api.clock import SYSTEM_CLOCK
 from api.core import Pod
@@ -22,6 +19,7 @@ from controllers.gangs.writer import Writer
 from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient
 from nodes.state.tables import Tables
+from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 from tests.kit.objects import make
 
@@ -31,32 +29,14 @@ QUIET_SECONDS = 2.0
 """How long a pod that stays parked is watched."""
 
 
-@contextmanager
-def refusing(calls: list[str]) -> Iterator[str]:
-    """An extender that lets preempt evict nobody, and notes for which pods it is called. Yields its URL."""
+def refusing(calls: list[str]) -> AbstractContextManager[str]:
+    """An extender that lets preempt evict nobody, and notes for which pods it is called. Gives its URL."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            calls.append(body["Pod"]["metadata"]["name"])
-            answer = json.dumps({"NodeNameToMetaVictims": {}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+    def answer(_: str, body: bytes) -> dict[str, object]:
+        calls.append(json.loads(body)["Pod"]["metadata"]["name"])
+        return {"NodeNameToMetaVictims": {}}
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://{LOOPBACK}:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    return answering(answer)
 
 
 async def ask(plane: ControlPlane, carrier: Pod, member: Pod, *, left: bool) -> list[GroupKey]:

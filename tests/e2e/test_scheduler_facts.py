@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager
 
 import orjson
 
@@ -15,6 +12,7 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.scheduler_messages import PreemptionOutcome, preemption_outcome
 from extender.verbs import BoundPod, Verbs
 from extender.wire import preemption_decoder
+from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 from tests.kit.verbs import StillWorld
 
@@ -23,40 +21,20 @@ KEPT_OUT = "kept-out"
 """The filter turns pods of this name down, and says that evictions may help."""
 
 
-@contextmanager
-def listening(calls: dict[str, list[bytes]]) -> Iterator[str]:
+def listening(calls: dict[str, list[bytes]]) -> AbstractContextManager[str]:
     """An extender that keeps preempt's bodies by pod, and evicts nobody. Yields its URL."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            sent = json.loads(body)
-            name = sent["Pod"]["metadata"]["name"]
-            if self.path.endswith("preempt"):
-                calls.setdefault(name, []).append(body)
-                answer: dict[str, object] = {"NodeNameToMetaVictims": {}}
-            else:
-                nodes = sent["NodeNames"]
-                failed = dict.fromkeys(nodes, "kept out") if name == KEPT_OUT else {}
-                answer = {"NodeNames": [each for each in nodes if each not in failed], "FailedNodes": failed}
-            said = json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(said)))
-            self.end_headers()
-            self.wfile.write(said)
+    def answer(path: str, body: bytes) -> dict[str, object]:
+        sent = json.loads(body)
+        name = sent["Pod"]["metadata"]["name"]
+        if path.endswith("preempt"):
+            calls.setdefault(name, []).append(body)
+            return {"NodeNameToMetaVictims": {}}
+        nodes = sent["NodeNames"]
+        failed = dict.fromkeys(nodes, "kept out") if name == KEPT_OUT else {}
+        return {"NodeNames": [each for each in nodes if each not in failed], "FailedNodes": failed}
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://{LOOPBACK}:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    return answering(answer)
 
 
 def message(sandbox: Sandbox, name: str) -> str:
