@@ -40,7 +40,7 @@ def look(
         unbound=frozenset(uid for uid in plan.members if uid in members and members[uid].node is None),
         changed=difference(plan, roster) if before_evicting else strayed(plan, roster),
         proofs=evidence.proofs(plan) if before_evicting and plan.spec.victims else {},
-        presented=evidence.is_presented(plan.group),
+        presented=before_evicting and evidence.is_presented(plan.group),
         messages=_messages(plan, members, roster),
         overrun_by=account.overrun(plan.group),
         room_taken=_room_taken(plan, roster, account),

@@ -152,7 +152,7 @@ class PlanSeen:
     proofs: Mapping[str, MemberProof] = field(default_factory=dict)
     """By member UID, before the first eviction only: every planned member that is not bound."""
     presented: bool = False
-    """A scheduler has asked for a member of the gang."""
+    """A scheduler has asked for a member of the gang. Looked at before the first eviction only."""
     messages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Of unbound members by UID: name, and what the scheduler last said of them in its own words."""
     overrun_by: GroupKey | None = None
