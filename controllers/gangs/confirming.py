@@ -33,9 +33,11 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The scheduler has to be asked about these members (UIDs)."""
+    """The scheduler has to be asked about these members (UIDs). Nobody: it has tried all of them just before."""
 
     members: tuple[str, ...]
+    asked: float | None = None
+    """If there is nobody to ask: when the scheduler tried the last of them, in monotonic seconds."""
 
 
 def confirm(
@@ -53,7 +55,9 @@ def confirm(
     if seen.presented and (not unknown or (rules.confirmation == "Off" and not after_vain)):
         return confirmed
     if not plan.asking:
-        return Unknown(unknown or tuple(seen.proofs))
+        to_ask = _to_ask(unknown, seen, again=after_vain or rules.confirmation == "Require")
+        if to_ask.members or plan.asked is None:
+            return to_ask
     if plan.asked is None:
         return None
     stale = _in_doubt(seen, Doubt.STALE)
@@ -70,6 +74,17 @@ def confirm(
     if after_vain and could_tell:
         return Ending("Aborted", "NotConfirmed", _why_unknown(plan, could_tell, seen))
     return confirmed
+
+
+def _to_ask(unknown: tuple[str, ...], seen: PlanSeen, *, again: bool) -> Unknown:
+    """Members that the scheduler has tried since their node changed need not come back: they would wake all others.
+
+    `again`: they come back all the same, because only the scheduler's word counts, and it may list other nodes now.
+    """
+    members = tuple(uid for uid in unknown if again or not seen.proofs[uid].is_current)
+    if members or not seen.presented:
+        return Unknown(members or tuple(seen.proofs))
+    return Unknown((), max(seen.proofs[uid].attempted or 0.0 for uid in unknown))
 
 
 def _in_doubt(seen: PlanSeen, doubt: Doubt) -> tuple[str, ...]:

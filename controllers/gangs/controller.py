@@ -247,6 +247,7 @@ class Leading:
             refusals,
             self.exclusions,
             sparing,
+            self.evidence,
             executor,
             configuration.search_budget,
         )

@@ -9,15 +9,17 @@ import structlog
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.account import subtract
+from controllers.gangs.assigning import assign
+from controllers.gangs.evidence import Evidence
 from controllers.gangs.exclusions import Exclusions
-from controllers.gangs.life import GroupKey
+from controllers.gangs.life import GroupKey, victim_uids
 from controllers.gangs.metrics import PLANNING_SECONDS
 from controllers.gangs.observations import Decided, NotDecided
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.sparing import Sparing
-from nodes.search.decision import DecisionError, decide_group
+from nodes.search.decision import Decision, DecisionError, group_decision
 from nodes.search.naming import plan_name
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
@@ -39,12 +41,14 @@ class Decider:
         refusals: Refusals,
         exclusions: Exclusions,
         sparing: Sparing,
+        evidence: Evidence,
         executor: Executor,
         search_budget: int,
     ) -> None:
         """`search_budget`: states that a search may visit."""
         self._tables, self._roster, self._reservations = tables, roster, reservations
         self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
+        self._evidence = evidence
         self._executor, self._budget = executor, search_budget
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
@@ -65,23 +69,29 @@ class Decider:
             decided = await loop.run_in_executor(self._executor, _decide, snapshot, key, self._budget, barred)
         if isinstance(decided, DecisionError):
             return NotDecided(version, str(decided))
-        victims = [pod.uid for victim in decided.victims for pod in victim.pods]
+        spec = self._assigned(decided)
         return Decided(
             version,
-            plan_name(decided),
-            decided,
-            self._roster.planned(decided),
-            self._roster.grace_seconds(victims),
+            plan_name(spec),
+            spec,
+            self._roster.planned(spec),
+            self._roster.grace_seconds(victim_uids(spec)),
         )
 
+    def _assigned(self, decision: Decision) -> PreemptionPlanSpec:
+        """The plan with its members where the scheduler has offered them nodes, as far as members are alike."""
+        spec = decision.spec
+        if not (spec.victims and decision.alike):
+            return spec
+        members = [uid for uids in decision.alike for uid in uids]
+        return assign(spec, decision.alike, self._evidence.offers(spec, members))
 
-def _decide(
-    snapshot: Snapshot, key: GroupKey, budget: int, barred: str
-) -> PreemptionPlanSpec | DecisionError:
+
+def _decide(snapshot: Snapshot, key: GroupKey, budget: int, barred: str) -> Decision | DecisionError:
     """On the search's thread. A fault of ours holds one gang back, and never the others."""
     namespace, name = key
     try:
-        return decide_group(snapshot, namespace, name, budget=budget, strict=False, barred=barred)
+        return group_decision(snapshot, namespace, name, budget=budget, strict=False, barred=barred)
     except DecisionError as error:
         return error
     except Exception as error:

@@ -5,12 +5,13 @@ It lives as long as a term: a process that begins to lead has seen nothing, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
-from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod, victim_uids
 from controllers.gangs.observations import MemberProof
 from controllers.gangs.offers import Offers
 from controllers.gangs.proofs import PlannedMember, prove
@@ -94,6 +95,14 @@ class Evidence:
 
     # ---- what it proves
 
+    def offers(self, spec: PreemptionPlanSpec, members: Collection[str]) -> dict[str, set[str]]:
+        """Which of the plan's nodes the scheduler offered to which member (UID), the plan's victims counted as gone."""
+        nodes = {placement.node for placement in spec.placements}
+        gone = self._gone(spec, nodes)
+        victims = victim_uids(spec)
+        leaving = {node: victims | gone[node].keys() if node in gone else frozenset() for node in nodes}
+        return self._offers.offers(members, leaving)
+
     def is_presented(self, group: GroupKey) -> bool:
         """Whether a scheduler works on a member of the group that is not bound."""
         return any(
@@ -104,7 +113,7 @@ class Evidence:
     def proofs(self, plan: ActivePlan) -> dict[str, MemberProof]:
         """What is proven of each planned member that is not bound, by UID."""
         waiting = self._roster.waiting(plan)
-        gone = self._gone(plan, {member.node for member in waiting.values()})
+        gone = self._gone(plan.spec, {member.node for member in waiting.values()})
         victims = plan.victims
         return {
             uid: self._proof(member, gone.get(member.node, {}), victims) for uid, member in waiting.items()
@@ -125,12 +134,13 @@ class Evidence:
         )
         verdict = prove(self._offers.shown(member.uid, member.node), planned)
         cannot_tell = planned.kept_away or self._offers.cut(member.uid) >= CUT_AT_MOST
-        return MemberProof(verdict.proof, verdict.seen, attempted, verdict.doubt, cannot_tell)
+        is_current = self._offers.is_current(member.uid, member.node)
+        return MemberProof(verdict.proof, verdict.seen, attempted, verdict.doubt, cannot_tell, is_current)
 
-    def _gone(self, plan: ActivePlan, nodes: set[str]) -> dict[str, dict[str, int]]:
+    def _gone(self, spec: PreemptionPlanSpec, nodes: set[str]) -> dict[str, dict[str, int]]:
         """The pods that the plan counts as gone: own priority by UID, by node."""
         gone = self._roster.leaving_on(nodes)
-        for victim in plan.spec.victims:
+        for victim in spec.victims:
             for pod in victim.pods:
                 priority = self._roster.own_priority(pod.uid) if pod.node in nodes else None
                 if priority is not None:

@@ -25,6 +25,7 @@ __all__ = [
     "PlannedPod",
     "RoomMade",
     "hold_text",
+    "victim_uids",
 ]
 
 GroupKey = tuple[str, str]
@@ -35,6 +36,11 @@ GangPhase = Literal[
 ]
 ActivePhase = Literal["Planned", "Confirmed", "Evicting", "Ready"]
 """The phases in which a plan holds room."""
+
+
+def victim_uids(spec: PreemptionPlanSpec) -> frozenset[str]:
+    """UIDs of the pods that go by this plan."""
+    return frozenset(pod.uid for victim in spec.victims for pod in victim.pods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,7 @@ class ActivePlan:
     asking: bool = False
     """The scheduler is to be asked about members, or has been."""
     asked: float | None = None
-    """When it was asked."""
+    """When it was asked, or tried the last member if it need not be asked."""
     asked_again: bool = False
     """It is asked for the second and last time."""
     begun: bool = False
@@ -140,7 +146,7 @@ class ActivePlan:
     @property
     def victims(self) -> frozenset[str]:
         """UIDs of the pods that go."""
-        return frozenset(pod.uid for victim in self.spec.victims for pod in victim.pods)
+        return victim_uids(self.spec)
 
     @property
     def may_evict(self) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 
 import numpy as np
 
-__all__ = ["Numbering"]
+__all__ = ["Numbering", "Sought"]
 
 
 class Numbering:
@@ -57,6 +57,22 @@ class Numbering:
         number = self._nodes.get(name)
         return number is not None and _has(nodes, number)
 
+    def seek_nodes(self, names: Iterable[str]) -> Sought:
+        """Finds these nodes in sets of nodes."""
+        numbers = ((self._nodes.get(name), name) for name in names)
+        return Sought({number: name for number, name in numbers if number is not None})
+
+    def seek_candidates(self, leaving: Mapping[str, Collection[str]]) -> Sought:
+        """Finds the nodes of candidates whose victims all leave. `leaving`: pods (UIDs) by node."""
+        return Sought(
+            {
+                number: node
+                for node, pods in leaving.items()
+                for number, victims in self._of_node.get(node, ())
+                if all(uid in pods for uid in victims)
+            }
+        )
+
     def victims(self, candidates: int, node: str) -> list[frozenset[str]]:
         """The victims of each candidate of the node in that set."""
         return [uids for number, uids in self._of_node.get(node, ()) if _has(candidates, number)]
@@ -64,6 +80,24 @@ class Numbering:
 
 def _has(bits: int, number: int) -> bool:
     return bool(bits >> number & 1)
+
+
+class Sought:
+    """Some nodes or candidates of one numbering, to be found in many sets."""
+
+    def __init__(self, nodes: Mapping[int, str]) -> None:
+        """`nodes`: the node's name by number."""
+        self._nodes = nodes
+        self._bits = _bits([*nodes], max(nodes) + 1) if nodes else 0
+
+    def within(self, bits: int) -> list[str]:
+        """The names of the sought nodes that are in the set; a node of several candidates may be there twice."""
+        common = bits & self._bits
+        if not common:
+            return []
+        octets = np.frombuffer(common.to_bytes((common.bit_length() + 7) // 8, "little"), np.uint8)
+        numbers = np.flatnonzero(np.unpackbits(octets, bitorder="little")).tolist()
+        return [self._nodes[number] for number in numbers]
 
 
 def _bits(numbers: Sequence[int], size: int) -> int:

@@ -130,6 +130,8 @@ class MemberProof:
     """Of an unknown member that the scheduler has refused."""
     cannot_tell: bool = False
     """The scheduler will not say more: it keeps the member away from us, or its lists were incomplete twice."""
+    is_current: bool = False
+    """Nothing has changed on the node since the scheduler last tried the member. It need not be asked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

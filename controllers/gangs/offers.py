@@ -16,13 +16,13 @@ of nodes that changed in the last `settle_seconds` before the attempt: the sched
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from api.clock import Clock
 from api.core import Pod
-from controllers.gangs.node_sets import Numbering
+from controllers.gangs.node_sets import Numbering, Sought
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.scheduler_messages import PreemptionOutcome, filter_was_called, preemption_outcome
 
@@ -49,6 +49,9 @@ class NodeChanges(Protocol):
     def node_pod_changes(self, node: str) -> int:
         """The number of the last change of the pods on the node."""
 
+    def nomination_changes(self, node: str) -> int:
+        """The number of the last change of nominations to the node."""
+
 
 class Absence(NamedTuple):
     """A complete attempt that did not show the node."""
@@ -67,6 +70,8 @@ class Ended(NamedTuple):
     """Every node that it did not show was refused."""
     outcome: PreemptionOutcome | None
     """What the message said; None if it ended with a preempt call."""
+    known: int | None = None
+    """Changes up to this number were known to the scheduler; None if nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +218,21 @@ class Offers:
         attempts = self._pods.get(uid)
         return attempts.cut if attempts is not None else 0
 
+    def is_current(self, uid: str, node: str) -> bool:
+        """Whether the last attempt ended with a preempt call, and nothing has changed on the node since it began.
+
+        Then another attempt would show the same of the node, or the scheduler's lists have limits.
+        """
+        attempts = self._pods.get(uid)
+        last = attempts.last if attempts is not None else None
+        if last is None or last.outcome is not None or last.known is None:
+            return False
+        changes = self._changes
+        changed = max(
+            changes.node_changes(node), changes.node_pod_changes(node), changes.nomination_changes(node)
+        )
+        return changed <= last.known and self._lasts(last.at, self._clock.monotonic())
+
     def shown(self, uid: str, node: str) -> Shown:
         """What the attempts on the pod showed of the node."""
         attempts = self._pods.get(uid)
@@ -235,6 +255,36 @@ class Offers:
         if absence is not None and (offered or candidates or not counts(absence)):
             absence = None
         return Shown(offered, candidates, absence, attempts.last)
+
+    def offers(self, uids: Iterable[str], leaving: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+        """Which nodes attempts offered to which pod (UID), as far as that still counts.
+
+        `leaving`: the nodes in question, and the pods (UIDs) that will be gone from each. A candidate is an offer if
+        all its victims are among these.
+        """
+        now = self._clock.monotonic()
+        changed = {
+            node: max(self._changes.node_changes(node), self._changes.node_pod_changes(node))
+            for node in leaving
+        }
+        empty = {node: pods for node, pods in leaving.items() if pods}
+        sought: dict[int, tuple[Sought, Sought]] = {}
+
+        def found(showing: _Showing, place: int) -> Iterator[str]:
+            numbering = showing.numbering
+            if id(numbering) not in sought:
+                sought[id(numbering)] = (numbering.seek_nodes(leaving), numbering.seek_candidates(empty))
+            if self._lasts(showing.at, now):
+                nodes = sought[id(numbering)][place].within(showing.bits)
+                yield from (node for node in nodes if changed[node] <= showing.change)
+
+        offers = {}
+        for uid in uids:
+            attempts = self._pods.get(uid)
+            if attempts is not None:
+                offers[uid] = {node for each in attempts.offered for node in found(each, 0)}
+                offers[uid].update(node for each in attempts.candidates for node in found(each, 1))
+        return offers
 
     # ---- inside
 
@@ -271,7 +321,7 @@ class Offers:
             is_cut = not limits.is_filter_complete(0)
             call = _FilterCall(now, self._known(now), not is_cut, is_cut)
         complete = complete and call.is_complete
-        attempts.last = Ended(now, complete, outcome)
+        attempts.last = Ended(now, complete, outcome, call.known)
         if complete and call.known is not None:
             attempts.absence = Absence(call.at, call.known)
 

@@ -285,9 +285,9 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
         case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
             life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
             return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
-        case Unknown(members):
-            plan = replace(plan, asking=True, asked=None, asked_again=plan.asking)
-            return replace(life, plan=plan), (*effects, Ask(plan, members))
+        case Unknown(members, asked):
+            plan = replace(plan, asking=bool(members), asked=asked, asked_again=plan.asking)
+            return replace(life, plan=plan), (*effects, *([Ask(plan, members)] if members else []))
         case Ending() as ending:
             return _ended(life, plan, ending, now, rules)
         case _:

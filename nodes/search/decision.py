@@ -5,7 +5,7 @@ The live planner and `reprieve plan` call the same functions.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -26,7 +26,7 @@ from nodes.search.unmodelled import not_modelled
 from nodes.search.victims import victims_of, violations_of
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["BUDGET", "EFFORT", "DecisionError", "decide_group", "decide_pod"]
+__all__ = ["BUDGET", "EFFORT", "Decision", "DecisionError", "decide_group", "decide_pod", "group_decision"]
 
 BUDGET: Final = 20_000_000
 """The maximum number of steps for one exact packing of members of several shapes: well under a second."""
@@ -36,6 +36,15 @@ EFFORT: Final = 20_000_000
 
 That takes a few seconds on a large cluster.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A plan, and which of its members may swap their nodes."""
+
+    spec: plans.PreemptionPlanSpec
+    alike: tuple[tuple[str, ...], ...] = ()
+    """Planned members (UIDs) by shape, if there are several of a shape: no filter tells them apart."""
 
 
 def decide_group(
@@ -48,7 +57,23 @@ def decide_group(
     strict: bool = True,
     barred: str = "",
 ) -> plans.PreemptionPlanSpec:
-    """The plan for a PodGroup. `barred`: why nobody may go for it for now; empty if somebody may.
+    """The plan of `group_decision`, which takes the same arguments and raises the same errors."""
+    return group_decision(
+        snapshot, namespace, name, budget=budget, effort=effort, strict=strict, barred=barred
+    ).spec
+
+
+def group_decision(
+    snapshot: Snapshot,
+    namespace: str,
+    name: str,
+    *,
+    budget: int = BUDGET,
+    effort: int = EFFORT,
+    strict: bool = True,
+    barred: str = "",
+) -> Decision:
+    """The decision for a PodGroup. `barred`: why nobody may go for it for now; empty if somebody may.
 
     Raises DecisionError if the group or its PriorityClass does not exist. With `strict`, it also raises DecisionError
     if the PriorityClass of another group does not exist; otherwise the pods of that group stay. `budget` and `effort`
@@ -70,29 +95,32 @@ def decide_pod(
     strict: bool = True,
 ) -> plans.PreemptionPlanSpec:
     """The plan for a single pod. Each node is a domain. Raises DecisionError in the same cases as `decide_group`."""
-    return _decide(snapshot, pod_preemptor(snapshot, namespace, name), budget, effort, strict)
+    return _decide(snapshot, pod_preemptor(snapshot, namespace, name), budget, effort, strict).spec
 
 
-def _decide(
-    snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool
-) -> plans.PreemptionPlanSpec:
+def _decide(snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool) -> Decision:
     members = len(preemptor.bound) + len(preemptor.unbound)
     if members < max(1, preemptor.minimum):
-        return _spec(preemptor, "Unschedulable", f"{members} of {max(1, preemptor.minimum)} members exist")
+        return Decision(
+            _spec(preemptor, "Unschedulable", f"{members} of {max(1, preemptor.minimum)} members exist")
+        )
     try:
         cluster = Cluster(snapshot, preemptor, lay_out(snapshot, preemptor))
     except MisplacedError as error:
         if not preemptor.required and preemptor.bound:
-            return _spec(preemptor, "Fits", _bound_already(preemptor))
-        return _spec(preemptor, "Unschedulable", str(error))
+            return Decision(_spec(preemptor, "Fits", _bound_already(preemptor)))
+        return Decision(_spec(preemptor, "Unschedulable", str(error)))
     if not cluster.layout.values:
         reason = (
             f"no node has the label {preemptor.topology_key}" if preemptor.kind == "PodGroup" else "no nodes"
         )
-        return _spec(preemptor, "Unschedulable", reason)
-    spec = _with_victims(cluster, budget, effort, strict) if preemptor.required else _without_victims(cluster)
-    list_excluded(cluster, spec)
-    return spec
+        return Decision(_spec(preemptor, "Unschedulable", reason))
+    if preemptor.required:
+        decision = _with_victims(cluster, budget, effort, strict)
+    else:
+        decision = Decision(_without_victims(cluster))
+    list_excluded(cluster, decision.spec)
+    return decision
 
 
 # ---- no victims needed: enough members run already, or one member is enough
@@ -138,7 +166,7 @@ def _fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
 # ---- plans from a search
 
 
-def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> plans.PreemptionPlanSpec:
+def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> Decision:
     built = build(cluster, strict=strict)
     found = search(built.problem, budget, effort)
     comparison = compare(cluster, built, found, budget)
@@ -151,7 +179,9 @@ def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> p
     else:
         spec = _placed(cluster, built, found)
     spec.domains, spec.other_domains = comparison.listed, comparison.others
-    return spec
+    uids = cluster.snapshot.pod_uids
+    alike = tuple(tuple(uids[pod] for pod in members) for members in built.shapes if len(members) > 1)
+    return Decision(spec, alike if found.winner >= 0 else ())
 
 
 def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.PreemptionPlanSpec:

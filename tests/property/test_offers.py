@@ -51,6 +51,9 @@ class World:
     def node_pod_changes(self, node: str) -> int:
         return self.pods[node]
 
+    def nomination_changes(self, node: str) -> int:
+        return 0
+
     def change(self, node: str, counter: dict[str, int]) -> None:
         self.last_change += 1
         counter[node] = self.last_change
@@ -225,6 +228,19 @@ class Machine(RuleBasedStateMachine):
                 if shown.absence is not None:
                     assert self.may_be_absent(name, node)
                     assert self.world.changed_at[node] <= shown.absence.at
+
+    @invariant()
+    def offers_of_all_pods_are_those_of_each(self) -> None:
+        leaving = {"n0": frozenset[str](), "n1": frozenset(UIDS[:1]), "n2": frozenset(UIDS)}
+        found = self.offers.offers([*PODS, "stranger"], leaving)
+        assert "stranger" not in found
+        for name in PODS:
+            expected = set()
+            for node, gone in leaving.items():
+                shown = self.offers.shown(name, node)
+                if shown.is_offered or (gone and any(victims <= gone for victims in shown.candidates)):
+                    expected.add(node)
+            assert found.get(name, set()) == expected
 
     @invariant()
     def a_fresh_absence_is_not_missed(self) -> None:

@@ -29,12 +29,20 @@ class Changes:
         self.last_change = 0
         self.nodes: defaultdict[str, int] = defaultdict(int)
         self.pods: defaultdict[str, int] = defaultdict(int)
+        self.nominations: defaultdict[str, int] = defaultdict(int)
 
     def node_changes(self, node: str) -> int:
         return self.nodes[node]
 
     def node_pod_changes(self, node: str) -> int:
         return self.pods[node]
+
+    def nomination_changes(self, node: str) -> int:
+        return self.nominations[node]
+
+    def change_nominations(self, node: str) -> None:
+        self.last_change += 1
+        self.nominations[node] = self.last_change
 
     def change_node(self, node: str) -> None:
         self.last_change += 1
@@ -117,6 +125,45 @@ def test_pods_do_not_share_offers() -> None:
     scene = Scene()
     scene.filter("n1")
     assert not scene.offers.shown("another", "n1").is_offered
+
+
+# ---- whether another attempt would show more
+
+
+def test_an_attempt_is_current_until_its_node_changes() -> None:
+    changes: list[Callable[[Changes], Callable[[str], None]]] = [
+        lambda made: made.change_node,
+        lambda made: made.change_pods,
+        lambda made: made.change_nominations,
+    ]
+    for change in changes:
+        scene = Scene()
+        scene.filter("n1")
+        assert not scene.offers.is_current(scene.uid, "n1"), "it has not ended"
+        scene.preempt(n2=["a"])
+        assert scene.offers.is_current(scene.uid, "n1")
+        change(scene.changes)("n2")
+        assert scene.offers.is_current(scene.uid, "n1")
+        assert not scene.offers.is_current(scene.uid, "n2")
+
+
+def test_an_attempt_is_not_current_for_ever() -> None:
+    scene = Scene()
+    scene.preempt(n1=["a"])
+    scene.advance(60)
+    assert scene.offers.is_current(scene.uid, "n1")
+    scene.advance(1)
+    assert not scene.offers.is_current(scene.uid, "n1")
+
+
+def test_an_attempt_that_ends_with_a_message_or_right_after_a_change_is_not_current() -> None:
+    scene = Scene()
+    scene.message(FULL + NO_CANDIDATES)
+    assert not scene.offers.is_current(scene.uid, "n1")
+    scene.changes.change_pods("n1")
+    scene.preempt(n1=["a"])
+    assert not scene.offers.is_current(scene.uid, "n1"), "the scheduler may not have known of the change"
+    assert not scene.offers.is_current("stranger", "n1")
 
 
 # ---- how long it counts

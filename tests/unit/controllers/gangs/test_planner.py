@@ -321,3 +321,22 @@ async def test_a_pod_kept_out_of_room_that_is_not_reserved_any_longer_is_let_go(
         stage.clock += 1
         await stage.settle()
         assert stage.api.woken == ["late"]
+
+
+# ---- which member goes where
+
+
+async def test_members_that_are_alike_are_planned_where_the_scheduler_offered_them_room() -> None:
+    """The scheduler shows each member another part of the nodes."""
+    first, second = member("m0"), member("m1")
+    async with staged(node("n0"), node("n1"), victim(0), victim(1)) as stage:
+        stage.agrees = False
+        await stage.settle()
+        stage.add(first, second)
+        for each, number in ((first, 1), (second, 0)):
+            stage.preempt(each, **{f"n{number}": [victim(number).metadata.uid]})
+        stage.add(gang(minimum=2))
+        await stage.settle()
+        (plan,) = stage.api.plans.values()
+        assert {each["pod"]: each["node"] for each in plan["spec"]["placements"]} == {"m0": "n1", "m1": "n0"}
+        assert sorted(stage.api.deleted) == ["v0", "v1"], "both are confirmed at once"

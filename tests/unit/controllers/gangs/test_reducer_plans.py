@@ -119,6 +119,43 @@ def test_the_scheduler_is_asked_and_waited_for(
         assert end.ending.reason == said.reason == goes_on
 
 
+def just_tried(attempted: float) -> dict[str, MemberProof]:
+    """m1 is unknown, and another attempt would show no more."""
+    tried = MemberProof(Proof.UNKNOWN, "preempt had other victims", attempted, is_current=True)
+    return {**CONFIRMED, "m1": tried}
+
+
+def test_a_member_that_was_just_tried_is_not_asked_about() -> None:
+    gang = in_phase("Planned")
+    start = gang.now
+    assert gang.looks(proofs=just_tried(start - 2.0)) == []
+    assert gang.looks(proofs=just_tried(start - 2.0), after=2.9) == []
+    assert kinds(gang.looks(proofs=just_tried(start - 2.0), after=0.2)) == [Advance]
+
+
+def test_a_member_that_was_just_tried_is_asked_about_once_its_node_changes() -> None:
+    gang = in_phase("Planned")
+    assert gang.looks(proofs=just_tried(gang.now)) == []
+    (ask,) = gang.looks(proofs=UNKNOWN, after=1.0)
+    assert isinstance(ask, Ask)
+    assert gang.looks(proofs=UNKNOWN, after=100.0) == [], "it is not asked yet"
+
+
+@pytest.mark.parametrize(("confirmation", "vain"), [("Require", 0), ("Prefer", 1)])
+def test_where_only_the_word_of_the_scheduler_counts_all_are_asked_about(
+    confirmation: Confirmation, vain: int
+) -> None:
+    gang = in_phase("Planned")
+    gang.rules = replace(RULES, confirmation=confirmation)
+    gang.life = replace(gang.life, vain=vain)
+    assert kinds(gang.looks(proofs=just_tried(gang.now))) == [Ask]
+
+
+def test_a_gang_that_nobody_has_presented_is_asked_about_although_attempts_are_current() -> None:
+    gang = in_phase("Planned")
+    assert kinds(gang.looks(proofs=just_tried(gang.now), presented=False)) == [Ask]
+
+
 def test_an_attempt_from_before_the_question_is_no_answer() -> None:
     gang = in_phase("Planned", asking=True, asked=0.0)
     tried = {**CONFIRMED, "m1": MemberProof(Proof.UNKNOWN, "nothing was seen", -100.0)}
