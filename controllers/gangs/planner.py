@@ -342,11 +342,14 @@ class Planner:
         await self._hands.waker.withdraw(pod for pod in others if pod.nominated not in ("", PULSE_NODE))
 
     def _ask(self, gang: Gang, plan: ActivePlan, members: Sequence[str]) -> None:
-        """Bring members back to the scheduler. The answer comes as Asked."""
+        """Bring members back to the scheduler. The answer comes as Asked.
+
+        A member without the scheduler's verdict is in its queue, or nobody schedules it. Nothing brings it back sooner.
+        """
         asked = []
         for uid in members:
             pod = self._world.waiting.find(uid)
-            if pod is not None:
+            if pod is not None and pod.is_turned_down:
                 parking = Parking.HELD if self._hands.waker.is_held(uid) else Parking.UNKNOWN
                 asked.append(AskedMember(uid, pod.namespace, pod.name, pod.scheduler, pod.priority, parking))
         self._hands.asking.ask(gang.key, self._world.roster.rank(gang.key), asked)

@@ -340,3 +340,21 @@ async def test_members_that_are_alike_are_planned_where_the_scheduler_offered_th
         (plan,) = stage.api.plans.values()
         assert {each["pod"]: each["node"] for each in plan["spec"]["placements"]} == {"m0": "n1", "m1": "n0"}
         assert sorted(stage.api.deleted) == ["v0", "v1"], "both are confirmed at once"
+
+
+# ---- who is brought back
+
+
+@pytest.mark.parametrize("tried", [True, False])
+async def test_only_members_that_the_scheduler_has_turned_down_are_brought_back(tried: bool) -> None:
+    """The others are in its queue anyway, or nobody schedules them."""
+    said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
+    waits = member("m0", conditions=[said] if tried else [])
+    async with staged(node("n0"), gang(minimum=1), waits, victim()) as stage:
+        stage.agrees = False
+        await stage.settle()
+        assert stage.phases() == ["Planned"]
+        assert stage.api.pulsed == (["m0"] if tried else [])
+        stage.clock += 6
+        await stage.settle()
+        assert stage.phases() == ["Aborted"], "nobody has asked for the gang"
