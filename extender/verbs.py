@@ -16,6 +16,7 @@ from extender.wire import (
     MetaVictims,
     candidates_decoder,
     filter_all,
+    filter_none,
     filter_only,
     names_decoder,
     preemption_all,
@@ -121,10 +122,10 @@ class Verbs:
         self._world.filter_called(args.pod, names)
         if isinstance(verdict, Hold):
             self._world.held(args.pod)
-            return filter_only([], dict.fromkeys(names, verdict.text))
-        kept = [name for name in names if name == verdict.node]
-        self._world.offered(args.pod, among=bool(kept))
-        return filter_only(kept, {name: NOT_PLANNED for name in names if name != verdict.node})
+            return filter_none(names, verdict.text)
+        is_among = verdict.node in names
+        self._world.offered(args.pod, among=is_among)
+        return filter_only([verdict.node], {}) if is_among else filter_none(names, NOT_PLANNED)
 
     def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
         if not self._reservations:

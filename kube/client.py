@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import msgspec
@@ -27,6 +28,7 @@ __all__ = [
     "STRATEGIC_MERGE_PATCH",
     "ApiClient",
     "ApiError",
+    "environment_proxy",
     "get_or_none",
 ]
 
@@ -42,6 +44,9 @@ CONNECT_SECONDS: Final = 5.0
 REQUEST_SECONDS: Final = 15.0
 RELOAD_SECONDS: Final = 10.0
 """The client reads refused credentials again, but waits at least this long between two reads."""
+
+READ_BUFFER_BYTES: Final = 2**21
+"""An event of a watch is one line, and etcd's limit for an object is 1.5 MiB."""
 
 RETRIABLE: Final = frozenset({0, 429, 500, 502, 503, 504})
 
@@ -82,6 +87,14 @@ class ApiError(Exception):
     def is_retriable(self) -> bool:
         """Whether the same request may succeed later."""
         return self.status in RETRIABLE
+
+
+def environment_proxy(server: str) -> str | None:
+    """The proxy that the environment names for this URL (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), None if there is none."""
+    url = URL(server)
+    if url.host is None or proxy_bypass(url.host):
+        return None
+    return getproxies().get(url.scheme)
 
 
 class ApiClient:
@@ -143,17 +156,23 @@ class ApiClient:
         async def credentials(headers: dict[str, str]) -> None:
             await api_client.update_params_for_auth(headers, [], ["BearerToken"])
 
+        # The library's own session looks up ~/.netrc and the environment's proxies in two threads for each request.
+        # What it finds in ~/.netrc would also fail requests that have a token.
+        connector = api_client.rest_client.pool_manager.connector
         try:
-            yield cls(
-                api_client.rest_client.pool_manager,
-                configuration.host,
-                credentials=credentials,
-                reload=load,
-                proxy=configuration.proxy,
-                server_hostname=configuration.tls_server_name,
-                cluster=cluster,
-                clock=clock,
-            )
+            async with aiohttp.ClientSession(
+                connector=connector, connector_owner=False, read_bufsize=READ_BUFFER_BYTES
+            ) as session:
+                yield cls(
+                    session,
+                    configuration.host,
+                    credentials=credentials,
+                    reload=load,
+                    proxy=configuration.proxy or environment_proxy(configuration.host),
+                    server_hostname=configuration.tls_server_name,
+                    cluster=cluster,
+                    clock=clock,
+                )
         finally:
             await api_client.close()
 

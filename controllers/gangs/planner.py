@@ -71,6 +71,9 @@ TICK_SECONDS: Final = 1.0
 
 RETRY_SECONDS: Final = 1.0
 
+BURST_SECONDS: Final = 0.02
+"""Changes come in bursts, such as the evictions of a plan. One look serves all changes of so long a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -134,6 +137,7 @@ class Planner:
                     continue
                 if not more:
                     await self._wait()
+                    await asyncio.sleep(BURST_SECONDS)
         finally:
             await self._hands.evictions.close()
 

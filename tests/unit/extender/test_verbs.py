@@ -63,7 +63,7 @@ def test_filter_holds_a_gang_on_every_node() -> None:
     world = StillWorld(Hold("reprieve: wait"))
     answer = filtered(world, Reservations(SYSTEM_CLOCK), "n1", "n2")
     assert answer["NodeNames"] == []
-    assert answer["FailedAndUnresolvableNodes"] == {"n1": "reprieve: wait", "n2": "reprieve: wait"}
+    assert answer["FailedAndUnresolvableNodes"] == {"n1": "reprieve: wait"}, "one reason speaks for all"
     assert answer["FailedNodes"] == {}, "preemption would not help"
     assert world.told == ["held p"]
 
@@ -71,6 +71,12 @@ def test_filter_holds_a_gang_on_every_node() -> None:
 def test_filter_offers_the_planned_node_alone() -> None:
     answer = filtered(StillWorld(Offer("n2")), Reservations(SYSTEM_CLOCK), "n1", "n2")
     assert answer["NodeNames"] == ["n2"]
+    assert answer["FailedAndUnresolvableNodes"] == {}
+
+
+def test_filter_says_that_another_node_is_planned() -> None:
+    answer = filtered(StillWorld(Offer("n9")), Reservations(SYSTEM_CLOCK), "n1", "n2")
+    assert answer["NodeNames"] == []
     assert answer["FailedAndUnresolvableNodes"] == {"n1": NOT_PLANNED}
 
 

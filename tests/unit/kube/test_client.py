@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient, ApiError, environment_proxy
 from kube.retry import Backoff, Retry
 from tests.kit.scripted import Script, faulty_server, status
 
@@ -96,7 +96,11 @@ async def test_credentials_are_read_again_when_they_are_refused() -> None:
     assert reloads == 1
 
 
-async def test_a_kubeconfig_is_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize("netrc", ["", "machine 127.0.0.1 login somebody password else"])
+async def test_a_kubeconfig_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, netrc: str) -> None:
+    """A password for the same host in ~/.netrc is none of our business."""
+    (tmp_path / "netrc").write_text(netrc)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     seen: list[str] = []
 
     async def look(request: web.Request) -> web.StreamResponse:
@@ -118,6 +122,24 @@ async def test_a_kubeconfig_is_used(tmp_path: Path) -> None:
         async with ApiClient.connect(kubeconfig) as client:
             await client.request("GET", "/version")
     assert seen == ["Bearer secret"]
+
+
+@pytest.mark.parametrize(
+    ("server", "proxy"),
+    [
+        ("https://api.example:6443", "http://proxy.example:3128"),
+        ("https://10.0.0.1", None),
+        ("http://api.example", None),
+    ],
+)
+def test_the_proxy_of_the_environment_is_used(
+    monkeypatch: pytest.MonkeyPatch, server: str, proxy: str | None
+) -> None:
+    for name in ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "10.0.0.1")
+    assert environment_proxy(server) == proxy
 
 
 @pytest.mark.parametrize("content", [None, "{}", "clusters: 3", ": ["])
