@@ -120,6 +120,11 @@ class _Attempts:
     """Attempts of which a list was cut short."""
 
 
+def _is_known(last: Ended | None, now: float) -> bool:
+    """Whether a preempt call has told of the attempt that ends with a message about our empty answer."""
+    return last is not None and last.outcome is None and now - last.at <= LINK_SECONDS
+
+
 class Offers:
     """Attempts on unbound pods of gangs, by UID. Who calls decides which pods are noted, and when one is forgotten."""
 
@@ -176,6 +181,8 @@ class Offers:
             return
         attempts, now = self._present(pod.metadata.uid)
         outcome = preemption_outcome(message)
+        if outcome is PreemptionOutcome.EMPTY_ANSWER and _is_known(attempts.last, now):
+            return
         call = self._last_filter_call(attempts, now)
         # Watches and calls race: the message may be that of the attempt before, and a preempt call may follow. So the
         # filter call stays.

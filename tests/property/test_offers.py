@@ -96,6 +96,8 @@ class Machine(RuleBasedStateMachine):
         self.born = self.clock.monotonic()
         self.attempts: list[Attempt] = []
         self.last_filter: dict[str, Attempt] = {}
+        self.preempted: dict[str, float] = {}
+        """When the pod's last attempt ended, if it ended with a preempt call."""
         self.presented: dict[str, float] = {}
         self.attempted: dict[str, float] = {}
 
@@ -127,6 +129,7 @@ class Machine(RuleBasedStateMachine):
         limit = LIMITS[scheduler].candidates
         self.end(name, scheduler, candidates, limit is None or len(candidates) < limit)
         self.last_filter.pop(name, None)
+        self.preempted[name] = self.clock.monotonic()
 
     @rule(
         name=st.sampled_from(PODS),
@@ -138,7 +141,11 @@ class Machine(RuleBasedStateMachine):
     def message_seen(self, name: str, scheduler: str, said: str, ours: bool, arrived: bool) -> None:
         text = (HELD if ours else FULL) + said
         self.offers.message_seen(self.pod(name, scheduler), text, arrived=arrived)
-        if arrived:
+        answered = self.clock.monotonic() - self.preempted.get(name, -LINK_SECONDS - 1.0) <= LINK_SECONDS
+        if arrived and SAYINGS[said] is PreemptionOutcome.EMPTY_ANSWER and answered:
+            self.presented[name] = self.clock.monotonic()  # the end of the attempt that called preempt
+        elif arrived:
+            self.preempted.pop(name, None)
             missing = ours and self.filter_of(name) is None
             self.end(name, scheduler, {}, SAYINGS[said] is PreemptionOutcome.NO_CANDIDATES and not missing)
 
@@ -165,7 +172,7 @@ class Machine(RuleBasedStateMachine):
     def forget(self, name: str) -> None:
         self.offers.forget(name)
         self.attempts = [each for each in self.attempts if each.pod != name]
-        for kept in (self.last_filter, self.presented, self.attempted):
+        for kept in (self.last_filter, self.preempted, self.presented, self.attempted):
             kept.pop(name, None)
 
     @rule(node=st.sampled_from(NODES), which=st.booleans())

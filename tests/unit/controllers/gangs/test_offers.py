@@ -156,6 +156,19 @@ def test_an_attempt_is_not_current_for_ever() -> None:
     assert not scene.offers.is_current(scene.uid, "n1")
 
 
+def test_the_message_about_our_empty_answer_ends_no_other_attempt() -> None:
+    scene = Scene()
+    scene.preempt(n1=["a"])
+    scene.advance(1)
+    before = scene.shown("n1").last
+    scene.message(FULL + "no candidate node for preemption")
+    assert scene.shown("n1").last == before
+    assert scene.offers.is_current(scene.uid, "n1")
+    scene.advance(31)
+    scene.message(FULL + "no candidate node for preemption")
+    assert scene.shown("n1").last != before, "it is not about that attempt"
+
+
 def test_an_attempt_that_ends_with_a_message_or_right_after_a_change_is_not_current() -> None:
     scene = Scene()
     scene.message(FULL + NO_CANDIDATES)
@@ -457,7 +470,7 @@ def test_when_the_pod_was_presented_and_attempted() -> None:
     acts: list[Callable[[], None]] = [
         lambda: scene.filter("n1"),
         lambda: scene.preempt(n2=["a"]),
-        lambda: scene.message(FULL + "no candidate node for preemption"),
+        lambda: scene.message(FULL + NO_CANDIDATES),
         lambda: scene.offers.sign_seen(scene.uid),
     ]
     seen = []
