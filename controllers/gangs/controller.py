@@ -189,8 +189,8 @@ class Leading:
             configuration.confirmation,
             configuration.confirmation_seconds,
             configuration.in_vain_seconds,
+            untried_seconds=configuration.confirmation_seconds,
         )
-        self.gangs = Gangs(roster, rules, clock, self.nudge)
         self.waker = Waker(self.writer, roster, clock)
         self.reporter = Reporter(self.writer, roster, clock)
         self.asking = Asking(
@@ -203,6 +203,7 @@ class Leading:
             self._presented,
             offer_seconds=configuration.offer_seconds,
         )
+        self.gangs = Gangs(roster, rules, clock, self.nudge, self.evidence.is_untried)
         store = PlanStore(self.writer, claims.stored, controller.plans.apply, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
         self._evictions = Evictions(

@@ -76,6 +76,7 @@ class Decider:
             spec,
             self._roster.planned(spec),
             self._roster.grace_seconds(victim_uids(spec)),
+            untried=bool(spec.victims) and self._evidence.is_untried(key),
         )
 
     def _assigned(self, decision: Decision) -> PreemptionPlanSpec:

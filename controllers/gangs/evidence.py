@@ -110,6 +110,15 @@ class Evidence:
             for member in self._roster.members(group)
         )
 
+    def is_untried(self, group: GroupKey) -> bool:
+        """Whether the group has members that wait and that no scheduler was seen to try."""
+        return any(
+            member.node is None
+            and self._offers.presented(member.uid) is None
+            and not self._roster.unscheduled_message(member.uid)
+            for member in self._roster.members(group)
+        )
+
     def proofs(self, plan: ActivePlan) -> dict[str, MemberProof]:
         """What is proven of each planned member that is not bound, by UID."""
         waiting = self._roster.waiting(plan)

@@ -35,9 +35,17 @@ class Gang:
 class Gangs:
     """The gangs of the mirror, and the one door through which their lives change."""
 
-    def __init__(self, roster: Roster, rules: Rules, clock: Clock, nudge: Callable[[], None]) -> None:
-        """`nudge` is called when an observation leaves something to do."""
+    def __init__(
+        self,
+        roster: Roster,
+        rules: Rules,
+        clock: Clock,
+        nudge: Callable[[], None],
+        is_untried: Callable[[GroupKey], bool],
+    ) -> None:
+        """`nudge` is called when an observation leaves something to do. `is_untried`: see `Evidence.is_untried`."""
         self._roster, self._rules, self._clock, self._nudge = roster, rules, clock, nudge
+        self._is_untried = is_untried
         self._gangs: dict[GroupKey, Gang] = {}
         self._basic: set[GroupKey] = set()
         self._changes = -1
@@ -99,14 +107,21 @@ class Gangs:
     def to_plan(self) -> list[Gang]:
         """Gangs whose next plan is due, in the order in which they may take room: priority, creation, name."""
         now = self._clock.monotonic()
-        due = [gang for gang in self._wanting() if gang.life.due <= now]
+        due = [gang for gang in self._wanting() if self._due(gang) <= now]
         return sorted(due, key=lambda gang: self._roster.rank(gang.key))
 
     def next_due(self) -> float | None:
         """Seconds until a gang that backs off may be planned again; None if no gang waits for the clock alone."""
         now = self._clock.monotonic()
-        waiting = [gang.life.due - now for gang in self._wanting()]
+        waiting = [self._due(gang) - now for gang in self._wanting()]
         return max(0.0, min(waiting)) if waiting else None
+
+    def _due(self, gang: Gang) -> float:
+        """When the gang may be planned. Members that the scheduler tries are awaited: it shows where they may go."""
+        life = gang.life
+        if life.untried_until is None or self._clock.monotonic() >= life.untried_until:
+            return life.due
+        return max(life.due, life.untried_until) if self._is_untried(gang.key) else life.due
 
     def _wanting(self) -> list[Gang]:
         version = self._roster.version

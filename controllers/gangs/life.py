@@ -205,6 +205,9 @@ class Life:
     barred: float = 0.0
     """Nobody goes for the gang before this time, in monotonic seconds. It takes free room."""
 
+    untried_until: float | None = None
+    """Before this time, no plan evicts while the scheduler has not tried every member. In monotonic seconds."""
+
     def wants_plan(self, version: int) -> bool:
         """Whether a plan from tables of this version would be a new one."""
         return self.plan is None and self.complete and self.decided != version

@@ -62,6 +62,8 @@ class Decided:
     """The longest grace period among the victims."""
     room: RoomMade | None = None
     """What the gang's former plan made, if that has no verdict yet."""
+    untried: bool = False
+    """There are members that no scheduler was seen to try. It will show more of the nodes soon."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ def _members_seen(life: Life, seen: MembersSeen) -> Step:
 
 def _at_rest(life: Life) -> Life:
     """Nothing is wanted. What went wrong before says nothing about the next plan."""
-    return replace(life, decided=None, failures=0, replans=0, due=0.0)
+    return replace(life, decided=None, failures=0, replans=0, due=0.0, untried_until=None)
 
 
 def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
@@ -141,6 +141,10 @@ def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Ste
         return _recorded(life, spec, "Blocked", message, now, rules)
     if spec.victims and now < life.barred:
         return replace(life, decided=None), ()  # it was made before the verdict; the next one evicts nobody
+    if spec.victims and decided.untried and rules.confirmation != "Off":
+        until = life.untried_until if life.untried_until is not None else now + rules.untried_seconds
+        if now < until:
+            return replace(life, decided=None, untried_until=until), ()
     plan = ActivePlan(
         name=decided.name,
         spec=spec,

@@ -61,6 +61,9 @@ class Rules:
     vain_seconds: float = 1800.0
     """How long a gang evicts nobody after VAIN_AT_MOST plans in vain. Before that, a delay doubles up to it."""
 
+    untried_seconds: float = 5.0
+    """How long a plan that evicts waits at most for the scheduler to try every member once."""
+
     def vain_delay(self, setbacks: int) -> float:
         """How long nobody goes for a gang that evicted in vain, after so many setbacks."""
         return replace(self.backoff, last=self.vain_seconds).delay(setbacks)

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
@@ -118,6 +119,7 @@ class Stage:
         self.controller = GangController(PlanningConfiguration(), client, views, executor, api.clock)
         self.verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
         self.leading: Leading = self.controller.begin(Term(1, float("inf"), api.clock))
+        self.wait_for_attempts(0.0)
         self._views = {view.kind: view for view in views}
         for view in views:
             view.replaced(set(), "")
@@ -136,6 +138,11 @@ class Stage:
     def reserved(self) -> int:
         """Groups with reserved room."""
         return len(self.controller.reservations)
+
+    def wait_for_attempts(self, seconds: float) -> None:
+        """A plan that evicts waits so long for the scheduler to try every member once. At first it does not wait."""
+        gangs = self.leading.gangs
+        gangs._rules = replace(gangs._rules, untried_seconds=seconds)
 
     def silence(self, seconds: float) -> None:
         """The API server was last heard so long ago; 0: it is heard all the time."""

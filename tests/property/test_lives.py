@@ -253,7 +253,11 @@ class Lives(RuleBasedStateMachine):
         self.numbers += 1
         members = {uid: PlannedPod(uid, uid, "n0", {"cpu": 1}) for uid in MEMBERS}
         decision = self.specs[f"plan-{self.numbers}"] = spec(self.numbers, victims, outcome, modelled)
-        self.observe(Decided(self.version, f"plan-{self.numbers}", decision, members, room=self._room()))
+        untried = self.numbers % 4 == 0
+        decided = Decided(
+            self.version, f"plan-{self.numbers}", decision, members, room=self._room(), untried=untried
+        )
+        self.observe(decided)
 
     # ---- looking
 

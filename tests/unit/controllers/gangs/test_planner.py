@@ -342,6 +342,34 @@ async def test_members_that_are_alike_are_planned_where_the_scheduler_offered_th
         assert sorted(stage.api.deleted) == ["v0", "v1"], "both are confirmed at once"
 
 
+async def test_a_plan_that_evicts_waits_until_the_scheduler_has_tried_every_member() -> None:
+    async with staged(node("n0"), node("n1"), victim(0), victim(1)) as stage:
+        stage.wait_for_attempts(5.0)
+        await stage.settle()
+        stage.add(gang(minimum=2), member("m0"), member("m1"))
+        await stage.settle()
+        stage.preempt(member("m0"), n1=[victim(1).metadata.uid])
+        await stage.settle()
+        assert stage.phases() == [], "m1 has not been tried"
+        stage.preempt(member("m1"), n0=[victim(0).metadata.uid])
+        await stage.settle()
+        assert stage.phases() == ["Evicting"]
+
+
+@pytest.mark.parametrize("fits", [True, False])
+async def test_a_plan_waits_for_attempts_only_if_it_evicts_and_not_for_ever(fits: bool) -> None:
+    there = [node("n0"), victim(), *([node("n1")] if fits else [])]
+    async with staged(*there) as stage:
+        stage.wait_for_attempts(5.0)
+        await stage.settle()
+        stage.add(gang(minimum=1), member("m0"))
+        await stage.settle()
+        assert stage.phases() == (["Ready"] if fits else [])
+        stage.clock += 5
+        await stage.settle()
+        assert stage.phases() == (["Ready"] if fits else ["Evicting"])
+
+
 # ---- who is brought back
 
 
