@@ -6,7 +6,7 @@ A unit that has begun is finished even when its plan has ended, unless one of it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence, Set
 from typing import Any, Final
 
 import structlog
@@ -53,9 +53,9 @@ class Evictions:
         self._rehearsals: set[asyncio.Task[None]] = set()
 
     @property
-    def at_work(self) -> frozenset[PlanKey]:
-        """Plans whose evictions go on, whether or not the plan does."""
-        return frozenset(self._tasks)
+    def at_work(self) -> Set[PlanKey]:
+        """Plans whose evictions go on, whether or not the plan does. Always as it is now."""
+        return self._tasks.keys()
 
     async def close(self) -> None:
         """Stop, wherever that is; the next term goes on."""
@@ -101,9 +101,12 @@ class Evictions:
         task.add_done_callback(lambda done: self._done(key, done))
 
     def _done(self, key: PlanKey, task: asyncio.Task[None]) -> None:
-        if self._tasks.get(key) is task:
-            del self._tasks[key]
+        self._leave(key, task)
         self._nudge()
+
+    def _leave(self, key: PlanKey, task: asyncio.Task[None] | None) -> None:
+        if self._tasks.get(key) is task:
+            self._tasks.pop(key, None)
 
     async def _rehearse(self, gang: Gang, plan: ActivePlan) -> None:
         try:
@@ -135,10 +138,14 @@ class Evictions:
                 await self._try(plan, unfinished, _Permission(self, plan, None))
             elif not await self.evictor.withdraw(self.evictor.marked(plan)):
                 await asyncio.sleep(RETRY_SECONDS)
+        key = plan.namespace, plan.name
         try:
-            await self.store.let_go((plan.namespace, plan.name))
+            await self.store.let_go(key)
         except PlanNotStoredError as error:
             log.warning("the housekeeping lets go of a plan later", plan=plan.name, error=str(error))
+        finally:
+            # At once: if the plan's end is not written yet, whoever writes it lets go of the plan.
+            self._leave(key, asyncio.current_task())
 
     async def _try(self, plan: ActivePlan, victims: Iterable[Victim], permission: _Permission) -> bool:
         try:
