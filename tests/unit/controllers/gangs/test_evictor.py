@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from prometheus_client import Counter
 
+from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from kube.client import ApiError
 from tests.kit.objects import gang, pod
 from tests.kit.stage import Stage, staged
@@ -65,6 +67,25 @@ async def test_a_refusal_in_rehearsal_evicts_nobody_and_puts_the_unit_out_of_rea
         stage.clock += 201
         await stage.settle()
         assert sorted(stage.api.deleted) == ["u0", "u1"]
+
+
+@pytest.mark.parametrize(
+    ("method", "counter", "other"),
+    [
+        ("DELETE dry run", DRY_RUNS_REFUSED, EVICTIONS.labels("refused")),
+        ("DELETE", EVICTIONS.labels("refused"), DRY_RUNS_REFUSED),
+    ],
+)
+async def test_refusals_of_the_dry_run_are_no_evictions(
+    method: str, counter: Counter, other: Counter
+) -> None:
+    before, others_before = counter._value.get(), other._value.get()
+    async with staged(*unit(2), *hero()) as stage:
+        refused = refuse(stage, method, denied, "u0", "u1")
+        await stage.settle()
+        assert refused
+        assert counter._value.get() == before + len(refused)
+        assert other._value.get() == others_before
 
 
 async def test_another_unit_goes_if_one_is_refused_in_rehearsal() -> None:
