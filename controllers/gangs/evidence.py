@@ -74,7 +74,9 @@ class Evidence:
         before, said = self._said.get(uid), _said(pod)
         self._said[uid] = said
         if before is None:
-            return  # what it says was perhaps written long ago
+            if said.message:
+                self._offers.message_seen(pod, said.message, arrived=False)
+            return
         if before.generation != said.generation:
             self._offers.forget(uid)
         if said.message not in ("", before.message):

@@ -40,8 +40,9 @@ class Witness:
         self.passes(2.0)
 
     def passes(self, seconds: float) -> None:
-        self.clock.advance(seconds)
-        self.evidence.expire()
+        for _ in range(round(seconds)):
+            self.clock.advance(1.0)
+            self.evidence.expire()
 
     def says(self, message: str) -> None:
         """The pod has this message. Nothing is to be seen if it had the message before."""
@@ -127,3 +128,108 @@ def test_a_refusal_that_stands_is_no_doubt_if_pods_elsewhere_may_keep_the_member
     assert witness.verdict == UNKNOWN
     witness.tables.delete_pod("default", "keeper")
     assert witness.verdict == STANDS
+
+
+# ---- a refusal by message
+
+
+def refused(witness: Witness) -> None:
+    """No node passes the filters before ours."""
+    witness.says(REFUSED)
+
+
+def held_and_refused(witness: Witness) -> None:
+    """Filter holds the member: its list is part of the attempt."""
+    witness.filter("n1")
+    witness.says(HELD)
+
+
+def tried_again(witness: Witness) -> None:
+    """The attempt ends with the same message, which is not written again."""
+
+
+def held_again(witness: Witness) -> None:
+    witness.filter("n1")
+
+
+FIRST_AND_AGAIN: Final = [(refused, tried_again), (held_and_refused, held_again)]
+
+
+@pytest.mark.parametrize(("first", "again"), FIRST_AND_AGAIN)
+@pytest.mark.parametrize("planned", ["before", "after"])
+def test_a_message_contradicts_before_the_plan_and_after_it(first: Any, again: Any, planned: str) -> None:
+    witness = Witness()
+    if planned == "before":
+        assert witness.verdict == UNKNOWN
+    first(witness)
+    assert witness.verdict == CONTRADICTED
+    again(witness)
+    assert witness.verdict == CONTRADICTED
+
+
+@pytest.mark.parametrize(("first", "again"), FIRST_AND_AGAIN)
+@pytest.mark.parametrize("planned", ["before", "after"])
+@pytest.mark.parametrize("lapses", [Witness.room_changes, lambda witness: witness.passes(61.0)])
+def test_a_message_that_is_not_written_again_stands(
+    first: Any, again: Any, planned: str, lapses: Any
+) -> None:
+    """Whether the node changes before the plan is made or while it waits: an attempt that ends the same is not seen."""
+    witness = Witness()
+    first(witness)
+    if planned == "before":
+        assert witness.verdict == CONTRADICTED
+    lapses(witness)
+    assert witness.verdict == STANDS
+    again(witness)
+    witness.passes(5.0)
+    assert witness.verdict == STANDS
+    assert "has changed since" in witness.proof().seen
+
+
+@pytest.mark.parametrize(("first", "again"), FIRST_AND_AGAIN)
+@pytest.mark.parametrize(
+    ("then", "verdict"),
+    [
+        (lambda witness: witness.filter("n0"), CONFIRMED),
+        (lambda witness: witness.preempt(n0="v"), CONFIRMED),
+        (lambda witness: witness.preempt(n1="x"), CONTRADICTED),
+        (lambda witness: witness.says(REFUSED.replace("3 Insuff", "2 Insuff")), CONTRADICTED),
+        (lambda witness: witness.says(OTHER), UNKNOWN),
+    ],
+    ids=["filter", "preempt", "preempt elsewhere", "another message", "a message that refuses nothing"],
+)
+def test_what_ends_a_message_that_stands(first: Any, again: Any, then: Any, verdict: Seen) -> None:
+    witness = Witness()
+    first(witness)
+    witness.room_changes()
+    again(witness)
+    then(witness)
+    assert witness.verdict == verdict
+
+
+def test_a_refusal_without_a_message_does_not_stand() -> None:
+    witness = Witness()
+    witness.preempt(n1="x")
+    assert witness.verdict == CONTRADICTED
+    witness.room_changes()
+    assert witness.verdict == STALE
+
+
+def test_a_message_from_before_this_process_stands() -> None:
+    """It proves nothing, because nobody knows when it was written. It does not show that a scheduler tries, either."""
+    witness = Witness(said=REFUSED)
+    assert witness.verdict == STANDS
+    assert witness.proof().attempted is None
+    assert not witness.evidence.is_presented(("default", "gang"))
+    witness.says(OTHER)
+    assert witness.verdict == UNKNOWN
+
+
+@pytest.mark.parametrize(("listed", "verdict"), [(1, STANDS), (100, UNKNOWN)])
+def test_a_held_member_s_message_from_before_this_process_stands_once_its_list_is_known(
+    listed: int, verdict: Seen
+) -> None:
+    witness = Witness(said=HELD)
+    assert witness.verdict == UNKNOWN
+    witness.filter(*(f"other-{number}" for number in range(listed)))
+    assert witness.verdict == verdict
