@@ -17,12 +17,20 @@ from numpy.typing import NDArray
 
 from controllers.gangs.life import GroupKey
 from controllers.gangs.reservations import Claim, Reservations, Room
-from controllers.gangs.roster import Roster
+from controllers.gangs.roster import MemberView, Roster
 from nodes.state.snapshot import STAYING, Snapshot, is_leaving
 
-__all__ = ["Account", "subtract"]
+__all__ = ["Account", "asks_with", "subtract"]
 
 Int64s = NDArray[np.int64]
+
+
+def asks_with(priority: int, members: Iterable[MemberView]) -> int:
+    """The priority with which a group asks for room: the lowest of its own and those of its unbound members.
+
+    The verbs ask in the same way for each member: no member may enter room that is promised above its own priority.
+    """
+    return min([priority, *(each.asking.priority for each in members if each.node is None)])
 
 
 class Account:

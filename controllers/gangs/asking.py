@@ -154,10 +154,6 @@ class Asking:
             )
             self._queue.want(wish, now)
 
-    def is_asking(self, group: GroupKey) -> bool:
-        """Whether `asked` is still to be called for the gang."""
-        return group in self._rounds
-
     def cancel(self, group: GroupKey) -> None:
         """Nobody wants to know any longer: `asked` is not called."""
         round_ = self._rounds.pop(group, None)

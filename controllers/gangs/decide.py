@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 import structlog
 
 from api.plans import PreemptionPlanSpec
-from controllers.gangs.account import subtract
+from controllers.gangs.account import asks_with, subtract
 from controllers.gangs.assigning import assign
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.exclusions import Exclusions
@@ -61,7 +61,8 @@ class Decider:
         priority = self._roster.group_priority(key)
         snapshot = self._tables.snapshot()
         if priority is not None:  # otherwise there is no decision at all
-            snapshot = subtract(snapshot, self._reservations, key, priority)
+            asks = asks_with(priority, self._roster.members(key))
+            snapshot = subtract(snapshot, self._reservations, key, asks)
         snapshot = self._exclusions.apply(self._refusals.exempt(snapshot))
         snapshot = self._sparing.apply(snapshot, key)
         loop = asyncio.get_running_loop()

@@ -65,14 +65,18 @@ class Reporter:
         )
         self._writer.event(regarding, "Normal", "Preempted", "Preempting", note, related=related)
 
-    async def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[str], why: str) -> None:
-        """A unit was not evicted whole: its PodGroup says which pods remain."""
-        key = victim.namespace, victim.name
+    def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[str], why: str) -> str:
+        """A unit was not evicted whole. Returns what its PodGroup has to say (`write_stopped`)."""
         message = f"plan {plan.name} stopped: {why}; still there: {', '.join(left)}"[:1024]
-        self._event(key, "Warning", "PreemptionStopped", "Preempting", message)
-        group = self._roster.group(key)
-        if group is not None:
-            await self._write(group, DISRUPTION_TARGET, "False", "PreemptionStopped", message)
+        self._event((victim.namespace, victim.name), "Warning", "PreemptionStopped", "Preempting", message)
+        return message
+
+    async def write_stopped(self, victim: Victim, message: str) -> bool:
+        """Have the unit's PodGroup say which pods remain. Returns false if that could not be written."""
+        group = self._roster.group((victim.namespace, victim.name))
+        if group is None or group.metadata.uid != victim.uid:
+            return True  # the group is gone
+        return await self._write(group, DISRUPTION_TARGET, "False", "PreemptionStopped", message)
 
     def preemption_cycle(self, group: GroupKey, owner: PodOwner | None, *, mutual: bool) -> None:
         """The group evicts nobody of this owner for a while. Both are told."""
@@ -155,12 +159,14 @@ class Reporter:
 
     async def _write(
         self, group: PodGroup, type_: str, status: Literal["True", "False"], reason: str, message: str
-    ) -> None:
+    ) -> bool:
         try:
             await self._writer.write_group_condition(group, type_, status, reason, message)
         except ApiError as error:
             key = f"{group.metadata.namespace}/{group.metadata.name}"
             log.warning("a PodGroup's condition could not be written", group=key, error=str(error))
+            return False
+        return True
 
     def _event(
         self, key: GroupKey, type_: Literal["Normal", "Warning"], reason: str, action: str, note: str

@@ -6,7 +6,7 @@ A unit that has begun is finished even when its plan has ended, unless one of it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence, Set
 from typing import Any, Final
 
 import structlog
@@ -23,12 +23,15 @@ from controllers.gangs.plans import PlanNotStoredError, PlanStore
 from controllers.gangs.roster import Roster
 from controllers.gangs.stored import PlanKey
 from kube.client import ApiError
+from kube.retry import Backoff
 
 __all__ = ["Evictions"]
 
 log = structlog.get_logger(__name__)
 
 RETRY_SECONDS: Final = 1.0
+PATIENT_SECONDS: Final = 60.0
+"""The longest time between two attempts to write a condition."""
 
 
 class Evictions:
@@ -51,15 +54,17 @@ class Evictions:
         self.trusted, self._nudge = trusted, nudge
         self._tasks: dict[PlanKey, asyncio.Task[None]] = {}
         self._rehearsals: set[asyncio.Task[None]] = set()
+        self._notices: dict[str, asyncio.Task[None]] = {}
+        """Units (UIDs) that were left in pieces, and whose PodGroup does not say so yet."""
 
     @property
-    def at_work(self) -> frozenset[PlanKey]:
-        """Plans whose evictions go on, whether or not the plan does."""
-        return frozenset(self._tasks)
+    def at_work(self) -> Set[PlanKey]:
+        """Plans whose evictions go on, whether or not the plan does. Always as it is now."""
+        return self._tasks.keys()
 
     async def close(self) -> None:
         """Stop, wherever that is; the next term goes on."""
-        tasks = [*self._tasks.values(), *self._rehearsals]
+        tasks = [*self._tasks.values(), *self._rehearsals, *self._notices.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -88,6 +93,16 @@ class Evictions:
         if key not in self._tasks and (self.unfinished(plan) or self.evictor.marked(plan)):
             self._spawn(plan, self._finish(plan))
 
+    def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+        """A unit was not evicted whole: whoever owns it is told what is left of it."""
+        message = self.reporter.left_in_pieces(plan, victim, [pod.name for pod in left], why)
+        former = self._notices.get(victim.uid)
+        if former is not None:
+            former.cancel()
+        work = self._write_stopped(victim, message)
+        task = self._notices[victim.uid] = asyncio.create_task(work, name=f"notify {victim.name}")
+        task.add_done_callback(lambda done: self._noticed(victim.uid, done))
+
     def is_current(self, gang: Gang, plan: ActivePlan) -> bool:
         """Whether this is still the plan that is being carried out: the same decision may be committed again."""
         current = gang.life.plan
@@ -101,9 +116,22 @@ class Evictions:
         task.add_done_callback(lambda done: self._done(key, done))
 
     def _done(self, key: PlanKey, task: asyncio.Task[None]) -> None:
-        if self._tasks.get(key) is task:
-            del self._tasks[key]
+        self._leave(key, task)
         self._nudge()
+
+    def _leave(self, key: PlanKey, task: asyncio.Task[None] | None) -> None:
+        if self._tasks.get(key) is task:
+            self._tasks.pop(key, None)
+
+    async def _write_stopped(self, victim: Victim, message: str) -> None:
+        backoff, failures = Backoff(RETRY_SECONDS, PATIENT_SECONDS, jitter=0.0), 0
+        while not await self.reporter.write_stopped(victim, message):
+            failures += 1
+            await asyncio.sleep(backoff.delay(failures))
+
+    def _noticed(self, unit: str, task: asyncio.Task[None]) -> None:
+        if self._notices.get(unit) is task:
+            del self._notices[unit]
 
     async def _rehearse(self, gang: Gang, plan: ActivePlan) -> None:
         try:
@@ -135,10 +163,14 @@ class Evictions:
                 await self._try(plan, unfinished, _Permission(self, plan, None))
             elif not await self.evictor.withdraw(self.evictor.marked(plan)):
                 await asyncio.sleep(RETRY_SECONDS)
+        key = plan.namespace, plan.name
         try:
-            await self.store.let_go((plan.namespace, plan.name))
+            await self.store.let_go(key)
         except PlanNotStoredError as error:
             log.warning("the housekeeping lets go of a plan later", plan=plan.name, error=str(error))
+        finally:
+            # At once: if the plan's end is not written yet, whoever writes it lets go of the plan.
+            self._leave(key, asyncio.current_task())
 
     async def _try(self, plan: ActivePlan, victims: Iterable[Victim], permission: _Permission) -> bool:
         try:
@@ -203,12 +235,12 @@ class _Permission:
         if self._gang is not None and self._is_current():
             self._all.gangs.observe(self._gang, DeletionRefused(pod.uid, why))
 
-    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
-        """The unit is left as it is. If it is in pieces, whoever owns it is told what is left of it."""
+    def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+        """The unit is left as it is."""
         if len(victim.pods) > 1:
             self._all.store.give_up((self._plan.namespace, self._plan.name), victim.uid)
         if 0 < len(left) < len(victim.pods):
-            await self._all.reporter.left_in_pieces(self._plan, victim, [pod.name for pod in left], why)
+            self._all.left_in_pieces(self._plan, victim, left, why)
 
     def _is_current(self) -> bool:
         return self._gang is not None and self._all.is_current(self._gang, self._plan)

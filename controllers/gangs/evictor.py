@@ -16,7 +16,7 @@ import structlog
 from api.plans import Preemptor, Victim, VictimPod
 from controllers.gangs.events import Reporter
 from controllers.gangs.life import ActivePlan
-from controllers.gangs.metrics import EVICTIONS
+from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.roster import Roster
 from controllers.gangs.writer import Deletion, Writer
 from kube.client import ApiError
@@ -47,7 +47,7 @@ class Permission(Protocol):
     def refused(self, pod: VictimPod, why: str) -> None:
         """The API server does not let the pod go."""
 
-    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+    def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
         """The unit does not go on. `left`: its pods that stay, all of them if nobody has gone."""
 
 
@@ -158,7 +158,7 @@ class Evictor:
             if unit.why:
                 left = [pod for pod in unit.victim.pods if self.remains(pod)]
                 await self.withdraw(left)
-                await permission.stopped(unit.victim, left, unit.why)
+                permission.stopped(unit.victim, left, unit.why)
         if faults:
             raise faults[0]
         return run.complete
@@ -256,7 +256,7 @@ class Evictor:
             if _may_succeed_later(error):
                 raise
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
-            EVICTIONS.labels("refused").inc()
+            (DRY_RUNS_REFUSED if dry_run else EVICTIONS.labels("refused")).inc()
             return f"pod {pod.namespace}/{pod.name} cannot be evicted: {error}"
         if not dry_run:
             self._asked.add(pod.uid)

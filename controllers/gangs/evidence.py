@@ -6,6 +6,7 @@ It lives as long as a term: a process that begins to lead has seen nothing, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from api.clock import Clock
@@ -74,7 +75,9 @@ class Evidence:
         before, said = self._said.get(uid), _said(pod)
         self._said[uid] = said
         if before is None:
-            return  # what it says was perhaps written long ago
+            if said.message:
+                self._offers.message_seen(pod, said.message, arrived=False)
+            return
         if before.generation != said.generation:
             self._offers.forget(uid)
         if said.message not in ("", before.message):
@@ -141,7 +144,11 @@ class Evidence:
             kept_away=view is not None and self._scheduler.keeps_away(view.pod_class.requests.keys()),
             nomination_changes=self._roster.nomination_changes(member.node),
         )
-        verdict = prove(self._offers.shown(member.uid, member.node), planned)
+        shown = self._offers.shown(member.uid, member.node)
+        verdict = prove(shown, planned)
+        # All running pods are looked at only if it makes a difference.
+        if verdict.is_refusal and self._roster.may_be_repelled(member.uid, member.node):
+            verdict = prove(shown, replace(planned, asks_about_others=True))
         cannot_tell = planned.kept_away or self._offers.cut(member.uid) >= CUT_AT_MOST
         is_current = self._offers.is_current(member.uid, member.node)
         return MemberProof(verdict.proof, verdict.seen, attempted, verdict.doubt, cannot_tell, is_current)

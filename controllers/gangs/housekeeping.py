@@ -113,8 +113,8 @@ class Housekeeping:
         self._seen, self._swept = self._stored.changes, self._clock.monotonic()
         due = chores(self._stored, carried_out, self._clock.wall(), self._retention, evicting)
         for plan in due.abandoned[:AT_ONCE]:
-            ending, keep = self._owed.get(plan.key, ABANDONED), plan.key in evicting
-            await self._try(plan.key, self._store.end(plan.key, ending, keep=keep))
+            ending = self._owed.get(plan.key, ABANDONED)
+            await self._try(plan.key, self._store.end(plan.key, ending, evicting=evicting))
         self._owed = {key: ending for key, ending in self._owed.items() if self._is_active(key)}
         for plan in due.unfinished[:AT_ONCE]:
             await self._try(plan.key, self._store.let_go(plan.key))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from api.plans import Victim, VictimPod
-from controllers.gangs.account import Account
+from controllers.gangs.account import Account, asks_with
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.marks import is_ours
@@ -31,6 +31,9 @@ def look(
     account = Account(roster, reservations)
     before_evicting = plan.phase in ("Planned", "Confirmed")
     gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
+    priority = asks_with(
+        plan.spec.preemptor.priority, (members[uid] for uid in plan.members if uid in members)
+    )
     return PlanSeen(
         version=roster.version,
         trusted=trusted,
@@ -43,8 +46,8 @@ def look(
         presented=before_evicting and evidence.is_presented(plan.group),
         messages=_messages(plan, members, roster),
         overrun_by=account.overrun(plan.group),
-        room_taken=_room_taken(plan, roster, account),
-        is_free=_is_free(plan, roster, account),
+        room_taken=_room_taken(plan, roster, account, priority),
+        is_free=_is_free(plan, roster, account, priority),
     )
 
 
@@ -62,21 +65,21 @@ def _messages(plan: ActivePlan, members: dict[str, MemberView], roster: Roster) 
 # ---- room
 
 
-def _room_taken(plan: ActivePlan, roster: Roster, account: Account) -> str:
+def _room_taken(plan: ActivePlan, roster: Roster, account: Account, priority: int) -> str:
     """Why the unbound members no longer fit where they are planned, victims counted as gone; empty if they do."""
     for (node, resource), amount in sorted(_needs(plan, roster).items()):
         if not roster.has_node(node):
             return f"node {node} is gone"
-        room = account.room(node, resource, plan.group, plan.spec.preemptor.priority)
+        room = account.room(node, resource, plan.group, priority)
         if amount > 0 and amount > room:
             return f"node {node} has {max(room, 0)} {resource} left for pods that need {amount}"
     return ""
 
 
-def _is_free(plan: ActivePlan, roster: Roster, account: Account) -> bool:
+def _is_free(plan: ActivePlan, roster: Roster, account: Account, priority: int) -> bool:
     """Whether the room is free now, terminating pods counted as still there."""
     return all(
-        amount <= 0 or amount <= account.room_now(node, resource, plan.group, plan.spec.preemptor.priority)
+        amount <= 0 or amount <= account.room_now(node, resource, plan.group, priority)
         for (node, resource), amount in _needs(plan, roster).items()
     )
 

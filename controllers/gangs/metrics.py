@@ -8,6 +8,7 @@ __all__ = [
     "ASKED",
     "CONFIRMATIONS",
     "CYCLES",
+    "DRY_RUNS_REFUSED",
     "EVICTIONS",
     "EVICTIONS_IN_VAIN",
     "GANGS",
@@ -33,6 +34,10 @@ PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"]
 GANGS = Gauge("reprieve_gangs", "Gangs by phase.", ["phase"])
 EVICTIONS = Counter(
     "reprieve_evictions_total", "Pods deleted for a plan, by what the API server answered.", ["result"]
+)
+DRY_RUNS_REFUSED = Counter(
+    "reprieve_eviction_dry_runs_refused_total",
+    "Pods that the API server would not delete, as its dry run said before anybody went.",
 )
 EVICTIONS_IN_VAIN = Counter(
     "reprieve_evictions_in_vain_total", "Pods evicted by plans whose gang did not get to run on the room."

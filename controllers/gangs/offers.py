@@ -109,8 +109,11 @@ class _FilterCall(NamedTuple):
 class _Attempts:
     """What is kept for one pod."""
 
-    presented: float
+    presented: float | None = None
     last: Ended | None = None
+    found: bool | None = None
+    """The pod's message, which was there before we saw the pod, says that there are no candidates. Whether its attempt
+    called no filter, so that every node was refused. None: it says something else."""
     filter_call: _FilterCall | None = None
     """The last one that no preempt call has followed."""
     offered: list[_Showing] = field(default_factory=list)
@@ -174,13 +177,17 @@ class Offers:
     def message_seen(self, pod: Pod, message: str, *, arrived: bool) -> None:
         """The pod's condition PodScheduled is False with reason Unschedulable and this message.
 
-        `arrived`: we saw the message change to this. A message that was there before has no usable time, and is not
-        noted: the scheduler does not write a condition again that has not changed.
+        `arrived`: we saw the message change to this. Nobody knows when a message was written that was there before, so
+        it shows no attempt. But the scheduler does not write a condition again that has not changed.
         """
+        outcome = preemption_outcome(message)
         if not arrived:
+            if outcome is PreemptionOutcome.NO_CANDIDATES:
+                attempts = self._pods.setdefault(pod.metadata.uid, _Attempts())
+                limits = self._scheduler.limits_of(pod.spec.scheduler_name)
+                attempts.found = not filter_was_called(message) and limits.is_filter_complete(0)
             return
         attempts, now = self._present(pod.metadata.uid)
-        outcome = preemption_outcome(message)
         if outcome is PreemptionOutcome.EMPTY_ANSWER and _is_known(attempts.last, now):
             return
         call = self._last_filter_call(attempts, now)
@@ -261,7 +268,7 @@ class Offers:
         absence = attempts.absence
         if absence is not None and (offered or candidates or not counts(absence)):
             absence = None
-        return Shown(offered, candidates, absence, attempts.last)
+        return Shown(offered, candidates, absence, attempts.last or _found(attempts))
 
     def offers(self, uids: Iterable[str], leaving: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
         """Which nodes attempts offered to which pod (UID), as far as that still counts.
@@ -300,7 +307,7 @@ class Offers:
         self._sample(now)
         attempts = self._pods.get(uid)
         if attempts is None:
-            attempts = self._pods[uid] = _Attempts(now)
+            attempts = self._pods[uid] = _Attempts()
         attempts.presented = now
         if now - self._numbering.born > NUMBERING_LIVES * self._offer_seconds:
             self._numbering = Numbering(now)
@@ -356,3 +363,12 @@ class Offers:
         """Up to which number a scheduler knows the changes by now; None in the first moments of this object."""
         at, change = self._samples[0]
         return change if now - at >= self._settle_seconds else None
+
+
+def _found(attempts: _Attempts) -> Ended | None:
+    """The attempt of the message that was there before we saw the pod. A held pod's is complete if its list is now."""
+    if attempts.found is None:
+        return None
+    call = attempts.filter_call
+    complete = attempts.found or (call is not None and call.is_complete)
+    return Ended(float("-inf"), complete, PreemptionOutcome.NO_CANDIDATES)

@@ -381,9 +381,10 @@ class Planner:
         self._exclude(plan, ending)
         self._hands.asking.cancel(gang.key)
         self._hands.evictions.finish(plan)
-        owners, keep = self._hands.verdicts.end(plan), key in self._hands.evictions.at_work
+        owners = self._hands.verdicts.end(plan)
         try:
-            await self._hands.store.end(key, ending, keep=keep, owners=owners)
+            evicting = self._hands.evictions.at_work
+            await self._hands.store.end(key, ending, evicting=evicting, owners=owners)
         except PlanNotStoredError as error:
             log.warning("how a plan ended is written later", plan=plan.name, error=str(error))
             self._hands.housekeeping.owe(key, ending, for_good=error.for_good)

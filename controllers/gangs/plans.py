@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container
 from http import HTTPStatus
 from typing import Final
 
@@ -76,14 +76,19 @@ class PlanStore:
         await self._touch((plan.namespace, plan.name), phase, phase, message, owners)
 
     async def end(
-        self, key: PlanKey, ending: Ending, *, keep: bool = False, owners: list[str] | None = None
+        self,
+        key: PlanKey,
+        ending: Ending,
+        *,
+        evicting: Container[PlanKey] = (),
+        owners: list[str] | None = None,
     ) -> None:
-        """The plan is over. `keep`: its finalizer stays for now. `owners`: of its victims, if it evicted nobody.
+        """The plan is over. `owners`: of its victims, if it evicted nobody. Raises PlanNotStoredError.
 
-        Raises PlanNotStoredError.
+        `evicting`: plans whose evictions go on, also while this is written. Their finalizers stay for now.
         """
         await self._touch(key, ending.phase, ending.reason, ending.message, owners)
-        if not keep:
+        if key not in evicting:
             await self.let_go(key)
 
     async def judge(
@@ -124,14 +129,18 @@ class PlanStore:
         self._given_up.setdefault(key, set()).add(unit)
 
     async def let_go(self, key: PlanKey) -> None:
-        """Remove our finalizer, if the plan has it. Raises PlanNotStoredError."""
-        self._given_up.pop(key, None)
+        """Remove our finalizer, if the plan has it and has ended. Raises PlanNotStoredError.
+
+        An active plan keeps it: whoever writes its end lets go of it, or the same decision was made again.
+        """
         plan = self._stored.get(key)
+        if plan is not None and plan.phase in ACTIVE:
+            return
+        self._given_up.pop(key, None)
         if plan is None or not plan.finalized:
             return
-        others = [each for each in plan.meta.finalizers or () if each != FINALIZER]
         try:
-            self._apply(await self._writer.patch_plan_finalizers(plan.meta, others))
+            self._apply(await self._writer.remove_plan_finalizer(plan.meta, FINALIZER))
         except ApiError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise PlanNotStoredError.of(key, error) from error
@@ -155,9 +164,7 @@ class PlanStore:
         if plan is None:
             raise ApiError(409, "Conflict", "a plan of this name has just been deleted")
         if active and FINALIZER not in (plan.metadata.finalizers or ()):
-            return await self._writer.patch_plan_finalizers(
-                plan.metadata, [*(plan.metadata.finalizers or ()), FINALIZER]
-            )
+            return await self._writer.add_plan_finalizer(plan.metadata, FINALIZER)
         return plan
 
     async def _touch(

@@ -47,6 +47,11 @@ class Verdict:
     doubt: Doubt | None = None
     """Of an unknown member that the scheduler has refused."""
 
+    @property
+    def is_refusal(self) -> bool:
+        """The scheduler has refused the member, now or before the node changed."""
+        return self.proof is Proof.CONTRADICTED or self.doubt is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedMember:
@@ -64,7 +69,8 @@ class PlannedMember:
     never: bool = False
     """The member's preemptionPolicy is Never: the scheduler looks for no victims for it."""
     asks_about_others: bool = False
-    """A filter of the member asks about pods of other nodes: affinity, spread, anti-affinity in a wider topology."""
+    """A filter of the member asks about pods of other nodes: affinity, spread, anti-affinity in a wider topology. The
+    anti-affinity may be that of running pods which select the member."""
     kept_away: bool = False
     """managedResources keeps the member away from our filter or preempt verb."""
     nomination_changes: int = 0

@@ -205,6 +205,11 @@ class Roster:
         view = self._view(uid)
         return view.priority if view is not None else None
 
+    def may_be_repelled(self, uid: str, node: str) -> bool:
+        """Whether pods on other nodes may keep the pod off this node, in a way that is not modelled."""
+        row = self._tables.pod(uid)
+        return row is not None and self._tables.may_repel(row, node)
+
     def bound_on(self, nodes: Collection[str]) -> set[str]:
         """UIDs of the pods on these nodes."""
         pods = self._tables.pods

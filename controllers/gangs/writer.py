@@ -192,19 +192,33 @@ class Writer:
             await self._sender.send("plan status", "PATCH", path, body=body, content_type=MERGE_PATCH)
         )
 
-    async def patch_plan_finalizers(self, meta: ObjectMeta, finalizers: Sequence[str]) -> PreemptionPlan:
-        """Replace the finalizers, only in the version that `meta` shows (409 otherwise)."""
-        path = _path("preemptionplans", meta.namespace, meta.name)
+    async def add_plan_finalizer(self, meta: ObjectMeta, finalizer: str) -> PreemptionPlan:
+        """Add the finalizer, only in the version that `meta` shows (409 otherwise)."""
         patch = {
             "metadata": {
                 "uid": meta.uid,
                 "resourceVersion": meta.resource_version,
-                "finalizers": list(finalizers) or None,
+                "finalizers": [*(meta.finalizers or ()), finalizer],
             }
         }
-        body = msgspec.json.encode(patch)
+        return await self._patch_plan_finalizers(meta, msgspec.json.encode(patch), MERGE_PATCH)
+
+    async def remove_plan_finalizer(self, meta: ObjectMeta, finalizer: str) -> PreemptionPlan:
+        """Remove the finalizer, which `meta` shows. Only a change of the finalizers is in the way (422)."""
+        place = f"/metadata/finalizers/{(meta.finalizers or []).index(finalizer)}"
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": meta.uid},
+            {"op": "test", "path": place, "value": finalizer},
+            {"op": "remove", "path": place},
+        ]
+        return await self._patch_plan_finalizers(meta, msgspec.json.encode(patch), JSON_PATCH)
+
+    async def _patch_plan_finalizers(
+        self, meta: ObjectMeta, body: bytes, content_type: str
+    ) -> PreemptionPlan:
+        path = _path("preemptionplans", meta.namespace, meta.name)
         return _plan(
-            await self._sender.send("plan finalizers", "PATCH", path, body=body, content_type=MERGE_PATCH)
+            await self._sender.send("plan finalizers", "PATCH", path, body=body, content_type=content_type)
         )
 
     async def delete_plan(self, namespace: str, name: str) -> None:

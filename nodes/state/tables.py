@@ -9,6 +9,8 @@ import numpy as np
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
+from nodes.filters.filter import Tenant
+from nodes.filters.registry import POD_FILTERS
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import PodClass
@@ -162,6 +164,38 @@ class Tables:
         nodes = self.nodes
         room = nodes.allocatable.array.item(row, column) - nodes.used.array.item(row, column)
         return room + nodes.leaving.array.item(row, column) if after_leaving else room
+
+    def may_repel(self, row: int, node: str) -> bool:
+        """Whether pods on other nodes than this may keep the pod in this row off it, in a way that is not modelled.
+
+        Their anti-affinity names a wider topology than the host name, say.
+        """
+        its_class, labels = self.view(row).pod_class, self.pods.labels.array.item(row)
+        for place, each in POD_FILTERS:
+            member = self._tenant(its_class, place, labels)
+            for theirs, their_labels in self._elsewhere(place, node):
+                if each.unmodelled_between(self._tenant(theirs, place, their_labels), member) is not None:
+                    return True
+        return False
+
+    def _elsewhere(self, place: int, node: str) -> set[tuple[PodClass, int]]:
+        """Classes and label sets of the pods on other nodes of which the filter at this place needs something."""
+        classes = {
+            row: each
+            for row, each in enumerate(self.classes.classes.keys)
+            if each is not None and each.needs[place] is not None
+        }
+        if not classes:
+            return set()
+        pods, here = self.pods, self.nodes.find(node)
+        there = pods.live.array & (pods.node.array >= 0) & np.isin(pods.pod_class.array, list(classes))
+        if here is not None:
+            there &= pods.node.array != here
+        kinds = zip(pods.pod_class.array[there].tolist(), pods.labels.array[there].tolist(), strict=True)
+        return {(classes[row], labels) for row, labels in kinds}
+
+    def _tenant(self, its_class: PodClass, place: int, labels: int) -> Tenant:
+        return Tenant(its_class.needs[place], *(self.label_sets.sets[labels] or ("", {})))
 
     # ---- what has changed since somebody last asked
 

@@ -103,7 +103,9 @@ class Api:
         elif method == "DELETE":
             meta["deletionTimestamp"] = rfc3339(self.clock.wall())
         self._touch(meta)
-        over = meta.get("deletionTimestamp") and (method == "DELETE" or "finalizers" in changed)
+        over = meta.get("deletionTimestamp") and (
+            method == "DELETE" or isinstance(value, list) or "finalizers" in changed
+        )
         if over and not meta.get("finalizers"):
             del self.of(path)[name]
         self.wrote(Written(method, path, value))
@@ -151,13 +153,14 @@ def _apply(stored: Object, patch: list[Object]) -> None:
     """A JSON patch of the operations test and remove."""
     for operation in patch:
         *parents, last = operation["path"].split("/")[1:]
-        place = stored
+        place: Any = stored
         for parent in parents:
             place = place.get(parent, {})
-        if operation["op"] == "test" and place.get(last) != operation["value"]:
+        there = place[int(last) :][:1] if isinstance(place, list) else [place[last]] if last in place else []
+        if operation["op"] == "test" and there != [operation["value"]]:
             raise ApiError(422, "Invalid", f"testing value {operation['path']} failed")
-        if operation["op"] == "remove":
-            place.pop(last, None)
+        if operation["op"] == "remove" and there:
+            del place[int(last) if isinstance(place, list) else last]
 
 
 def _merge(stored: Object, patch: Object, *, by_key: bool) -> None:

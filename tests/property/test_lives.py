@@ -65,6 +65,7 @@ from controllers.gangs.proofs import Proof
 from controllers.gangs.reducer import reduce
 from controllers.gangs.rules import ASKED_SECONDS, REPLANS_AT_ONCE, VAIN_AT_MOST, Confirmation, Rules
 from controllers.gangs.stored import FORGIVEN
+from controllers.gangs.vain import continues
 from kube.retry import Backoff
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", "300"))
@@ -131,6 +132,8 @@ class Lives(RuleBasedStateMachine):
         """Evicting plans in vain since the gang was Bound."""
         self.barred = 0.0
         """Until then nobody goes."""
+        self.delay = 0.0
+        """For how long nobody went the last time. Only Bound resets it, and a restart, which knows the plans alone."""
 
     # ---- the world
 
@@ -145,7 +148,9 @@ class Lives(RuleBasedStateMachine):
                 self._may_be_confirmed(effect.plan, observation)
             self._note_verdict(effect, observation)
         if isinstance(observation, MembersSeen) and before.plan is None and observation.bound >= 2:
-            self.vain, self.barred = 0, 0.0
+            self._bound()
+        self._has_a_verdict(before, observation, effects)
+        self._note_bar(before, effects)
         self.todo.extend(effects)
 
     def _note_verdict(self, effect: Effect, observation: Observation) -> None:
@@ -153,16 +158,46 @@ class Lives(RuleBasedStateMachine):
             case Judge(former, in_vain):
                 if isinstance(observation, Decided):
                     assert self._gone(former.name, former.spec), "a verdict needs somebody who went"
+                    assert in_vain or observation.spec.victims, "without evictions the question stays open"
                 assert former.name not in self.judged
                 if in_vain:
                     self.vain += 1
-                    self.barred = self.now + (self.setting.vain_seconds if self.vain >= VAIN_AT_MOST else 0.0)
-            case End(_, ending) if ending.phase == "Bound":
-                self.vain, self.barred = 0, 0.0
+                    self.barred = self.now + self._least_delay()
+            case End(plan, ending):
+                if ending.phase == "Bound":
+                    self._bound()
+                elif ending.reason not in FORGIVEN and self._gone(plan.name, plan.spec):
+                    assert self.life.former == Former(plan.name, plan.spec), "nobody knows yet"
             case Commit(plan):
-                assert not plan.spec.victims or self.now >= self.barred, "no third plan evicts"
+                assert not plan.spec.victims or self.now >= self.barred, (
+                    "nobody goes for a gang that is barred"
+                )
             case _:
                 pass
+
+    def _bound(self) -> None:
+        self.vain, self.barred, self.delay = 0, 0.0, 0.0
+
+    def _least_delay(self) -> float:
+        rules = self.setting
+        return rules.vain_seconds if self.vain >= VAIN_AT_MOST else rules.vain_delay(self.vain)
+
+    def _has_a_verdict(self, before: Life, seen: Observation, effects: Sequence[Effect]) -> None:
+        """A decision that does not go on with the room of the plan before it shows that this evicted in vain."""
+        if not isinstance(seen, Decided) or before.former is None or seen.room is None:
+            return
+        if seen.room.pods and not continues(before.former, seen.room, seen.spec):
+            assert [each.in_vain for each in effects if isinstance(each, Judge)] == [True]
+
+    def _note_bar(self, before: Life, effects: Sequence[Effect]) -> None:
+        """After an eviction in vain nobody goes for a while, also after whatever else comes to nothing."""
+        failed = any(isinstance(each, CannotSchedule) for each in effects)
+        if failed and before.vain and before.former is None and self.now >= before.barred:
+            assert self.life.barred > self.now
+        if self.life.barred > max(before.barred, self.now):
+            delay = self.life.barred - self.now
+            assert delay >= min(2 * self.delay, self.setting.vain_seconds), "the delay doubles"
+            self.barred, self.delay = max(self.barred, self.life.barred), delay
 
     def _gone(self, name: str, decision: PreemptionPlanSpec) -> int:
         return sum(self.deletions[name, pod.uid] for victim in decision.victims for pod in victim.pods)
@@ -223,6 +258,7 @@ class Lives(RuleBasedStateMachine):
         if changed or self.now >= self.life.barred:
             self.barred = 0.0
             self.observe(Relented())
+            assert self.life.barred == 0.0
 
     @precondition(lambda self: not self.todo)
     @rule(happens=SELDOM)
@@ -462,14 +498,54 @@ class Lives(RuleBasedStateMachine):
     )
     def a_plan_goes_well_for_some_steps(self, victims: list[str], steps: int) -> None:
         """So that lives get far more often than chance alone lets them."""
+        self._goes_well(victims, steps, "Fits")
+
+    def _goes_well(self, victims: list[str], steps: int, outcome: str) -> None:
+        """`outcome`: of the decision if it has no victims."""
         self.version += 1
         self.now = max(self.now, self.life.due)
         self.presented = True
         self.observe(MembersSeen(2, 2, 0))
         if self.life.wants_plan(self.version):
-            self._decided(victims, "Preempts" if victims else "Fits", ())
+            self._decided(victims, "Preempts" if victims else outcome, ())
         for _ in range(steps):
             self.what_is_due_goes_well()
+
+    @precondition(lambda self: self.plan is None and not self.todo)
+    @rule(
+        victims=st.lists(st.sampled_from(VICTIMS), unique=True, min_size=1),
+        ending=st.sampled_from([{"room_taken": "by x"}, {"changed": "n0 is gone"}, {"members_lost": True}]),
+        patient=st.booleans(),
+    )
+    def a_plan_evicts_in_vain(self, victims: list[str], ending: dict[str, Any], patient: bool) -> None:
+        """It ends when everybody has gone, and the next decision does not go on with its room."""
+        if patient:
+            self.now = max(self.now, self.life.barred)
+        self._goes_well(victims, 5, "")
+        while self.evicting is not None:
+            self._evict_next("", refuses=False)
+        if self.plan is not None:
+            self.observe(self.seen(**ending))
+        while self.todo:
+            self._perform(self.todo.pop(0), "")
+        self._goes_well([], 0, "Unschedulable")
+
+    @precondition(lambda self: self.plan is not None and self.plan.phase == "Planned" and not self.todo)
+    @rule(cannot_tell=st.booleans())
+    def the_scheduler_shows_nothing(self, cannot_tell: bool) -> None:
+        """It is asked, and stays silent until the plan waits no longer."""
+        self.presented = True
+        silence = MemberProof(Proof.UNKNOWN, "nothing was seen", None, cannot_tell=cannot_tell)
+        for _ in range(4):
+            if self.asking is not None:
+                self.the_scheduler_is_asked()
+            if self.rehearsing is not None:
+                self._rehearsed("")
+            if self.plan is not None and self.plan.phase == "Planned":
+                self.observe(self.seen(proofs=dict.fromkeys(MEMBERS, silence)))
+            while self.todo:
+                self._perform(self.todo.pop(0), "")
+            self.now += self.setting.confirmation_seconds
 
     @rule()
     def what_is_due_goes_well(self) -> None:
@@ -569,9 +645,9 @@ class Lives(RuleBasedStateMachine):
             for name, (decision, reason) in self.ended.items()
             if reason not in FORGIVEN and name not in self.judged and self._gone(name, decision)
         ]
-        self.vain, self.barred = len(vain), 0.0
-        if self.vain >= VAIN_AT_MOST:
-            self.barred = max(vain) + self.setting.vain_seconds
+        self.vain, self.barred, self.delay = len(vain), 0.0, 0.0
+        if self.vain:
+            self.barred = max(vain) + self._least_delay()
         if vain or open_:
             self.observe(Remembered(len(vain), max(vain, default=0.0), open_[-1] if open_ else None))
 
@@ -580,6 +656,10 @@ class Lives(RuleBasedStateMachine):
     @invariant()
     def only_bound_forgets_what_was_in_vain(self) -> None:
         assert self.life.vain == self.vain
+
+    @invariant()
+    def only_who_evicted_in_vain_is_barred(self) -> None:
+        assert self.vain or not self.life.barred
 
     @invariant()
     def each_victim_goes_once(self) -> None:

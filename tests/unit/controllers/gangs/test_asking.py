@@ -86,11 +86,9 @@ async def desk(*pods: Pod) -> AsyncIterator[Desk]:
 async def test_held_members_get_a_condition_and_parked_ones_a_pulse() -> None:
     async with desk(waiting("held"), waiting("parked")) as at:
         at.asking.ask(GANG, rank(), [member("held", parking=Parking.HELD), member("parked")])
-        assert at.asking.is_asking(GANG)
         await at.steps()
         assert (at.woken, at.pulsed, at.asked) == (["held"], ["parked"], [GANG])
         assert at.stage.api.nominated == {}
-        assert not at.asking.is_asking(GANG)
         await at.steps(3)
         assert (at.woken, at.pulsed, at.asked) == (["held"], ["parked"], [GANG])
 
@@ -130,14 +128,12 @@ async def test_members_that_wait_for_host_ports_are_pulsed_one_by_one() -> None:
 
 async def test_a_gang_that_nobody_schedules_is_asked_less_and_less() -> None:
     async with desk(waiting("m")) as at:
-        times = []
-        for _ in range(2000):
-            if not at.asking.is_asking(GANG):
-                at.asking.ask(GANG, rank(), [member("m")])
-            before = len(at.asked)
-            await at.steps()
-            if len(at.asked) > before:
-                times.append(at.stage.clock)
+        times = list[float]()
+        for _ in range(10):
+            at.asking.ask(GANG, rank(), [member("m")])
+            while len(at.asked) == len(times):
+                await at.steps()
+            times.append(at.stage.clock)
         gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
         assert gaps[:3] == [5.0, 10.0, 20.0]
         assert max(gaps) == gaps[-1] == 300.0

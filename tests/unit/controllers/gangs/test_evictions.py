@@ -238,6 +238,72 @@ async def test_a_unit_stops_although_its_plan_has_ended() -> None:
         assert not finalized(the_plan(stage))
 
 
+# ---- who lets go of the plan
+
+
+class Answers:
+    """Writes to plans: their conflicts. The answers to those that contain `late` come late."""
+
+    def __init__(self, stage: Stage, *, late: str, then: Callable[[], None] = lambda: None) -> None:
+        """`then` happens once such a request has been carried out."""
+        self.conflicts: list[str] = []
+        self.late = 0
+        real = stage.api.request
+
+        async def request(method: str, path: str, **options: Any) -> bytes:
+            try:
+                answer = await real(method, path, **options)
+            except ApiError as error:
+                if error.status == 409 and "preemptionplans" in path:
+                    self.conflicts.append(f"{method} {path}")
+                raise
+            if "preemptionplans" in path and late.encode() in (options.get("body") or b""):
+                self.late += 1
+                then()
+                for _ in range(50):
+                    await asyncio.sleep(0)
+            return answer
+
+        stage.api.request = request  # type: ignore[method-assign]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_marks_are_withdrawn_while_the_end_is_written_and_nobody_meets_a_conflict() -> None:
+    async with staged(*singles(1), *hero()) as stage:
+        refuse(stage, "DELETE", away)
+        await stage.settle()
+        answers = Answers(stage, late='"Aborted"')
+        stage.delete(gang(minimum=1))
+        await stage.settle()
+        assert answers.late == 1
+        assert answers.conflicts == []
+        assert not finalized(the_plan(stage)), "without a sweep"
+
+
+async def test_the_finalizer_is_removed_from_a_plan_that_others_have_written_to() -> None:
+    """The watch does not show that yet. A finalizer of somebody else stays."""
+    async with staged(*singles(1), *hero()) as stage:
+        await stage.settle()
+        plan = the_plan(stage)
+        plan["metadata"]["finalizers"].insert(0, "example.com/theirs")
+        answers = Answers(
+            stage, late='"Aborted"', then=lambda: plan["metadata"].update(resourceVersion="9999")
+        )
+        stage.delete(gang(minimum=1))
+        await stage.settle()
+        assert answers.late == 1
+        assert answers.conflicts == []
+        assert plan["metadata"]["finalizers"] == ["example.com/theirs"]
+
+
+async def test_a_plan_that_is_carried_out_is_not_let_go() -> None:
+    """The same decision was made again while the evictor still finished what it had begun."""
+    async with staged(*singles(1), *hero()) as stage:
+        await stage.settle()
+        await stage.leading._evictions.store.let_go(("default", the_plan(stage)["metadata"]["name"]))
+        assert finalized(the_plan(stage))
+
+
 # ---- the process ends in mid-eviction
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from prometheus_client import Counter
 
+from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from kube.client import ApiError
-from tests.kit.objects import gang, pod
+from tests.kit.objects import gang, group, pod
 from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.evicting import (
     BIG,
@@ -65,6 +67,25 @@ async def test_a_refusal_in_rehearsal_evicts_nobody_and_puts_the_unit_out_of_rea
         stage.clock += 201
         await stage.settle()
         assert sorted(stage.api.deleted) == ["u0", "u1"]
+
+
+@pytest.mark.parametrize(
+    ("method", "counter", "other"),
+    [
+        ("DELETE dry run", DRY_RUNS_REFUSED, EVICTIONS.labels("refused")),
+        ("DELETE", EVICTIONS.labels("refused"), DRY_RUNS_REFUSED),
+    ],
+)
+async def test_refusals_of_the_dry_run_are_no_evictions(
+    method: str, counter: Counter, other: Counter
+) -> None:
+    before, others_before = counter._value.get(), other._value.get()
+    async with staged(*unit(2), *hero()) as stage:
+        refused = refuse(stage, method, denied, "u0", "u1")
+        await stage.settle()
+        assert refused
+        assert counter._value.get() == before + len(refused)
+        assert other._value.get() == others_before
 
 
 async def test_another_unit_goes_if_one_is_refused_in_rehearsal() -> None:
@@ -187,6 +208,58 @@ async def test_a_deletion_refused_after_all_stops_the_unit_and_names_what_remain
         assert stage.api.group_said["unit"] == told
         assert stage.api.reasons["unit"] == "PreemptionStopped"
         assert events(stage, "PreemptionStopped") == [told]
+
+
+class Notices:
+    """One deletion is refused. The API server is away when the PodGroup is to be told of it."""
+
+    def __init__(self, stage: Stage) -> None:
+        refuse(stage, "DELETE", denied, "u1", "u2", "u3", times=1)
+        self.refused, self.tried = True, 0
+        real = stage.api.request
+
+        async def request(method: str, path: str, **options: Any) -> bytes:
+            if "/podgroups/" in path and b"DisruptionTarget" in (options.get("body") or b""):
+                self.tried += 1
+                if self.refused:
+                    raise away()
+            return await real(method, path, **options)
+
+        stage.api.request = request  # type: ignore[method-assign]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_group_is_told_what_remains_of_it_until_that_is_written() -> None:
+    async with staged(*unit(4), *hero()) as stage:
+        notices = Notices(stage)
+        await stage.settle()
+        assert notices.tried > 2
+        notices.refused = False
+        await stage.settle()
+        notices.tried = 0
+        await stage.settle()
+        assert notices.tried == 0, "it is written"
+        assert stage.api.reasons["unit"] == "PreemptionStopped"
+        assert len(events(stage, "PreemptionStopped")) == 1
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("how", ["deleted", "made anew", "the term ends"])
+async def test_nobody_is_told_of_a_group_that_is_gone_or_after_the_term(how: str) -> None:
+    async with staged(*unit(4), *hero()) as stage:
+        notices = Notices(stage)
+        await stage.settle()
+        if how == "the term ends":
+            await stage.leading._evictions.close()
+        else:
+            stage.delete(unit(4)[0])
+            if how == "made anew":
+                stage.add(group("unit", minimum=4, priority=1, uid="another"))
+            await stage.settle(steps=2)
+        assert notices.tried > 2
+        notices.tried = 0
+        await stage.settle()
+        assert notices.tried == 0
 
 
 async def test_a_first_deletion_refused_after_all_leaves_the_unit_whole() -> None:

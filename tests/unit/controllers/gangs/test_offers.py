@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from api.core import Pod
-from controllers.gangs.offers import Absence, Offers, Shown
+from controllers.gangs.offers import Absence, Ended, Offers, Shown
 from controllers.gangs.scheduler_configuration import Limits, SchedulerConfiguration
 from controllers.gangs.scheduler_messages import PreemptionOutcome
 from tests.kit.clock import ManualClock
@@ -341,12 +341,40 @@ def test_only_a_message_of_no_candidates_completes_an_attempt(
     assert (shown.last.outcome, shown.last.is_complete) == (outcome, complete)
 
 
-def test_a_message_that_did_not_arrive_counts_for_nothing() -> None:
+def test_a_message_that_did_not_arrive_shows_no_attempt() -> None:
+    """It is only known that the scheduler will not write it again."""
     scene = Scene()
     scene.message(FULL + NO_CANDIDATES, arrived=False)
-    assert scene.shown("n1") == Shown()
+    stands = Ended(float("-inf"), True, PreemptionOutcome.NO_CANDIDATES)
+    assert scene.shown("n1") == Shown(last=stands)
     assert scene.offers.presented(scene.uid) is None
+    assert scene.offers.attempted(scene.uid) is None
+    scene.preempt(n2=["a"])
+    assert scene.shown("n1").last == Ended(scene.clock.monotonic(), True, None)
+
+
+def test_a_message_of_something_else_that_did_not_arrive_counts_for_nothing() -> None:
+    scene = Scene()
+    scene.message(FULL + "no candidate node for preemption", arrived=False)
+    assert scene.shown("n1") == Shown()
     assert len(scene.offers) == 0
+
+
+@pytest.mark.parametrize(("names", "complete"), [(1, True), (100, False)])
+def test_a_held_pod_s_message_that_did_not_arrive_needs_a_complete_list(names: int, complete: bool) -> None:
+    scene = Scene()
+    scene.message(HELD + NO_CANDIDATES, arrived=False)
+    assert scene.shown("away").last == Ended(float("-inf"), False, PreemptionOutcome.NO_CANDIDATES)
+    scene.filter(*MANY[:names])
+    assert scene.shown("away").last == Ended(float("-inf"), complete, PreemptionOutcome.NO_CANDIDATES)
+
+
+def test_whose_lists_others_may_have_emptied_is_refused_by_no_message_that_did_not_arrive() -> None:
+    scene = Scene(Limits(0, 100))
+    scene.message(FULL + NO_CANDIDATES, arrived=False)
+    last = scene.shown("n1").last
+    assert last is not None
+    assert not last.is_complete
 
 
 def test_a_held_pod_s_message_belongs_to_its_filter_call() -> None:

@@ -175,3 +175,33 @@ async def test_a_member_that_differs_takes_no_reserved_room_by_its_groups_priori
         assert stage.reserved == 1
         stage.add(late)
         assert stage.filter(late, "n0") == (["n0"] if passes else [])
+
+
+@pytest.mark.parametrize(("own", "gets"), [(100, "gang"), (50, "lower"), (0, "lower")])
+@pytest.mark.parametrize("promise", ["plan", "nomination"])
+async def test_a_gang_that_differs_plans_with_promised_room_by_its_lowest_priority(
+    promise: str, own: int, gets: str
+) -> None:
+    """As filter lets its members in."""
+    lower = [gang("lower", minimum=1, priority=50), pod("l0", group="lower", requests=BIG, priority=50)]
+    nominated = [pod("l0", nominated="n0", requests=BIG, priority=50)]
+    async with staged(node("n0")) as stage:
+        stage.add(*(lower if promise == "plan" else nominated))
+        await stage.settle()
+        stage.add(gang(minimum=1), member(0, priority=own))
+        await stage.settle()
+        assert ("m0" in stage.api.nominated) == (gets == "gang")
+        assert ("Aborted" in stage.phases()) == (promise == "plan" and gets == "gang")
+
+
+async def test_a_plan_of_a_gang_that_differs_ends_if_its_room_is_promised_to_a_pod_above_its_members() -> (
+    None
+):
+    """The scheduler counts that pod's nomination, so the member would never get its room."""
+    async with staged(node("n0"), gang(minimum=1), member(0, priority=0)) as stage:
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        stage.add(pod("above", nominated="n0", requests=BIG, priority=50))
+        await stage.settle(steps=2)
+        (plan,) = [each for each in stage.api.plans.values() if each["status"]["phase"] == "Aborted"]
+        assert plan["status"]["conditions"][-1]["reason"] == "RoomTaken"

@@ -201,6 +201,13 @@ def test_our_model_does_not_count_against_a_refusal_that_stands(confirmation: Co
     assert "it said no" in said.message
 
 
+def test_without_confirmation_our_model_counts_also_against_a_refusal_that_stands() -> None:
+    gang = in_phase("Planned")
+    gang.rules = replace(RULES, confirmation="Off")
+    refused = {**UNKNOWN, "m0": MemberProof(Proof.UNKNOWN, "it said no", 0.0, doubt=Doubt.STANDS)}
+    assert kinds(gang.looks(proofs=refused)) == [Advance]
+
+
 def test_if_nobody_has_tried_all_members_are_asked_about() -> None:
     (ask,) = in_phase("Planned").looks(presented=False)
     assert isinstance(ask, Ask)

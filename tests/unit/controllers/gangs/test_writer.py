@@ -163,14 +163,17 @@ async def test_plans_are_written_and_the_answers_are_read() -> None:
     stored = msgspec.to_builtins(plan("one"))
     script = Recording(
         Script.json(stored, code=201), Script.json({"items": [stored]}), Script.json(stored), Script.json(stored),
-        refusal(404, "NotFound"),
+        Script.json(stored), refusal(404, "NotFound"),
     )  # fmt: skip
-    meta = ObjectMeta(namespace="d", name="one", uid="u", resource_version="7")
+    meta = ObjectMeta(
+        namespace="d", name="one", uid="u", resource_version="7", finalizers=["other", "theirs"]
+    )
     async with writing(script) as writer:
         assert await writer.create_plan(plan("one")) == plan("one")
         assert await writer.find_plan("d", "one") == plan("one")
         await writer.patch_plan_status("d", "one", PreemptionPlanStatus(phase="Planned"))
-        await writer.patch_plan_finalizers(meta, [])
+        await writer.add_plan_finalizer(meta, "ours")
+        await writer.remove_plan_finalizer(meta, "theirs")
         await writer.delete_plan("d", "one")
     paths = [(sent.method, sent.path.removeprefix("/apis/reprieve.dev/v1alpha1")) for sent in script.sent]
     assert paths == [
@@ -178,10 +181,17 @@ async def test_plans_are_written_and_the_answers_are_read() -> None:
         ("GET", "/namespaces/d/preemptionplans"),
         ("PATCH", "/namespaces/d/preemptionplans/one/status"),
         ("PATCH", "/namespaces/d/preemptionplans/one"),
+        ("PATCH", "/namespaces/d/preemptionplans/one"),
         ("DELETE", "/namespaces/d/preemptionplans/one"),
     ]
     assert script.sent[2].body == {"status": {"phase": "Planned"}}
-    assert script.sent[3].body == {"metadata": {"uid": "u", "resourceVersion": "7", "finalizers": None}}
+    finalizers = ["other", "theirs", "ours"]
+    assert script.sent[3].body == {"metadata": {"uid": "u", "resourceVersion": "7", "finalizers": finalizers}}
+    assert script.sent[4].body == [
+        {"op": "test", "path": "/metadata/uid", "value": "u"},
+        {"op": "test", "path": "/metadata/finalizers/1", "value": "theirs"},
+        {"op": "remove", "path": "/metadata/finalizers/1"},
+    ]
 
 
 async def test_an_answer_that_is_no_plan_is_an_error() -> None:
