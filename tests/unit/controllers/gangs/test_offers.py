@@ -350,7 +350,7 @@ def test_a_message_that_did_not_arrive_shows_no_attempt() -> None:
     assert scene.offers.presented(scene.uid) is None
     assert scene.offers.attempted(scene.uid) is None
     scene.preempt(n2=["a"])
-    assert scene.shown("n1").last == Ended(scene.clock.monotonic(), True, None)
+    assert scene.shown("n1").last == Ended(scene.clock.monotonic(), True, None, known=0)
 
 
 def test_a_message_of_something_else_that_did_not_arrive_counts_for_nothing() -> None:
