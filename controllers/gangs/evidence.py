@@ -5,8 +5,8 @@ It lives as long as a term: a process that begins to lead has seen nothing, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Set
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from api.clock import Clock
@@ -37,6 +37,29 @@ class _Said(NamedTuple):
     nominated: str
 
 
+class _Stamp(NamedTuple):
+    """What proofs depend on besides what the scheduler shows."""
+
+    version: int
+    """Of the tables."""
+    change: int
+    """The last change of a node, its pods or its nominations."""
+    second: int
+    """Offers lapse."""
+
+
+@dataclass(slots=True)
+class _Proven:
+    """The proofs of a plan, as of a stamp."""
+
+    spec: PreemptionPlanSpec
+    stamp: _Stamp
+    gone: Mapping[str, Mapping[str, int]]
+    proofs: dict[str, MemberProof]
+    open: set[str] = field(default_factory=set)
+    """Members (UIDs) of which the scheduler has shown something since."""
+
+
 class Evidence:
     """Collects attempts on members that wait, from the verbs and from the watch."""
 
@@ -51,23 +74,29 @@ class Evidence:
     ) -> None:
         """`on_presented` is told of each sign that a scheduler works on a member (group, UID)."""
         self._roster, self._scheduler, self._on_presented = roster, scheduler, on_presented
+        self._clock = clock
         self._offers = Offers(clock, roster, scheduler, offer_seconds=offer_seconds)
         self._said: dict[str, _Said] = {}
+        self._proven: dict[GroupKey, _Proven] = {}
 
     # ---- what happens
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """The scheduler named nodes for a member."""
+        self._reopen(pod)
         self._offers.filter_called(pod, nodes)
         self._presented(pod)
 
     def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
         """The scheduler named candidates for a member: victims (UIDs) by node."""
+        self._reopen(pod)
         self._offers.preempt_called(pod, candidates)
         self._presented(pod)
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """There is a newer state of a pod; None when it is gone, or has ended."""
+        if pod is not None:
+            self._reopen(pod)
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name or group_of(pod) is None:
             self._said.pop(uid, None)
             self._offers.forget(uid)
@@ -90,6 +119,13 @@ class Evidence:
     def expire(self) -> None:
         """Forget what has lapsed. To be called about once a second."""
         self._offers.expire()
+
+    def _reopen(self, pod: Pod) -> None:
+        """Something may have been shown of the pod."""
+        key = group_of(pod)
+        proven = self._proven.get(key) if key is not None else None
+        if proven is not None:
+            proven.open.add(pod.metadata.uid)
 
     def _presented(self, pod: Pod) -> None:
         key = group_of(pod)
@@ -123,13 +159,28 @@ class Evidence:
         )
 
     def proofs(self, plan: ActivePlan) -> dict[str, MemberProof]:
-        """What is proven of each planned member that is not bound, by UID."""
-        waiting = self._roster.waiting(plan)
-        gone = self._gone(plan.spec, {member.node for member in waiting.values()})
-        victims = plan.victims
-        return {
-            uid: self._proof(member, gone.get(member.node, {}), victims) for uid, member in waiting.items()
-        }
+        """What is proven of each planned member that is not bound, by UID.
+
+        Proofs are kept for a second at most while nothing changes, except those of members that were shown something.
+        """
+        stamp = _Stamp(self._roster.version, self._roster.last_change, int(self._clock.monotonic()))
+        kept, victims = self._proven.get(plan.group), plan.victims
+        if kept is None or kept.stamp != stamp or kept.spec is not plan.spec:
+            waiting = self._roster.waiting(plan)
+            gone = self._gone(plan.spec, {member.node for member in waiting.values()})
+            kept = self._proven[plan.group] = _Proven(plan.spec, stamp, gone, {})
+            again: Set[str] = waiting.keys()
+        else:
+            again = kept.open & kept.proofs.keys()
+        for uid in again:
+            member = plan.members[uid]
+            kept.proofs[uid] = self._proof(member, kept.gone.get(member.node, {}), victims)
+        kept.open.clear()
+        return kept.proofs.copy()
+
+    def forget_plan(self, group: GroupKey) -> None:
+        """The group's plan has ended."""
+        self._proven.pop(group, None)
 
     def _proof(self, member: PlannedPod, gone: Mapping[str, int], victims: frozenset[str]) -> MemberProof:
         attempted = self._offers.attempted(member.uid)

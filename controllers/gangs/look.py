@@ -6,59 +6,120 @@ See docs/decisions/0007.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from typing import Final, NamedTuple
 
-from api.plans import Victim, VictimPod
+from api.plans import PreemptionPlanSpec, Victim, VictimPod
 from controllers.gangs.account import Account, asks_with
 from controllers.gangs.evidence import Evidence
-from controllers.gangs.life import ActivePlan
+from controllers.gangs.life import ActivePhase, ActivePlan, GroupKey
 from controllers.gangs.marks import is_ours
 from controllers.gangs.observations import PlanSeen
 from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import MemberView, Roster
+from controllers.gangs.roster import Roster
 
-__all__ = ["difference", "look", "protected", "strayed", "unit_changed"]
+__all__ = ["Looks", "difference", "protected", "unit_changed"]
+
+BEFORE_EVICTING: Final = ("Planned", "Confirmed")
 
 
-def look(
-    plan: ActivePlan, roster: Roster, reservations: Reservations, evidence: Evidence, *, trusted: bool
-) -> PlanSeen:
-    """The plan beside the mirror as it is now."""
+class Looks:
+    """Looks at plans.
+
+    Most of a look is kept as long as neither the mirror nor a reservation has changed. A plan waits for the
+    scheduler's word, and every call of the scheduler brings a look: each would compare all members and victims again.
+    """
+
+    def __init__(self, roster: Roster, reservations: Reservations, evidence: Evidence) -> None:
+        self._roster, self._reservations, self._evidence = roster, reservations, evidence
+        self._kept: dict[GroupKey, _Kept] = {}
+
+    def look(self, plan: ActivePlan, *, trusted: bool) -> PlanSeen:
+        """The plan beside the mirror as it is now."""
+        stamp = _Stamp(
+            self._roster.version,
+            self._roster.last_change,
+            self._reservations.changes,
+            plan.phase,
+            plan.evicted,
+        )
+        kept = self._kept.get(plan.group)
+        if kept is None or kept.stamp != stamp or kept.spec is not plan.spec:
+            seen = look(plan, self._roster, self._reservations)
+            kept = self._kept[plan.group] = _Kept(stamp, plan.spec, seen)
+        if kept.seen.group_gone:
+            return replace(kept.seen, trusted=trusted)
+        before_evicting = plan.phase in BEFORE_EVICTING
+        return replace(
+            kept.seen,
+            trusted=trusted,
+            proofs=self._evidence.proofs(plan) if before_evicting and plan.spec.victims else {},
+            presented=before_evicting and self._evidence.is_presented(plan.group),
+            messages=_messages(plan, self._roster),
+        )
+
+    def forget(self, group: GroupKey) -> None:
+        """The group's plan has ended."""
+        self._kept.pop(group, None)
+        self._evidence.forget_plan(group)
+
+
+class _Stamp(NamedTuple):
+    """What a look depends on, the scheduler's word aside."""
+
+    version: int
+    """Of the tables: groups, nodes, pods, classes."""
+    last_change: int
+    """Nominations are counted here."""
+    reservations: int
+    phase: ActivePhase
+    evicted: bool
+
+
+class _Kept(NamedTuple):
+    stamp: _Stamp
+    spec: PreemptionPlanSpec
+    seen: PlanSeen
+
+
+def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSeen:
+    """The plan beside the mirror as it is now. Nothing is said of what the scheduler has shown."""
     group = roster.group(plan.group)
     is_gone = group is None or group.metadata.uid != plan.spec.preemptor.uid
     if is_gone or roster.minimum(plan.group) is None:
-        return PlanSeen(version=roster.version, trusted=trusted, group_gone=True)
+        return PlanSeen(version=roster.version, trusted=False, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
     account = Account(roster, reservations)
-    before_evicting = plan.phase in ("Planned", "Confirmed")
     gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
-    priority = asks_with(
-        plan.spec.preemptor.priority, (members[uid] for uid in plan.members if uid in members)
-    )
+    there = [members[uid] for uid in plan.members if uid in members]
+    priority = asks_with(plan.spec.preemptor.priority, there)
     return PlanSeen(
         version=roster.version,
-        trusted=trusted,
+        trusted=False,
         member_gone=gone[0] if gone else "",
         members_lost=roster.needed(plan.group, but=plan.members) > len(plan.members),
-        all_bound=not gone and all(members[uid].node is not None for uid in plan.members),
-        unbound=frozenset(uid for uid in plan.members if uid in members and members[uid].node is None),
-        changed=difference(plan, roster) if before_evicting else strayed(plan, roster),
-        proofs=evidence.proofs(plan) if before_evicting and plan.spec.victims else {},
-        presented=before_evicting and evidence.is_presented(plan.group),
-        messages=_messages(plan, members, roster),
+        all_bound=not gone and all(member.node is not None for member in there),
+        unbound=frozenset(member.uid for member in there if member.node is None),
+        changed=difference(plan, roster) if plan.phase in BEFORE_EVICTING else strayed(plan, roster),
         overrun_by=account.overrun(plan.group),
         room_taken=_room_taken(plan, roster, account, priority),
         is_free=_is_free(plan, roster, account, priority),
     )
 
 
-def _messages(plan: ActivePlan, members: dict[str, MemberView], roster: Roster) -> dict[str, tuple[str, str]]:
+def _messages(plan: ActivePlan, roster: Roster) -> dict[str, tuple[str, str]]:
     """What the scheduler says of members that were offered their node; its words, not ours."""
+    if not plan.offered:
+        return {}
     said = {}
-    for uid in plan.offered:
-        member = members.get(uid)
-        message = roster.unscheduled_message(uid) if member is not None and member.node is None else ""
-        if member is not None and message and not is_ours(message):
-            said[uid] = (member.name, message)
+    for member in roster.members(plan.group):
+        message = (
+            roster.unscheduled_message(member.uid)
+            if member.uid in plan.offered and member.node is None
+            else ""
+        )
+        if message and not is_ours(message):
+            said[member.uid] = (member.name, message)
     return said
 
 

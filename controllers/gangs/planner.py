@@ -39,7 +39,7 @@ from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.housekeeping import Housekeeping
 from controllers.gangs.life import ActivePlan, Ending, GangPhase
-from controllers.gangs.look import look
+from controllers.gangs.look import Looks
 from controllers.gangs.metrics import CONFIRMATIONS, GANGS
 from controllers.gangs.observations import (
     Decided,
@@ -120,6 +120,7 @@ class Planner:
     ) -> None:
         """`nudged` is set by whoever wants the planner to look again."""
         self._world, self._gangs, self._decider = world, gangs, decider
+        self._looks = Looks(world.roster, world.reservations, world.evidence)
         self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
         self._hands = hands
         self._clock, self._nudged = clock, nudged
@@ -209,8 +210,7 @@ class Planner:
             self._gangs.observe(gang, self._seen(plan))
 
     def _seen(self, plan: ActivePlan) -> PlanSeen:
-        world = self._world
-        return look(plan, world.roster, world.reservations, world.evidence, trusted=world.trusted())
+        return self._looks.look(plan, trusted=self._world.trusted())
 
     async def _plan(self, gang: Gang) -> None:
         verdicts = self._hands.verdicts
@@ -375,6 +375,7 @@ class Planner:
         plan, ending = effect.plan, effect.ending
         key = (plan.namespace, plan.name)
         self._world.claims.withdraw(key, plan.spec)
+        self._looks.forget(plan.group)
         self._room_freed()
         gang.touched = -1  # its members are counted before the next plan
         self._refusals.note(plan.refused, self._clock.monotonic())

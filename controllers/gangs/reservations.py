@@ -202,16 +202,20 @@ class Reservations:
         self._awaited: dict[GroupKey, Set[str]] = {}
         self._claims, self._victims = _Index(), _Victims()
         self.grants = Grants(clock)
+        self.changes = 0
+        """Grows with every change, grants aside."""
 
     # ---- what is reserved
 
     def open(self, group: GroupKey, priority: int, victims: Set[str] = frozenset()) -> None:
         """Begin the group's reservation, or begin it anew, without claims. `victims`: UIDs of all pods that go."""
         self.release(group)
+        self.changes += 1
         self._priorities[group], self._awaited[group] = priority, victims
 
     def put_claim(self, group: GroupKey, uid: str, claim: Claim | None) -> None:
         """What the group claims for a pod; None: nothing, because the pod is bound or gone."""
+        self.changes += 1
         if claim is None:
             self._claims.take(group, uid)
         else:
@@ -222,6 +226,7 @@ class Reservations:
 
         `leaving`: it terminates already.
         """
+        self.changes += 1
         if claim is None:
             self._victims.take(group, uid)
         else:
@@ -229,6 +234,7 @@ class Reservations:
 
     def release(self, group: GroupKey) -> None:
         """Give the group's room back; nothing held is no error."""
+        self.changes += 1
         self._priorities.pop(group, None)
         self._awaited.pop(group, None)
         self._claims.release(group)

@@ -20,6 +20,7 @@ from api.groups import PodGroup
 from api.plans import PreemptionPlan
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController, Leading
+from controllers.gangs.look import Looks
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
@@ -204,11 +205,25 @@ class Stage:
             await self.controller.take_over(self.leading)
         for _ in range(steps):
             await self.leading.planner.step()
+            self._look_anew()
             await self.leading.asking.step()
             if self.agrees:
                 self._agree()
             for _ in range(12):
                 await asyncio.sleep(0)
+
+    def _look_anew(self) -> None:
+        """What is kept of looks and proofs must be what a new look sees."""
+        leading, controller = self.leading, self.controller
+        for gang in leading.gangs:
+            plan = gang.life.plan
+            if plan is None:
+                continue
+            kept = leading.planner._looks.look(plan, trusted=True)
+            proven, leading.evidence._proven = leading.evidence._proven, {}
+            anew = Looks(controller.roster, controller.reservations, leading.evidence)
+            assert anew.look(plan, trusted=True) == kept
+            leading.evidence._proven = proven
 
     def _agree(self) -> None:
         """The scheduler shows that each planned member fits on its node once the plan's victims are gone."""

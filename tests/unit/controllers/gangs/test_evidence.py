@@ -10,6 +10,7 @@ from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPo
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.life import ActivePlan, PlannedPod
 from controllers.gangs.observations import MemberProof
+from controllers.gangs.offers import Offers, Shown
 from controllers.gangs.proofs import Doubt, Proof
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
@@ -25,6 +26,18 @@ OTHER: Final = "0/3 nodes are available: 3 Insufficient cpu. preemption: no cand
 PLANNED: Final = PlannedPod("uid-default-m", "m", "n0", {"cpu": 1000})
 
 
+def the_plan() -> ActivePlan:
+    pods = [VictimPod("default", "v", "uid-default-v", "n0")]
+    spec = PreemptionPlanSpec(
+        preemptor=Preemptor("PodGroup", "reprieve.dev/v1alpha1", "default", "gang", "uid-gang", 100),
+        outcome="Preempts",
+        reason="",
+        placements=[Placement("m", "n0", PLANNED.uid)],
+        victims=[Victim("Pod", "default", "v", "uid-default-v", 1, False, pods)],
+    )
+    return ActivePlan(name="plan", spec=spec, members={PLANNED.uid: PLANNED}, deadline=300.0)
+
+
 class Witness:
     """A gang of one, the pod m, whose plan evicts the pod v on n0. There are the nodes n1 and n2, too."""
 
@@ -36,6 +49,7 @@ class Witness:
         self.tables = tables(*nodes, gang(minimum=1), victim, *objects)
         scheduler, roster = SchedulerConfiguration(), Roster(self.tables)
         self.evidence = Evidence(roster, scheduler, self.clock, lambda _group, _uid: None, offer_seconds=60.0)
+        self.plan = the_plan()
         self.says(said)
         self.passes(2.0)
 
@@ -66,16 +80,7 @@ class Witness:
         self.passes(2.0)
 
     def proof(self) -> MemberProof:
-        pods = [VictimPod("default", "v", "uid-default-v", "n0")]
-        spec = PreemptionPlanSpec(
-            preemptor=Preemptor("PodGroup", "reprieve.dev/v1alpha1", "default", "gang", "uid-gang", 100),
-            outcome="Preempts",
-            reason="",
-            placements=[Placement("m", "n0", PLANNED.uid)],
-            victims=[Victim("Pod", "default", "v", "uid-default-v", 1, False, pods)],
-        )
-        plan = ActivePlan(name="plan", spec=spec, members={PLANNED.uid: PLANNED}, deadline=300.0)
-        return self.evidence.proofs(plan)[PLANNED.uid]
+        return self.evidence.proofs(self.plan)[PLANNED.uid]
 
     @property
     def verdict(self) -> tuple[Proof, Doubt | None]:
@@ -233,3 +238,37 @@ def test_a_held_member_s_message_from_before_this_process_stands_once_its_list_i
     assert witness.verdict == UNKNOWN
     witness.filter(*(f"other-{number}" for number in range(listed)))
     assert witness.verdict == verdict
+
+
+# ---- proofs are kept
+
+
+def test_a_proof_is_kept_until_the_scheduler_shows_something_or_the_cluster_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    witness = Witness()
+    asked: list[str] = []
+    shown = Offers.shown
+
+    def counted(offers: Offers, uid: str, at: str) -> Shown:
+        asked.append(uid)
+        return shown(offers, uid, at)
+
+    monkeypatch.setattr(Offers, "shown", counted)
+
+    def times() -> int:
+        asked.clear()
+        assert witness.verdict == witness.verdict
+        return len(asked)
+
+    assert times() == 1
+    assert times() == 0
+    witness.filter("n1")
+    assert times() == 1
+    witness.says(REFUSED)
+    assert times() == 1
+    witness.room_changes()
+    assert times() == 1
+    assert times() == 0
+    witness.evidence.forget_plan(("default", "gang"))
+    assert times() == 1
