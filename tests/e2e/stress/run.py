@@ -12,7 +12,7 @@ from tests.e2e.stress.actions import ACTIONS
 from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.stress import evictions, rest
+from tests.kit.stress import evictions, rest, vain
 from tests.kit.stress.history import History
 
 __all__ = ["OPTIONS", "Result", "stress", "take_step"]
@@ -52,7 +52,7 @@ class Result:
     pieces: list[str]
     """Gangs that never ran and are bound in part."""
     in_vain: dict[str, list[str]]
-    """By gang: plans that evicted and led to nothing."""
+    """By gang: plans that evicted and came to nothing."""
 
     def __str__(self) -> str:
         worst = max(map(len, self.in_vain.values()), default=0)
@@ -90,7 +90,7 @@ def stress(plane: ControlPlane, seed: int, seconds: float) -> Result:
         violations=[*_wrong(history), *left],
         late=late,
         pieces=rest.in_pieces(look_around(plane.client), history),
-        in_vain=evictions.in_vain(history),
+        in_vain=vain.in_vain(history),
     )
 
 
@@ -129,4 +129,5 @@ def _left(plane: ControlPlane) -> list[str]:
 
 
 def _wrong(history: History) -> list[str]:
-    return [wrong for check in evictions.CHECKS for wrong in check(history)]
+    checks = (*evictions.CHECKS, vain.too_often_in_vain)
+    return [wrong for check in checks for wrong in check(history)]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
-from tests.kit.stress.history import LAG_SECONDS, Asked, History, Json, State, is_alive, is_bound
+from tests.kit.stress.history import (
+    LAG_SECONDS,
+    Asked,
+    History,
+    Json,
+    State,
+    is_alive,
+    is_bound,
+    name_of,
+    victim_pods,
+)
 
-__all__ = ["CHECKS", "in_vain", "stopped"]
-
-ACTIVE: Final = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
-ENDED: Final = frozenset({"Bound", "Aborted", "Expired"})
-CONTINUED: Final = frozenset({"Changed", "MemberGone", "MembersLost", "RoomTaken"})
-"""Endings after which the next plan uses the room that this one made."""
-NOT_IN_VAIN: Final = frozenset({"Overrun", "PodGroupDeleted"})
-"""Endings after which the room was handed over, or nobody wants it."""
+__all__ = ["CHECKS", "stopped"]
 
 
 def broken_units(history: History) -> list[str]:
@@ -31,7 +33,9 @@ def broken_units(history: History) -> list[str]:
         }
         said = stopped(history, victim["namespace"], victim["name"])
         if left := {name for name in left if name not in said}:
-            wrong.append(f"plan {_name(plan)} left {sorted(left)} of {victim['namespace']}/{victim['name']}")
+            wrong.append(
+                f"plan {name_of(plan)} left {sorted(left)} of {victim['namespace']}/{victim['name']}"
+            )
     return wrong
 
 
@@ -61,7 +65,7 @@ def unlawful_victims(history: History) -> list[str]:
             versions = _moments(history, asked, plan, first, last)
             pairs = {_priorities(history, asked.uid, plan, version) for version in versions}
             if pairs and all(victim >= preemptor for victim, preemptor in pairs):
-                wrong.append(f"plan {_name(plan)} evicted {_pod(asked)}: priorities {sorted(pairs)}")
+                wrong.append(f"plan {name_of(plan)} evicted {_pod(asked)}: priorities {sorted(pairs)}")
     return wrong
 
 
@@ -77,7 +81,7 @@ def unplanned_deletions(history: History) -> list[str]:
 def repeated_deletions(history: History) -> list[str]:
     """Pods whose deletion was asked for twice for one plan."""
     counts = Counter(
-        (plan["metadata"]["uid"], _name(plan), asked.uid, _pod(asked))
+        (plan["metadata"]["uid"], name_of(plan), asked.uid, _pod(asked))
         for asked in history.deletions
         for plan in _evicting(history, asked)
     )
@@ -94,70 +98,6 @@ CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
     unplanned_deletions,
     repeated_deletions,
 )
-
-
-@dataclass(frozen=True, order=True)
-class _Attempt:
-    """One time that a plan was carried out. The same decision, made again, is the same object."""
-
-    began: int
-    """The version."""
-    plan: str
-    ended: str
-    """The reason; empty if it has not ended."""
-    evicted: bool
-
-
-def in_vain(history: History) -> dict[str, list[str]]:
-    """NAMESPACE/NAME (UID) of a gang to its plans that evicted and led to nothing, each with how it ended."""
-    attempts: dict[str, list[_Attempt]] = defaultdict(list)
-    for states in history.states["PreemptionPlan"].values():
-        preemptor = states[-1].body["spec"]["preemptor"]
-        gang = f"{preemptor['namespace']}/{preemptor['name']} ({preemptor['uid']})"
-        attempts[gang] += _attempts(history, states)
-    return {gang: found for gang, each in attempts.items() if (found := _vain(sorted(each)))}
-
-
-def _attempts(history: History, states: list[State]) -> Iterator[_Attempt]:
-    """The times that the plan with these states was carried out."""
-    asked = {each.uid: history.ended(each.uid) or 0 for each in history.deletions}
-    gone = [asked[pod["uid"]] for pod in _pods(states[-1].body) if pod["uid"] in asked]
-    name, began = _name(states[-1].body), 0
-    for state in states:
-        phase = str(state.body.get("status", {}).get("phase"))
-        if phase in ENDED and began:
-            evicted = any(began <= version <= state.version for version in gone)
-            bound = _was_bound(history, state)
-            yield _Attempt(began, name, "Bound" if bound else _reason(state.body, phase), evicted)
-            began = 0
-        elif phase in ACTIVE and not began:
-            began = state.version
-    if began:
-        yield _Attempt(began, name, "", evicted=False)
-
-
-def _was_bound(history: History, ended: State) -> bool:
-    """Whether every pod that a plan was for got its node before the plan ended, whatever the plan says."""
-    needed = [each for each in ended.body["spec"]["placements"] if not each.get("beyondMinCount")]
-    return bool(needed) and all(
-        any(
-            state.version <= ended.version and state.body["spec"].get("nodeName") == each["node"]
-            for state in history.of("Pod", each["uid"])
-        )
-        for each in needed
-    )
-
-
-def _vain(attempts: list[_Attempt]) -> list[str]:
-    """Of one gang's attempts, in order, those in vain. The next one goes on with the room that one has made."""
-    last = len(attempts) - 1
-    return [
-        f"{each.plan}: {each.ended}"
-        for place, each in enumerate(attempts)
-        if each.evicted
-        and each.ended not in NOT_IN_VAIN | {"Bound"}
-        and not (each.ended in CONTINUED and place < last)
-    ]
 
 
 # ---- what belongs together
@@ -214,7 +154,7 @@ def _plans_with(history: History, uid: str) -> list[Json]:
     return [
         states[-1].body
         for states in history.states["PreemptionPlan"].values()
-        if any(pod["uid"] == uid for pod in _pods(states[-1].body))
+        if any(pod["uid"] == uid for pod in victim_pods(states[-1].body))
     ]
 
 
@@ -272,28 +212,14 @@ def _phase(state: State | None) -> str:
     return str(state.body.get("status", {}).get("phase", "Planned")) if state is not None else ""
 
 
-def _reason(plan: Json, phase: str) -> str:
-    found = plan["status"].get("conditions") or []
-    return next((str(each["reason"]) for each in found if each["type"] == phase), phase)
-
-
 def _phases(history: History, asked: Asked) -> str:
     """The plans that name a pod, with their phases at the time of the request."""
     version = history.version_at(asked.received)
     said = [
-        f"{_name(plan)} was {_phase(history.state('PreemptionPlan', plan['metadata']['uid'], version))}"
+        f"{name_of(plan)} was {_phase(history.state('PreemptionPlan', plan['metadata']['uid'], version))}"
         for plan in _plans_with(history, asked.uid)
     ]
     return "; ".join(said) or "no plan names it"
-
-
-def _pods(plan: Json) -> Iterator[Json]:
-    for victim in plan["spec"].get("victims") or ():
-        yield from victim["pods"]
-
-
-def _name(plan: Json) -> str:
-    return f"{plan['metadata']['namespace']}/{plan['metadata']['name']}"
 
 
 def _pod(asked: Asked) -> str:

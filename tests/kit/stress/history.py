@@ -16,7 +16,17 @@ from typing import Any, Final
 
 from tests.kit.plans.raw import GROUP_LABEL
 
-__all__ = ["LAG_SECONDS", "Asked", "History", "State", "asked_deletions", "is_alive", "is_bound"]
+__all__ = [
+    "LAG_SECONDS",
+    "Asked",
+    "History",
+    "State",
+    "asked_deletions",
+    "is_alive",
+    "is_bound",
+    "name_of",
+    "victim_pods",
+]
 
 Json = dict[str, Any]
 
@@ -159,6 +169,17 @@ def is_alive(state: State) -> bool:
 def is_bound(pod: Json) -> bool:
     """Whether the pod has a node and does not terminate."""
     return bool(pod["spec"].get("nodeName")) and not pod["metadata"].get("deletionTimestamp")
+
+
+def victim_pods(plan: Json) -> Iterator[Json]:
+    """The pods that a plan evicts."""
+    for victim in plan["spec"].get("victims") or ():
+        yield from victim["pods"]
+
+
+def name_of(body: Json) -> str:
+    """NAMESPACE/NAME of an object."""
+    return f"{body['metadata']['namespace']}/{body['metadata']['name']}"
 
 
 def asked_deletions(lines: Iterable[str], user: str) -> list[Asked]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from tests.kit.stress import evictions
+from tests.kit.stress import evictions, vain
 from tests.kit.stress.history import asked_deletions
 from tests.unit.kit.forged import USER, Forge, Json, audited, group, plan, pod, victim
 
@@ -42,15 +41,16 @@ def evict(forge: Forge, pods: list[Json], *victims: Json, end: str = "Bound", **
 
 def all_wrong(forge: Forge) -> list[str]:
     history = forge.done()
-    return [wrong for each in evictions.CHECKS for wrong in each(history)]
+    return [wrong for each in (*evictions.CHECKS, vain.too_often_in_vain) for wrong in each(history)]
 
 
 def test_a_clean_history_passes_every_check(forge: Forge) -> None:
     single = forge.tell(pod("single"), "ADDED")
     unit = unit_of(forge, 3)
     evict(forge, [single, *unit], victim(single), victim(*unit, unit="unit"))
+    forge.tell(pod("member", 100, group="hero"), "ADDED")
     assert all_wrong(forge) == []
-    assert evictions.in_vain(forge.history) == {}
+    assert vain.in_vain(forge.history) == {}
 
 
 def test_a_pod_of_a_unit_stays(forge: Forge) -> None:
@@ -194,73 +194,6 @@ def test_a_pod_is_deleted_twice_for_one_plan(forge: Forge) -> None:
     forge.ask(single)
     forge.delete(single)
     assert check("repeated_deletions", forge) == ["plan d/plan asked 2 times for pod d/single"]
-
-
-# ---- plans in vain
-
-
-def attempt(
-    forge: Forge,
-    name: str,
-    reason: str,
-    *,
-    phase: str = "Aborted",
-    evicts: bool = True,
-    placements: Sequence[Json] = (),
-) -> None:
-    """A plan that evicts one pod, if it evicts, and ends."""
-    single = forge.tell(pod(f"pod-{name}"), "ADDED")
-    forge.tell(plan(name, "Evicting", victims=[victim(single)]))
-    if evicts:
-        forge.delete(single)
-    ended = plan(name, phase, victims=[victim(single)], reason=reason)
-    ended["spec"]["placements"] = list(placements)
-    forge.tell(ended)
-
-
-def test_plans_in_vain_are_counted(forge: Forge) -> None:
-    attempt(forge, "one", "TurnedDown")
-    attempt(forge, "two", "DeadlineExceeded", phase="Expired")
-    attempt(forge, "three", "TurnedDown", evicts=False)
-    found = evictions.in_vain(forge.done())
-    assert found == {"d/hero (uid-hero)": ["d/one: TurnedDown", "d/two: DeadlineExceeded"]}
-
-
-def test_the_same_plan_counts_for_each_time_that_it_evicts(forge: Forge) -> None:
-    pods = [forge.tell(pod(name), "ADDED") for name in ("first", "second")]
-    victims = [victim(each) for each in pods]
-    for each in pods:
-        forge.tell(plan("one", "Evicting", victims=victims))
-        forge.delete(each)
-        forge.tell(plan("one", "Aborted", victims=victims, reason="TurnedDown"))
-    assert len(evictions.in_vain(forge.done())["d/hero (uid-hero)"]) == 2
-
-
-def test_a_plan_is_not_in_vain(forge: Forge) -> None:
-    attempt(forge, "continued", "RoomTaken")
-    attempt(forge, "handed-over", "Overrun")
-    attempt(forge, "unwanted", "PodGroupDeleted")
-    attempt(forge, "bound", "Bound", phase="Bound")
-    assert evictions.in_vain(forge.done()) == {}
-
-
-@pytest.mark.parametrize(("bound", "found"), [("n0", 0), ("n1", 1)])
-def test_a_gang_that_was_bound_while_nobody_looked(forge: Forge, bound: str, found: int) -> None:
-    forge.tell(pod("member", node=bound), "ADDED")
-    placed = [{"pod": "member", "uid": "uid-member", "node": "n0", "beyondMinCount": False}]
-    attempt(forge, "one", "MemberGone", placements=placed)
-    assert len(evictions.in_vain(forge.done())) == found
-
-
-def test_a_plan_that_evicts_nobody_may_go_on_with_the_room(forge: Forge) -> None:
-    attempt(forge, "first", "RoomTaken")
-    forge.tell(plan("second", "Ready"))
-    assert evictions.in_vain(forge.done()) == {}
-
-
-def test_room_that_was_taken_and_never_used_is_in_vain(forge: Forge) -> None:
-    attempt(forge, "last", "RoomTaken")
-    assert evictions.in_vain(forge.done()) == {"d/hero (uid-hero)": ["d/last: RoomTaken"]}
 
 
 # ---- the audit log
