@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -148,6 +148,61 @@ def test_victims_come_back_where_they_were(sandbox: Sandbox, how: str) -> None:
             remove_deployments(sandbox, "low-0")
         sandbox.wait_bound(*members)
         assert sandbox.history.evicted() == evicted
+
+
+def test_what_was_evicted_in_vain_is_known_after_a_kill(sandbox: Sandbox, plane: ControlPlane) -> None:
+    """Twice a pod with a nodeName, which no scheduler sees, takes the room while the victim lingers.
+
+    Then nobody goes for the gang, and nobody goes on these nodes. The next process knows both.
+    """
+    nodes = sandbox.nodes(4, cpu="1")
+    low = {
+        sandbox.filler(f"low-{number}", node, 1, finalizers=["reprieve.dev/linger"])[0]: node
+        for number, node in enumerate(nodes)
+    }
+    member = sandbox.gang("hero", 1, priority=100)[0]
+    for count in (1, 2):
+        (victim,) = newly_evicted(sandbox, low)
+        sandbox.filler(f"other-{count}", low.pop(victim), 1, priority=5)
+        sandbox.release(victim)
+        wait_for(lambda count=count: in_vain(sandbox) == count, what=sandbox.report)  # type: ignore[misc] # a default of a lambda has no type
+    evicted = sandbox.history.evicted()
+    wait_for(lambda: reason(sandbox) == "EvictedInVain", what=sandbox.report)
+    plane.reprieve.kill()
+    plane.start_reprieve()
+    nobody_goes(sandbox, evicted, member)
+    said = sandbox.wait_condition("PodGroup", "hero", "PodGroupInitiallyScheduled", "False")
+    assert said["reason"] == "EvictedInVain"
+    assert "2 plans for it evicted pods in vain" in said["message"]
+    for name in low:
+        sandbox.release(name)
+    second = sandbox.gang("second", 1, priority=50)[0]
+    assert sandbox.wait_bound(second)[second] in low.values(), (
+        "others are worth less, but on nodes to be spared"
+    )
+    free = sandbox.node("free", cpu="1")
+    assert sandbox.wait_bound(member)[member] == free, "it takes free room"
+    assert len(sandbox.history.evicted()) == 3
+
+
+def newly_evicted(sandbox: Sandbox, low: Iterable[str]) -> set[str]:
+    """Those of the given pods that have been evicted, once there is one."""
+    return wait_for(lambda: set(sandbox.history.evicted()) & set(low), what=sandbox.report)
+
+
+def in_vain(sandbox: Sandbox) -> int:
+    """How many plans of the gang have the verdict."""
+    plans = sandbox.plans("hero")
+    return sum((condition(plan, "InVain") or {"status": ""})["status"] == "True" for plan in plans)
+
+
+def nobody_goes(sandbox: Sandbox, evicted: list[str], member: str) -> None:
+    """For a time in which somebody would go without the rule."""
+    until = time.monotonic() + VAIN_SECONDS
+    while time.monotonic() < until:
+        assert sandbox.history.evicted() == evicted, sandbox.report()
+        assert member not in sandbox.bound()
+        time.sleep(0.5)
 
 
 def test_a_victim_that_never_goes_counts_as_staying(sandbox: Sandbox) -> None:

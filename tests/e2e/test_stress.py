@@ -1,17 +1,55 @@
-"""A minute of random load. `make stress` takes longer."""
+"""Two planes for a minute: random load on one, a scheduler that is stopped on the other. `make stress` takes longer."""
 
 from __future__ import annotations
 
 import random
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import create_autospec
 
+import pytest
+
 from hack.controlplane.client import Client
-from hack.controlplane.plane import ControlPlane
+from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.stress.cluster import Cluster
 from tests.e2e.stress.run import OPTIONS, stress, take_step
-from tests.e2e.support import PlaneFactory
+from tests.e2e.support import PlaneFactory, Sandbox, condition, wait_for
+
+QUIET_SECONDS = 60.0
+"""How long nobody may be evicted without the scheduler's word."""
+REQUIRE = {"confirmation": "Require", "confirmationSeconds": 1, "backoffMaxSeconds": 5}
+"""Many plans are made, asked for and given up in a minute."""
+
+
+@dataclass
+class Stopped:
+    """Gangs whose scheduler is stopped. One was tried in part before, the other one never."""
+
+    plane: ControlPlane
+    sandbox: Sandbox
+    members: list[str]
+    since: float
+
+
+@pytest.fixture(scope="module")
+def stopped(start_plane: Callable[[Options], ControlPlane]) -> Iterator[Stopped]:
+    """They wait while the load runs on another plane, so that nobody has to wait for them."""
+    plane = start_plane(Options(reprieve=True, reprieve_settings={"planning": REQUIRE}))
+    sandbox = Sandbox(plane.client, f"stopped-{uuid.uuid4().hex[:5]}", plane)
+    sandbox.full_nodes(4)
+    sandbox.group("tried", min_count=2, priority=100)
+    first = sandbox.pod("tried-0", group="tried", priority=100)
+    wait_for(lambda: condition(sandbox.get_pod(first) or {}, "PodScheduled"), what=sandbox.report)
+    plane.processes["kube-scheduler"].pause()
+    since = time.monotonic()
+    second = sandbox.pod("tried-1", group="tried", priority=100)
+    untried = sandbox.gang("untried", 2, priority=100)
+    yield Stopped(plane, sandbox, [first, second, *untried], since)
+    sandbox.history.close()
 
 
 def requests(seed: int) -> list[Any]:
@@ -31,8 +69,26 @@ def test_the_seed_decides_what_is_done() -> None:
     assert requests(1) != requests(2)
 
 
+@pytest.mark.usefixtures("stopped")
 def test_a_minute_of_random_load(planes: PlaneFactory) -> None:
     result = stress(planes(**OPTIONS), seed=1, seconds=60)
     print(result)
     assert result.violations == [], str(result)
     assert result.deletions > 0, "a run in which nobody is evicted proves nothing"
+
+
+def test_while_the_scheduler_is_stopped_nobody_is_evicted_in_a_minute(stopped: Stopped) -> None:
+    """Under `confirmation: Require`. Both gangs are bound once the scheduler goes on."""
+    sandbox = stopped.sandbox
+    left = stopped.since + QUIET_SECONDS - time.monotonic()
+    sandbox.watch_quietly(max(1.0, left), *stopped.members)
+    ended = {
+        (plan["spec"]["preemptor"]["name"], entry["reason"])
+        for plan in sandbox.plans()
+        for entry in plan["status"]["conditions"]
+        if entry["type"] == "Aborted"
+    }
+    assert ended == {("tried", "NotConfirmed"), ("untried", "NotAttempted")}
+    stopped.plane.processes["kube-scheduler"].resume()
+    sandbox.wait_bound(*stopped.members)
+    assert sandbox.history.evictions() == {f"low-{number}-0": 1 for number in range(4)}

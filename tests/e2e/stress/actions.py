@@ -22,6 +22,7 @@ from tests.e2e.stress.cluster import (
     Gang,
     Owned,
 )
+from tests.e2e.stress.refusals import DELETION, STATUS
 
 __all__ = ["ACTIONS"]
 
@@ -31,6 +32,7 @@ GANGS: Final = 10
 """So many gangs stay; then the oldest goes before a new one comes."""
 OWNED: Final = 9
 STUCK: Final = 3
+REFUSED: Final = 3
 
 
 def add_gang(cluster: Cluster) -> None:
@@ -230,6 +232,38 @@ def _unstick(cluster: Cluster, pod: tuple[str, str]) -> None:
     cluster.stuck.remove(pod)
 
 
+def refuse_deletion(cluster: Cluster) -> None:
+    """For a while the API server lets nobody preempt one pod, most often of a gang."""
+    _refuse(cluster, DELETION)
+
+
+def refuse_status(cluster: Cluster) -> None:
+    """For a while the API server lets nobody who preempts write a pod's status: no mark, no nomination."""
+    _refuse(cluster, STATUS)
+
+
+def _refuse(cluster: Cluster, what: str) -> None:
+    pods = cluster.pods_of_all()
+    if not pods or len(cluster.refused) >= REFUSED:
+        return
+    pod = cluster.rng.choice(pods)
+    cluster.refuse(pod, what)
+    cluster.refused.append(pod)
+    cluster.in_steps(60, partial(_allow, cluster, pod))
+
+
+def _allow(cluster: Cluster, pod: tuple[str, str]) -> None:
+    cluster.refuse(pod, None)
+    cluster.refused.remove(pod)
+
+
+def refuse_bindings(cluster: Cluster) -> None:
+    """For a while the API server lets nobody be bound to a node, though the scheduler chooses it."""
+    name = cluster.rng.choice(cluster.nodes)
+    cluster.refuse_bindings(name, refused=True)
+    cluster.in_steps(30, partial(cluster.refuse_bindings, name, refused=False))
+
+
 def add_budget(cluster: Cluster) -> None:
     """A budget for the pods of a gang or of a Deployment."""
     rng = cluster.rng
@@ -292,6 +326,9 @@ ACTIONS: Final[dict[Action, int]] = {
     resize: 4,
     replace_node: 4,
     stick: 6,
+    refuse_deletion: 6,
+    refuse_status: 3,
+    refuse_bindings: 3,
     add_budget: 4,
     visit_namespace: 2,
     kill: 1,

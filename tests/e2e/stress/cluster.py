@@ -11,6 +11,7 @@ from typing import Final
 from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane
+from tests.e2e.stress.refusals import LABEL, NODES, policies
 
 __all__ = [
     "FINALIZER",
@@ -32,7 +33,7 @@ FINALIZER: Final = "stress.example.com/stuck"
 TAINT: Final = "stress.example.com/tainted"
 HOMES: Final = ("a", "b")
 RACKS: Final = 3
-NODES: Final = 6
+COUNT: Final = 6
 EXPECTED: Final = frozenset({403, 404, 409, 422})
 """What the API server answers if the object, or its namespace, has just gone or changed."""
 
@@ -66,6 +67,8 @@ class Cluster:
     gangs: list[Gang] = field(default_factory=list)
     owned: list[Owned] = field(default_factory=list)
     stuck: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    """Pods that may not be deleted or marked."""
     nodes: list[str] = field(default_factory=list)
     namespaces: list[str] = field(default_factory=lambda: list(HOMES))
     later: dict[int, list[Callable[[], object]]] = field(default_factory=dict)
@@ -81,12 +84,14 @@ class Cluster:
         return self.plane.client
 
     def prepare(self) -> None:
-        """Namespaces, classes and nodes."""
+        """Namespaces, classes, nodes and admission policies."""
         for name in self.namespaces:
             self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         for value in PRIORITIES:
             self.client.create(objects.priority_class(f"p{value}", value))
-        for _ in range(NODES):
+        for body in policies():
+            self.client.create(body)
+        for _ in range(COUNT):
             self.add_node()
 
     def name(self, prefix: str) -> str:
@@ -114,12 +119,15 @@ class Cluster:
             self.plane.start_reprieve(wait=False)
 
     def clear(self) -> None:
-        """Take every obstacle away: reprieve runs, nothing sticks, every node takes pods."""
+        """Take every obstacle away: reprieve runs, nothing sticks or is refused, every node takes pods."""
         self.later.clear()
         self.restart()
         for pod in self.client.list("v1", "Pod"):
             if FINALIZER in (pod["metadata"].get("finalizers") or ()):
                 self.set_finalizers((pod["metadata"]["namespace"], pod["metadata"]["name"]), None)
+            if LABEL in (pod["metadata"].get("labels") or {}):
+                self.refuse((pod["metadata"]["namespace"], pod["metadata"]["name"]), None)
+        self.client.patch("v1", "ConfigMap", NODES, {"data": None}, "default")
         for name in self.nodes:
             self.patch_node(name, {"unschedulable": None, "taints": None})
         self.plane.wait_reprieve()
@@ -156,6 +164,14 @@ class Cluster:
     def set_finalizers(self, pod: tuple[str, str], finalizers: list[str] | None) -> None:
         """Of a pod: whether it stays when it is deleted."""
         self.patch("v1", "Pod", (pod[1], pod[0]), {"metadata": {"finalizers": finalizers}})
+
+    def refuse(self, pod: tuple[str, str], what: str | None) -> None:
+        """Of a pod: what the API server refuses to those who preempt."""
+        self.patch("v1", "Pod", (pod[1], pod[0]), {"metadata": {"labels": {LABEL: what}}})
+
+    def refuse_bindings(self, node: str, *, refused: bool) -> None:
+        """Whether the API server refuses to bind pods to the node."""
+        self.patch("v1", "ConfigMap", (NODES, "default"), {"data": {node: "refused" if refused else None}})
 
     def patch_node(self, name: str, spec: Mapping[str, object]) -> None:
         """Change a node's spec."""

@@ -30,6 +30,7 @@ OPTIONS: Final[dict[str, Any]] = {
             "overdueSeconds": 5,
             "confirmationSeconds": 2,
             "backoffMaxSeconds": 10,
+            "exclusionSeconds": 20,
         }
     },
 }
