@@ -27,6 +27,7 @@ from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.housekeeping import Housekeeping, Retention
 from controllers.gangs.life import ActivePlan, GroupKey
+from controllers.gangs.nominations import Nominations
 from controllers.gangs.observations import Asked, Resumed
 from controllers.gangs.parked import ParkedPods
 from controllers.gangs.planner import Hands, Planner, World
@@ -239,6 +240,7 @@ class Leading:
             self.reporter,
             Housekeeping(claims.stored, store, retention, clock),
             self._verdicts,
+            Nominations(controller.waiting, roster, self.evidence, self.waker),
         )
         refusals = Refusals()
         decider = Decider(

@@ -78,6 +78,8 @@ class Evidence:
         self._offers = Offers(clock, roster, scheduler, offer_seconds=offer_seconds)
         self._said: dict[str, _Said] = {}
         self._proven: dict[GroupKey, _Proven] = {}
+        self._withdrawn: set[str] = set()
+        """UIDs of pods whose nomination we withdraw."""
 
     # ---- what happens
 
@@ -99,10 +101,14 @@ class Evidence:
             self._reopen(pod)
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name or group_of(pod) is None:
             self._said.pop(uid, None)
+            self._withdrawn.discard(uid)
             self._offers.forget(uid)
             return
         before, said = self._said.get(uid), _said(pod)
         self._said[uid] = said
+        is_ours = not said.nominated and uid in self._withdrawn
+        if said.nominated != (before.nominated if before is not None else ""):
+            self._withdrawn.discard(uid)
         if before is None:
             if said.message:
                 self._offers.message_seen(pod, said.message, arrived=False)
@@ -112,9 +118,13 @@ class Evidence:
         if said.message not in ("", before.message):
             self._offers.message_seen(pod, said.message, arrived=True)
             self._presented(pod)
-        elif not said.nominated and before.nominated not in ("", PULSE_NODE):
+        elif not (said.nominated or is_ours) and before.nominated not in ("", PULSE_NODE):
             self._offers.sign_seen(uid)
             self._presented(pod)
+
+    def withdrawing(self, uid: str) -> None:
+        """We are about to withdraw a member's nomination: its end will be no sign of a scheduler."""
+        self._withdrawn.add(uid)
 
     def expire(self) -> None:
         """Forget what has lapsed. To be called about once a second."""

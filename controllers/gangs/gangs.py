@@ -134,6 +134,15 @@ class Gangs:
             return self._roster.group(key) is not None
         return gang is not None and gang.life.plan is None and self._roster.bound_count(key) >= minimum
 
+    def keeps_nominations(self, key: GroupKey) -> bool:
+        """Whether nominations of the group's pods stay: a plan uses them, now or soon, or it is no gang that waits."""
+        gang = self._gangs.get(key)
+        if gang is None:
+            return self._roster.group(key) is not None
+        life = gang.life
+        due = life.wants_plan(self._roster.version) and life.due <= self._clock.monotonic()
+        return due or life.plan is not None or life.phase == "Bound"
+
     def phases(self) -> Counter[GangPhase]:
         """How many gangs are in each phase."""
         return Counter(gang.life.phase for gang in self._gangs.values())

@@ -41,6 +41,7 @@ from controllers.gangs.housekeeping import Housekeeping
 from controllers.gangs.life import ActivePlan, Ending, GangPhase
 from controllers.gangs.look import Looks
 from controllers.gangs.metrics import CONFIRMATIONS, GANGS
+from controllers.gangs.nominations import Nominations
 from controllers.gangs.observations import (
     Decided,
     Failed,
@@ -59,7 +60,7 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.sparing import Sparing
 from controllers.gangs.verdicts import Verdicts
-from controllers.gangs.waiting import PULSE_NODE, WaitingPods
+from controllers.gangs.waiting import WaitingPods
 from runtime.failpoints import failpoint
 
 __all__ = ["Hands", "Planner", "World"]
@@ -101,6 +102,7 @@ class Hands:
     reporter: Reporter
     housekeeping: Housekeeping
     verdicts: Verdicts
+    nominations: Nominations
 
 
 class Planner:
@@ -153,7 +155,13 @@ class Planner:
 
     def _patience(self) -> float:
         """Seconds until there is something to do on a quiet cluster."""
-        kept: tuple[Sized, ...] = (self._world.reservations, self._refusals, self._exclusions, self._sparing)
+        kept: tuple[Sized, ...] = (
+            self._world.reservations,
+            self._world.waiting.nominated,
+            self._refusals,
+            self._exclusions,
+            self._sparing,
+        )
         barred = any(gang.life.barred for gang in self._gangs)
         idle = not (any(map(len, kept)) or barred or self._hands.waker.behind)
         if not idle or not self._world.trusted():
@@ -230,6 +238,8 @@ class Planner:
         for phase in get_args(GangPhase):
             GANGS.labels(phase).set(phases[phase])
         await self._let_go()
+        if self._world.trusted():
+            await self._hands.nominations.withdraw_left(self._gangs.keeps_nominations)
         self._world.evidence.expire()
         expired = (
             self._refusals.expire(self._clock.monotonic()),
@@ -304,7 +314,7 @@ class Planner:
             case CannotSchedule():
                 await hands.reporter.cannot_schedule(gang.key, effect)
             case Nominate(plan) | Remind(plan):
-                await self._withdraw_nominations(plan)
+                await hands.nominations.withdraw_others(plan)
                 await hands.waker.bring_back(plan, nominate=isinstance(effect, Nominate))
             case SayPreempting(plan):
                 hands.verdicts.begin(plan)
@@ -333,17 +343,7 @@ class Planner:
             return
         self._gangs.observe(gang, Stored("Planned"))
         await failpoint("plan.committed")
-        await self._withdraw_nominations(plan)
-
-    async def _withdraw_nominations(self, plan: ActivePlan) -> None:
-        """The scheduler keeps room for the nominations of the gang's other members, and the plan does not."""
-        world = self._world
-        others = [
-            pod
-            for member in world.roster.members(plan.group)
-            if member.uid not in plan.members and (pod := world.waiting.find(member.uid)) is not None
-        ]
-        await self._hands.waker.withdraw(pod for pod in others if pod.nominated not in ("", PULSE_NODE))
+        await self._hands.nominations.withdraw_others(plan)
 
     def _ask(self, gang: Gang, plan: ActivePlan, members: Sequence[str]) -> None:
         """Bring members back to the scheduler. The answer comes as Asked.

@@ -61,6 +61,8 @@ class WaitingPods:
         self._pods: dict[str, WaitingPod] = {}
         self._carriers: dict[str, dict[tuple[int, bool], dict[str, None]]] = {}
         """UIDs of pods without a nomination, by scheduler, then by (priority, is second choice)."""
+        self._nominated: dict[str, None] = {}
+        """UIDs of pods with a nomination, in order."""
         self._pulsed: dict[str, float] = {}
         """When a pod was first seen with a pulse's nomination."""
 
@@ -73,9 +75,13 @@ class WaitingPods:
             self._uncount(before)
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
             self._pulsed.pop(uid, None)
+            self._nominated.pop(uid, None)
             return
         waiting = self._pods[uid] = _waiting(pod)
-        if not waiting.nominated:
+        if waiting.nominated:
+            self._nominated[uid] = None
+        else:
+            self._nominated.pop(uid, None)
             of_scheduler = self._carriers.setdefault(waiting.scheduler, {})
             of_scheduler.setdefault((waiting.priority, waiting.is_second_choice), {})[uid] = None
         if waiting.nominated == PULSE_NODE:
@@ -98,6 +104,11 @@ class WaitingPods:
     def find(self, uid: str) -> WaitingPod | None:
         """The waiting pod of this UID."""
         return self._pods.get(uid)
+
+    @property
+    def nominated(self) -> list[WaitingPod]:
+        """The pods that have a nomination."""
+        return [self._pods[uid] for uid in self._nominated]
 
     def carrier(self, scheduler: str, at_least: int, but: Container[str] = ()) -> WaitingPod | None:
         """A pod without a nomination whose own priority is the lowest that is not below `at_least`.
