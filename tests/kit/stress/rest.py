@@ -80,6 +80,26 @@ def room_for_nobody(rest: Rest) -> list[str]:
     return [*wrong, *(f"plan {'/'.join(_key(plan))} has ended and keeps its finalizer" for plan in held)]
 
 
+def nominated_for_nothing(rest: Rest) -> list[str]:
+    """Members that wait without a plan and keep room by a nomination. The scheduler gives it to nobody else."""
+    placed = {placed["uid"] for plan in rest.active() for placed in plan["spec"].get("placements") or ()}
+    return [
+        f"pod {'/'.join(_key(pod))} is nominated to {_nominated(pod)}, and no plan places it"
+        for pod in rest.waiting()
+        if _nominated(pod) not in ("", PULSE_NODE)
+        and _waits_for_its_gang(rest, pod)
+        and pod["metadata"]["uid"] not in placed
+    ]
+
+
+def _waits_for_its_gang(rest: Rest, pod: Json) -> bool:
+    key = rest.group_key(pod)
+    if key is None or key not in rest.group:
+        return key is not None
+    minimum = _minimum(rest.group[key])
+    return minimum is not None and sum(map(is_bound, rest.members(rest.group[key]))) < minimum
+
+
 def marked_but_alive(rest: Rest) -> list[str]:
     """Pods that say that they are preempted, and stay."""
     return [
@@ -104,6 +124,7 @@ def pulses_left(rest: Rest) -> list[str]:
 CHECKS: Final[tuple[Callable[[Rest], list[str]], ...]] = (
     waiting_though_it_fits,
     room_for_nobody,
+    nominated_for_nothing,
     marked_but_alive,
     pulses_left,
 )

@@ -190,6 +190,21 @@ def test_an_ended_plan_keeps_its_finalizer() -> None:
     assert check("room_for_nobody", ended) == ["plan d/p has ended and keeps its finalizer"]
 
 
+def test_a_member_without_a_plan_is_nominated() -> None:
+    hero, member = gang(1, 1)
+    said = ["pod d/m0 is nominated to n0, and no plan places it"]
+    member = nominated(member, "n0")
+    ready = plan("p", "Ready")
+    ready["spec"]["placements"] = [{"pod": "m0", "uid": "uid-m0", "node": "n0"}]
+    ended = {**ready, "status": {"phase": "Aborted"}}
+    assert check("nominated_for_nothing", hero, member) == said
+    assert check("nominated_for_nothing", hero, member, ended) == said
+    assert check("nominated_for_nothing", member) == said, "its group is gone"
+    assert check("nominated_for_nothing", hero, member, ready) == []
+    assert check("nominated_for_nothing", hero, member, pod("b", group="hero")) == [], "the gang runs"
+    assert check("nominated_for_nothing", nominated(waiting("single"), "n0")) == []
+
+
 def test_a_pod_is_marked_and_alive() -> None:
     mark = {
         "type": "DisruptionTarget",
