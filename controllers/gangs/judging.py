@@ -14,7 +14,7 @@ from controllers.gangs.rules import VAIN_AT_MOST, Rules
 from controllers.gangs.stored import FORGIVEN
 from controllers.gangs.vain import continues
 
-__all__ = ["after_bound", "after_end", "after_group", "remembered", "setback", "verdict"]
+__all__ = ["after_begun", "after_bound", "after_end", "after_group", "remembered", "setback", "verdict"]
 
 Verdict = tuple[Life, tuple[Judge, ...]]
 
@@ -22,7 +22,7 @@ Verdict = tuple[Life, tuple[Judge, ...]]
 def verdict(life: Life, decided: Decided, now: float, rules: Rules) -> Verdict:
     """What the next decision shows of the former plan.
 
-    A plan that goes on with its room and evicts nobody leaves the question open until it ends itself.
+    A plan that goes on with its room leaves the question open until it evicts itself, or ends.
     """
     former, room = life.former, decided.room
     if former is None or room is None:
@@ -31,9 +31,14 @@ def verdict(life: Life, decided: Decided, now: float, rules: Rules) -> Verdict:
         return replace(life, former=None), ()
     if not continues(former, room, decided.spec):
         return _in_vain(life, "no later plan goes on with the room that it made", now, rules)
-    if not decided.spec.victims:
+    return life, ()
+
+
+def after_begun(life: Life, plan: ActivePlan) -> Verdict:
+    """The plan evicts. If a former one waits for its verdict, this one goes on with its room."""
+    if not plan.spec.victims:
         return life, ()
-    return _acquitted(life, "Continued", f"plan {decided.name} goes on with the room that it made")
+    return _acquitted(life, "Continued", f"plan {plan.name} goes on with the room that it made")
 
 
 def after_bound(life: Life) -> Verdict:
@@ -52,7 +57,8 @@ def after_end(life: Life, plan: ActivePlan, ending: Ending) -> Verdict:
     if ending.reason in FORGIVEN:
         return _acquitted(life, ending.reason, ending.message)
     if plan.begun and plan.spec.victims:
-        return replace(life, former=Former(plan.name, plan.spec)), ()
+        life, effects = after_begun(life, plan)
+        return replace(life, former=Former(plan.name, plan.spec)), effects
     return life, ()
 
 

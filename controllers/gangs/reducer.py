@@ -34,7 +34,15 @@ from controllers.gangs.effects import (
     Wake,
 )
 from controllers.gangs.endings import CONTINUED, CONTRADICTED, GROUP_GONE, LONGER, NOT_STORED, SAID, ending_of
-from controllers.gangs.judging import after_bound, after_end, after_group, remembered, setback, verdict
+from controllers.gangs.judging import (
+    after_begun,
+    after_bound,
+    after_end,
+    after_group,
+    remembered,
+    setback,
+    verdict,
+)
 from controllers.gangs.life import ActivePlan, Contradiction, Ending, Life, Offer
 from controllers.gangs.observations import (
     Asked,
@@ -216,6 +224,9 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
             return _not_stored(life, plan, observation, now, rules)
         case Asked():
             return replace(life, plan=replace(plan, asked=now)), ()
+        case Compared(""):
+            plan = replace(plan, begun=True)
+            return after_begun(replace(life, plan=plan), plan)
         case _:
             return replace(life, plan=_noted(plan, observation, now)), ()
 
@@ -237,7 +248,7 @@ def _noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan
         case PreemptCalled(uid, name) if uid in plan.offered:
             return _turned_down(plan, uid, f"the scheduler found no room for pod {name} on its node")
         case Compared(changed):
-            return replace(plan, changed=changed) if changed else replace(plan, begun=True)
+            return replace(plan, changed=changed)
         case Rehearsed(None):
             return replace(plan, rehearsing=False)
         case Rehearsed(refused):

@@ -20,6 +20,7 @@ from controllers.gangs.observations import (
     PlanSeen,
     Relented,
     Remembered,
+    Stored,
 )
 from controllers.gangs.proofs import Proof
 from controllers.gangs.rules import Confirmation
@@ -173,9 +174,35 @@ def test_nobody_went_nothing_was_in_vain() -> None:
     assert gang.life.former is None
 
 
-def test_a_plan_that_goes_on_and_evicts_settles_it_and_one_that_fits_leaves_it_open() -> None:
+def test_a_plan_that_goes_on_leaves_it_open_until_it_evicts() -> None:
     gang, _ = ended()
-    assert verdicts(next_plan(gang)) == [False]
+    assert verdicts(next_plan(gang)) == []
+    assert gang.life.former is not None
+    gang(Stored("Planned"))
+    assert verdicts(gang(Compared(""))) == [False]
+    assert gang.life.former is None
+
+
+def test_a_plan_that_goes_on_and_ends_before_it_evicts_forgives_nothing() -> None:
+    gang, _ = ended()
+    next_plan(gang)
+    gang(Stored("Planned"))
+    gang.looks(changed="node n0 is gone")
+    gang.now += 10
+    assert verdicts(next_plan(gang, 3, room=replace(WENT, nodes=NOBODY, open=NOBODY))) == [True]
+    assert gang.life.vain == 1
+
+
+def test_a_plan_that_a_former_process_began_settles_it_at_its_end() -> None:
+    """Nobody compares it again: its victims have gone already."""
+    gang, _ = ended()
+    next_plan(gang)
+    assert gang.life.plan is not None
+    gang.life = replace(gang.life, plan=replace(gang.life.plan, phase="Evicting", begun=True, writing=None))
+    assert verdicts(gang.looks(changed="node n0 is gone")) == [False]
+
+
+def test_a_plan_that_fits_leaves_it_open() -> None:
     gang, _ = ended()
     assert verdicts(next_plan(gang, outcome="Fits", victims=0)) == []
     assert gang.life.former is not None
