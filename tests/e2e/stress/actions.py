@@ -29,7 +29,7 @@ __all__ = ["ACTIONS"]
 Action = Callable[[Cluster], object]
 
 GANGS: Final = 10
-"""So many gangs stay; then the oldest goes before a new one comes."""
+"""So many gangs stay; then any one of them goes before a new one comes, so that some wait for long."""
 OWNED: Final = 9
 STUCK: Final = 3
 REFUSED: Final = 3
@@ -39,7 +39,7 @@ def add_gang(cluster: Cluster) -> None:
     """A group and its pods; sometimes fewer pods than minCount, sometimes pods of another class than their group."""
     rng = cluster.rng
     if len(cluster.gangs) >= GANGS:
-        cluster.delete_gang(cluster.gangs.pop(0))
+        remove_gang(cluster)
     namespace, name = rng.choice(cluster.namespaces), cluster.name("gang")
     members, priority = rng.randint(1, 6), f"p{rng.choice(PRIORITIES)}"
     _add_group(cluster, namespace, name, members if rng.random() < 0.7 else rng.randint(1, members), priority)
@@ -56,7 +56,7 @@ def add_job(cluster: Cluster) -> None:
     """A gang whose pods a Job creates, and creates again when they are evicted."""
     rng = cluster.rng
     if len(cluster.gangs) >= GANGS:
-        cluster.delete_gang(cluster.gangs.pop(0))
+        remove_gang(cluster)
     namespace, name, priority = (
         rng.choice(cluster.namespaces),
         cluster.name("job"),
@@ -311,11 +311,11 @@ def pause(cluster: Cluster) -> None:
 
 
 ACTIONS: Final[dict[Action, int]] = {
-    add_gang: 32,
+    add_gang: 24,
     add_job: 8,
     add_pod: 20,
     add_deployment: 10,
-    remove_gang: 14,
+    remove_gang: 8,
     remove_owned: 14,
     remove_group: 4,
     remove_member: 6,
