@@ -67,7 +67,7 @@ def setback(life: Life, now: float, rules: Rules) -> Life:
     if not life.vain or life.former is not None or now < life.barred:
         return life
     life = replace(life, setbacks=life.setbacks + 1)
-    return replace(life, barred=now + rules.vain_delay(life.setbacks))
+    return replace(life, barred=now + _barred_seconds(life, rules))
 
 
 def remembered(life: Life, seen: Remembered, rules: Rules) -> Life:

@@ -235,6 +235,14 @@ def test_after_two_of_them_no_plan_evicts_and_one_that_fits_is_made() -> None:
     assert [type(effect) for effect in gang(decided(4, outcome="Fits", victims=0))] == [Commit]
 
 
+def test_after_two_of_them_a_setback_keeps_the_gang_back_as_long_again() -> None:
+    """The delay never gets shorter before the gang is Bound."""
+    gang = barred()
+    gang.now += 1801.0
+    gang(decided(3, outcome="Unschedulable", victims=0))
+    assert gang.life.barred == gang.now + 1800.0
+
+
 def test_the_reason_is_said() -> None:
     gang = barred()
     effects = gang(decided(3, outcome="Unschedulable", victims=0, mismatch="EvictedInVain"))
