@@ -38,6 +38,8 @@ class _Attempt:
 
     plan: Json
     began: State
+    evicting: State | None = None
+    """None if it did not come to that."""
     ended: State | None = None
     """None if it has not ended."""
     gone: dict[str, int] = field(default_factory=dict)
@@ -119,15 +121,23 @@ def _attempts(states: list[State]) -> list[_Attempt]:
             found.append(_Attempt(state.body, state))
         elif is_open and not is_active:
             found[-1].ended = state
+        if (
+            is_active
+            and found[-1].evicting is None
+            and state.body.get("status", {}).get("phase") == "Evicting"
+        ):
+            found[-1].evicting = state
     return found
 
 
 def _responsible(attempts: list[_Attempt], uid: str, version: int) -> _Attempt | None:
-    """For whom a pod went: for the last plan with this victim that had begun, best one that had not ended."""
+    """For whom a pod went: for the last plan with this victim that evicted, best one that had not ended."""
     named = [
         (each.ended is None or version <= each.ended.version, each.began.version, each)
         for each in attempts
-        if each.began.version <= version and any(pod["uid"] == uid for pod in victim_pods(each.plan))
+        if each.evicting is not None
+        and each.evicting.version <= version
+        and any(pod["uid"] == uid for pod in victim_pods(each.plan))
     ]
     return max(named, key=lambda each: each[:2])[2] if named else None
 

@@ -121,6 +121,17 @@ def test_a_victim_goes_for_the_plan_that_evicts_it(forge: Forge) -> None:
     assert found(forge) == ["d/two"]
 
 
+def test_a_plan_that_only_waits_evicts_nobody(forge: Forge) -> None:
+    """Two gangs may plan with the same victim: the one of higher priority does not see the other's promise."""
+    single = forge.tell(pod("single"), "ADDED")
+    of_plan(forge, "one", "Evicting", victim(single))
+    of_plan(forge, "other", "Planned", victim(single), preemptor="other")
+    forge.delete(single)
+    of_plan(forge, "other", "Aborted", victim(single), preemptor="other")
+    of_plan(forge, "one", "Aborted", victim(single))
+    assert vain.in_vain(forge.done()) == {HERO: ["d/one"]}
+
+
 def test_the_same_plan_counts_for_each_time_that_it_evicts(forge: Forge) -> None:
     pods = [forge.tell(pod(name), "ADDED") for name in ("first", "second")]
     victims = [victim(each) for each in pods]
