@@ -8,14 +8,16 @@ import sys
 
 from rich.console import Console
 
-from bench import decisions, gang, mirror, quota, webhooks
+from bench import confirmation, decisions, gang, mirror, quota, verbs, webhooks
 
 PARTS = {
     "decisions": decisions.run,
     "mirror": mirror.run,
     "quota": quota.run,
     "webhooks": webhooks.run,
+    "verbs": verbs.run,
     "gang": gang.run,
+    "confirmation": confirmation.run,
 }
 
 

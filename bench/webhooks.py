@@ -22,8 +22,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from bench.load import Request, load
 from bench.webhook_listener import Kind
-from bench.webhook_load import load
 from bench.webhook_objects import NAMESPACE, REVIEWS, workload
 from hack.controlplane.client import Client
 from hack.controlplane.pki import Authority
@@ -36,6 +36,7 @@ REQUESTS: Final = {1: 1_000, 32: 3_000}
 """The number of connections, and the number of requests in a round."""
 WARM_UP: Final = 300
 APPLIED: Final = 1_000
+ALLOWED: Final = b'"allowed":true'
 UNASKED: Final = "kube-system"
 """A namespace that the webhooks are not asked about."""
 
@@ -72,13 +73,14 @@ def _reviews(console: Console) -> None:
         context = ssl.create_default_context(cafile=authority.pair.certificate)
         ports = {kind: stack.enter_context(_listener(kind, certificate)) for kind in ("ours", "empty")}
         for (path, title), body in REVIEWS.items():
+            request = Request(f"{path}?timeout=5s", body, ALLOWED)
             for connections, requests in REQUESTS.items():
                 rounds: dict[str, list[Round]] = {kind: [] for kind in ports}
                 for port in ports.values():
-                    load(port, context, path, body, connections, WARM_UP)
+                    load(port, context, request, connections, WARM_UP)
                 for _ in range(ROUNDS):
                     for kind, port in ports.items():
-                        seconds, times = load(port, context, path, body, connections, requests)
+                        seconds, times = load(port, context, request, connections, requests)
                         rounds[kind].append(_round(seconds, times))
                 table.add_row(title, f"{len(body):,}", str(connections), *_cells(rounds))
     console.print(table)

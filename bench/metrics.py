@@ -1,0 +1,48 @@
+"""Reads the metrics of reprieve and of kube-scheduler, and what they grew by."""
+
+from __future__ import annotations
+
+import ssl
+import urllib.request
+from collections.abc import Mapping
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from hack.controlplane.components import HOST
+from hack.controlplane.plane import ControlPlane
+
+__all__ = ["Samples", "grown", "reprieve_metrics", "scheduler_metrics"]
+
+Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
+"""Values by name and labels."""
+
+
+def reprieve_metrics(plane: ControlPlane) -> Samples:
+    """Those of `reprieve serve`."""
+    return _samples(f"{plane.ops_url}/metrics")
+
+
+def scheduler_metrics(plane: ControlPlane) -> Samples:
+    """Those of kube-scheduler, read with the administrator's certificate."""
+    context = ssl.create_default_context(cafile=plane.layout.authority.pair.certificate)
+    context.load_cert_chain(plane.layout.pki / "admin.crt", plane.layout.pki / "admin.key")
+    return _samples(f"https://{HOST}:{plane.layout.port['kube-scheduler']}/metrics", context)
+
+
+def grown(before: Samples, after: Samples, name: str, **labels: str) -> float:
+    """How much a value has grown; of all values that have these labels."""
+    return _total(after, name, labels) - _total(before, name, labels)
+
+
+def _total(samples: Samples, name: str, labels: Mapping[str, str]) -> float:
+    return sum(value for (each, those), value in samples.items() if each == name and labels.items() <= those)
+
+
+def _samples(url: str, context: ssl.SSLContext | None = None) -> Samples:
+    with urllib.request.urlopen(url, context=context) as answer:  # noqa: S310  # our own URL
+        text = answer.read().decode()
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
