@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]  # it has no types
+
+from tests.e2e.order import group_of
 
 SAID = "said"
 
@@ -18,6 +21,19 @@ settings.load_profile("busy")
 def say(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """`say(text)` shows a line at the end of the run, whether the test passes or not, and whichever process runs it."""
     return lambda text: record_property(SAID, text)
+
+
+class ByFileAndPlane(LoadFileScheduling):  # type: ignore[misc]  # as above
+    """`--dist loadfile`, but files that share a control plane run in one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(self.config.rootpath / super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFileAndPlane | None:
+    """The scheduler of `--dist loadfile`."""
+    return ByFileAndPlane(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

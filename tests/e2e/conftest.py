@@ -8,7 +8,9 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -18,37 +20,39 @@ from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.audit import AuditTrail
+from tests.e2e.order import LAST, group_of, place_of
 from tests.e2e.rules.gates_retries import GATE, OPENER
 from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
+from tests.e2e.running import RUNNING, Planes
 from tests.e2e.support import FOREIGN, HERE, PlaneFactory, ReprieveFactory, Sandbox
 
 LOG_LINES: Final = 60
-LONGEST: Final = ("test_failures.py", "test_gangs.py", "test_stress.py", "test_webhooks.py")
 
-running_planes = pytest.StashKey[list[ControlPlane]]()
 trails = pytest.StashKey[AuditTrail]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is here as e2e.
-
-    They come first, and of them the files that take longest: then two processes are done at about the same time. The
-    audit of the whole run comes last.
-    """
-    here = [item for item in items if HERE in item.path.parents]
-    for item in here:
-        item.add_marker(pytest.mark.e2e)
-    order = {HERE / name: number for number, name in enumerate(LONGEST)}
-    order[HERE / "test_audit.py"] = len(items) + 1
-    place = {item.path: order.get(item.path, len(LONGEST)) for item in here}
-    items.sort(key=lambda item: place.get(item.path, len(items)))
+    """Mark what is here as e2e, and put it first. The audit of the whole run comes last."""
+    places: dict[Path, tuple[int, str]] = {}
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+            places[item.path] = place_of(item.path)
+    others = (len(items), "")
+    places[LAST] = (len(items) + 1, "")
+    items.sort(key=lambda item: places.get(item.path, others))
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Tell the audit that the test is over."""
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Stop the shared planes after the last file of a group, and tell the audit that the test is over."""
     result = yield
-    if (trail := item.session.stash.get(trails, None)) is not None:
+    stash = item.session.stash
+    if RUNNING in stash and (nextitem is None or group_of(nextitem.path) != group_of(item.path)):
+        stash[RUNNING].stop_shared()
+    if (trail := stash.get(trails, None)) is not None:
         trail.end(item.nodeid)
     return result
 
@@ -58,7 +62,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Show what reprieve said beside a failed test."""
     report = yield
     if report.failed and report.when == "call":
-        for plane in item.session.stash.get(running_planes, []):
+        for plane in item.session.stash.get(RUNNING, ()):
             for name in ("reprieve", "kube-scheduler"):
                 log = plane.layout.logs / f"{name}.log"
                 if plane.options.reprieve and log.exists():
@@ -83,50 +87,43 @@ def followed(audit_trail: AuditTrail) -> None:
 
 
 @pytest.fixture(scope="session")
-def start_plane(
+def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, audit_trail: AuditTrail
-) -> Iterator[Callable[[Options], ControlPlane]]:
-    """Start a plane that lasts until `stop_plane`, or until the session ends."""
+) -> Iterator[Planes]:
+    """The planes of this process."""
     if FOREIGN:
         pytest.skip("stops processes or changes the cluster: only on a control plane of its own")
-    running = request.session.stash.setdefault(running_planes, [])
+    made = request.session.stash[RUNNING] = Planes(request.session, tmp_path_factory, audit_trail)
+    yield made
+    made.stop_all()
 
-    def start(options: Options) -> ControlPlane:
-        plane = ControlPlane(tmp_path_factory.mktemp("plane"), options)
-        running.append(plane)
-        audit_trail.follow(plane.audit_log)
-        return plane.up()
 
-    yield start
-    for plane in list(running):
-        _stop(plane, running, audit_trail, keep=bool(request.session.testsfailed))
+@pytest.fixture(scope="module")
+def start_plane(running: Planes) -> Iterator[Callable[[Options], ControlPlane]]:
+    """Start a plane for the tests of one file."""
+    with starting(running) as start:
+        yield start
 
 
 @pytest.fixture
-def planes(
-    request: pytest.FixtureRequest, start_plane: Callable[[Options], ControlPlane], audit_trail: AuditTrail
-) -> Iterator[PlaneFactory]:
+def planes(running: Planes) -> Iterator[PlaneFactory]:
     """`planes(reprieve=True, ...)` (see Options) starts a plane for this test alone, whose processes it may kill."""
-    running = request.session.stash[running_planes]
-    mine: list[ControlPlane] = []
-    failures = request.session.testsfailed
+    with starting(running) as start:
+        yield lambda **options: start(replace(Options(), **options))
 
-    def start(**options: object) -> ControlPlane:
-        mine.append(start_plane(replace(Options(), **options)))  # type: ignore[arg-type]  # replace checks them
+
+@contextmanager
+def starting(running: Planes) -> Iterator[Callable[[Options], ControlPlane]]:
+    """Yields a function that starts planes. They stop in the end."""
+    mine: list[ControlPlane] = []
+
+    def start(options: Options) -> ControlPlane:
+        mine.append(running.start(options))
         return mine[-1]
 
     yield start
     for plane in mine:
-        _stop(plane, running, audit_trail, keep=request.session.testsfailed > failures)
-
-
-def _stop(plane: ControlPlane, running: list[ControlPlane], trail: AuditTrail, *, keep: bool) -> None:
-    """Down; the folder goes with it unless its logs are wanted."""
-    plane.down()
-    trail.keep(plane.audit_log)
-    running.remove(plane)
-    if not keep:
-        plane.discard()
+        running.stop(plane)
 
 
 @pytest.fixture(scope="session")
@@ -154,29 +151,30 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client | None]
         proxy.stop()
 
 
-@pytest.fixture(scope="session")
-def control_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """A plane without reprieve: its CRDs are there, the scheduler is alone. Shared by the session; leave no traces."""
-    return start_plane(Options())
+@pytest.fixture(scope="module")
+def control_plane(running: Planes) -> ControlPlane:
+    """A plane without reprieve: its CRDs are there, the scheduler is alone. Shared by files; leave no traces."""
+    return running.shared("control_plane", Options())
 
 
-@pytest.fixture(scope="session")
-def api_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+@pytest.fixture(scope="module")
+def api_plane(running: Planes) -> ControlPlane:
     """etcd and an API server with our CRDs, and nobody else: for what it says of requests. Shared; leave no traces."""
-    return start_plane(Options(api_only=True))
+    return running.shared("api_plane", Options(api_only=True))
 
 
-@pytest.fixture(scope="session")
-def webhook_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+@pytest.fixture(scope="module")
+def webhook_plane(running: Planes) -> ControlPlane:
     """The same with the webhooks, and a gate that is kept: kill nothing here, leave no traces."""
     settings = {"gateOpeners": {GATE: [OPENER]}, "systemNamespaces": [SYSTEM_NAMESPACE]}
-    return start_plane(Options(api_only=True, webhooks=True, webhooks_settings={"webhooks": settings}))
+    options = Options(api_only=True, webhooks=True, webhooks_settings={"webhooks": settings})
+    return running.shared("webhook_plane", options)
 
 
-@pytest.fixture(scope="session")
-def reprieve_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """A plane with reprieve, shared by the session: kill nothing here, use `planes` for that."""
-    return start_plane(Options(reprieve=True))
+@pytest.fixture(scope="module")
+def reprieve_plane(running: Planes) -> ControlPlane:
+    """A plane with reprieve, shared by files: kill nothing here, use `planes` for that."""
+    return running.shared("reprieve_plane", Options(reprieve=True))
 
 
 @pytest.fixture(scope="session")

@@ -175,17 +175,17 @@ async def test_a_server_that_cannot_be_reached_is_not_taken_for_an_empty_cluster
 
 
 @pytest.fixture
-def widgets(api_plane: ControlPlane) -> Iterator[dict[str, Any]]:
+def widgets(control_plane: ControlPlane) -> Iterator[dict[str, Any]]:
     """The definition of a kind that the API server does not have, and will not keep."""
     yield WIDGETS
-    api_plane.client.delete(WIDGETS["apiVersion"], WIDGETS["kind"], WIDGETS["metadata"]["name"])
+    control_plane.client.delete(WIDGETS["apiVersion"], WIDGETS["kind"], WIDGETS["metadata"]["name"])
 
 
 async def test_a_kind_that_is_installed_later_is_followed_without_a_restart(
-    api_plane: ControlPlane, widgets: dict[str, Any]
+    control_plane: ControlPlane, widgets: dict[str, Any]
 ) -> None:
     store = Objects[Widget]()
-    async with ApiClient.connect(api_plane.kubeconfig) as client:
+    async with ApiClient.connect(control_plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         classes = views.watch(PRIORITY_CLASSES, Objects())
         late = views.watch(Resource("widgets", WIDGETS_PATH, Widget), store)
@@ -194,7 +194,7 @@ async def test_a_kind_that_is_installed_later_is_followed_without_a_restart(
             await until(lambda: late.is_absent)
             assert classes.fault() is None
             assert "CRD" in (late.fault() or "")
-            await asyncio.to_thread(api_plane.client.create, widgets)
+            await asyncio.to_thread(control_plane.client.create, widgets)
             await late.wait_synced()
             assert late.fault() is None
             body = msgspec.json.encode({**WIDGET, "metadata": {"name": "w"}})
@@ -215,11 +215,13 @@ async def posted(client: ApiClient, body: bytes) -> bool:
     return True
 
 
-async def test_the_answer_to_a_write_counts_until_the_watch_has_passed_it(api_plane: ControlPlane) -> None:
+async def test_the_answer_to_a_write_counts_until_the_watch_has_passed_it(
+    control_plane: ControlPlane,
+) -> None:
     store = Objects[PriorityClass]()
     path = PRIORITY_CLASSES.path
     body = msgspec.json.encode({"metadata": {"name": "written"}, "value": 7})
-    async with ApiClient.connect(api_plane.kubeconfig) as client:
+    async with ApiClient.connect(control_plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         view = views.watch(PRIORITY_CLASSES, store)
         async with running(views), asyncio.timeout(PATIENCE_SECONDS):

@@ -1,0 +1,50 @@
+"""Which files of scenarios run in one process, and in what order the files run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+__all__ = ["HERE", "LAST", "LONGEST", "SHARING", "group_of", "place_of"]
+
+HERE: Final = Path(__file__).parent
+
+SHARING: Final = {
+    "reprieve_plane": ("gangs", "vain", "contention", "apart"),
+    "webhook_plane": ("webhook_vectors", "validate", "webhook_rules"),
+    "control_plane": ("controlplane", "plans", "views", "followers", "manifests"),
+    "api_plane": ("schema", "crds", "conditions"),
+}
+"""By the fixture of a shared plane: the files that use it. One process runs them in a row. So it starts once, and
+stops after the last of them, because even an idle plane needs the processor."""
+
+LONGEST: Final = (
+    "stress",
+    "failures",
+    "reprieve_plane",
+    "webhook_plane",
+    "disagreement",
+    "control_plane",
+    "confirmation",
+    "webhook_certificates",
+    "api_plane",
+    "webhooks",
+    "install",
+)
+"""The groups and files that take longest. They come first, so that all processes end at about the same time."""
+
+LAST: Final = HERE / "test_audit.py"
+"""It waits for the tests of all other files here."""
+
+_GROUPS: Final = {HERE / f"test_{name}.py": group for group, names in SHARING.items() for name in names}
+
+
+def group_of(file: Path) -> str:
+    """The fixture of the plane that a file shares; otherwise its own path."""
+    return _GROUPS.get(file, str(file))
+
+
+def place_of(file: Path) -> tuple[int, str]:
+    """A key to sort the files by."""
+    name = _GROUPS.get(file, file.stem.removeprefix("test_"))
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST), name

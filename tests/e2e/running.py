@@ -1,0 +1,63 @@
+"""The control planes that run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.audit import AuditTrail
+
+__all__ = ["RUNNING", "Planes"]
+
+
+class Planes:
+    """Starts control planes, and stops each of them as soon as nobody uses it any longer."""
+
+    def __init__(self, session: pytest.Session, folders: pytest.TempPathFactory, trail: AuditTrail) -> None:
+        self._session = session
+        self._folders = folders
+        self._trail = trail
+        self._running: dict[ControlPlane, int] = {}
+        """Each with the number of tests that had failed when it started."""
+        self._shared: dict[str, ControlPlane] = {}
+
+    def __iter__(self) -> Iterator[ControlPlane]:
+        return iter(self._running)
+
+    def start(self, options: Options) -> ControlPlane:
+        """A new plane. Raises ProcessFailedError."""
+        plane = ControlPlane(self._folders.mktemp("plane"), options)
+        self._running[plane] = self._session.testsfailed
+        self._trail.follow(plane.audit_log)
+        return plane.up()
+
+    def shared(self, name: str, options: Options) -> ControlPlane:
+        """The shared plane of this name, which is started if it does not run."""
+        if name not in self._shared:
+            self._shared[name] = self.start(options)
+        return self._shared[name]
+
+    def stop_shared(self) -> None:
+        """Stop the shared planes."""
+        while self._shared:
+            self.stop(self._shared.popitem()[1])
+
+    def stop_all(self) -> None:
+        """Stop all planes."""
+        self._shared.clear()
+        for plane in list(self._running):
+            self.stop(plane)
+
+    def stop(self, plane: ControlPlane) -> None:
+        """Stop a plane. Its folder goes, too, unless a test has failed meanwhile: then the logs are wanted."""
+        failed = self._running.pop(plane)
+        plane.down()
+        self._trail.keep(plane.audit_log)
+        if self._session.testsfailed == failed:
+            plane.discard()
+
+
+RUNNING = pytest.StashKey[Planes]()
+"""Where a session keeps its planes."""
