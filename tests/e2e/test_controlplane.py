@@ -92,21 +92,21 @@ def test_pods_that_are_older_than_kwoks_knowledge_of_their_node_run(alone: Sandb
     alone.remove()
 
 
-def test_several_at_once_do_not_meet(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
-    first, second = planes(), planes()
-    ports = set(first.layout.port.values()) & set(second.layout.port.values())
-    assert ports == set()
-    sandboxes(first).node("only-here")
-    assert second.client.list("v1", "Node") == []
-
-
-def test_down_ends_every_process_and_frees_the_folder(planes: PlaneFactory) -> None:
+def test_two_do_not_meet_and_down_ends_one_of_them(
+    alone: Sandbox, control_plane: ControlPlane, planes: PlaneFactory
+) -> None:
+    """`down` ends every process of its plane, and frees the folder. The other plane goes on."""
     plane = planes()
+    assert set(control_plane.layout.port.values()) & set(plane.layout.port.values()) == set()
+    alone.node("only-here")
+    assert plane.client.list("v1", "Node") == []
     pids = [process.pid for process in plane.processes.values() if process.running]
     assert len(pids) == 5
     plane.down()
     assert [pid for pid in pids if runs(pid)] == []
     assert not (plane.directory / "processes.json").exists()
+    assert sum(process.running for process in control_plane.processes.values()) == 5
+    alone.remove()
 
 
 def test_an_owner_that_is_killed_takes_its_processes_along(tmp_path: Path) -> None:

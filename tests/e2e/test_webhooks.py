@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -14,7 +14,7 @@ from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.manifests import WEBHOOK_KINDS, apply_webhooks, render
 from hack.controlplane.objects import pod, pod_group, priority_class
 from hack.controlplane.plane import ControlPlane, Options
-from hack.controlplane.processes import wait_until
+from hack.controlplane.processes import Process, wait_until
 from tests.e2e.webhook_server import ADMISSION
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import KUEUE, kueue
@@ -28,8 +28,19 @@ def queue(name: str) -> Json:
 
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """An API server and the webhooks."""
-    return start_plane(Options(api_only=True, webhooks=True))
+    """An API server, and webhooks that soon look at stored objects again."""
+    settings = {"webhooks": {"recheckSeconds": 0.5}}
+    return start_plane(Options(api_only=True, webhooks=True, webhooks_settings=settings))
+
+
+@pytest.fixture
+def away(plane: ControlPlane) -> Iterator[Process]:
+    """The process of the webhooks, which does not run. A test may start it."""
+    process = plane.processes["reprieve-webhooks"]
+    process.stop()
+    yield process
+    if not process.running:
+        plane.start_webhooks()
 
 
 def kubectl(plane: ControlPlane, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -102,22 +113,17 @@ def group_of(name: str) -> Json:
     return pod_group(name, min_count=1, priority_class=name)
 
 
-def test_pods_of_a_group_are_created_while_the_webhooks_are_away(planes: Callable[..., ControlPlane]) -> None:
+def test_pods_of_a_group_are_created_while_the_webhooks_are_away(plane: ControlPlane, away: Process) -> None:
     """failurePolicy: what is only warned of waits for nobody, our own kinds do."""
-    plane = planes(api_only=True, webhooks=True)
-    plane.client.create(queue("before"))
-    plane.processes["reprieve-webhooks"].stop()
     plane.client.request("POST", f"{path_of('v1', 'ServiceAccount', 'default')}", account())
     plane.client.create(pod("member", group="gang"))
     with pytest.raises(ApiError, match="failed calling webhook"):
         plane.client.create(queue("after"))
 
 
-def test_what_came_in_while_nobody_was_asked_says_so(planes: Callable[..., ControlPlane]) -> None:
+def test_what_came_in_while_nobody_was_asked_says_so(plane: ControlPlane, away: Process) -> None:
     """Stored without the webhooks, then found by them; put right, and found to be right."""
-    plane = planes(api_only=True, webhooks=True, webhooks_settings={"webhooks": {"recheckSeconds": 0.5}})
-    client, process = plane.client, plane.processes["reprieve-webhooks"]
-    process.stop()
+    client = plane.client
     for kind in WEBHOOK_KINDS:
         client.delete(ADMISSION, kind, "reprieve")
     wait_until(lambda: is_created(client, unfair()), PATIENCE_SECONDS, lambda: "the API server still asks")
@@ -130,7 +136,7 @@ def test_what_came_in_while_nobody_was_asked_says_so(planes: Callable[..., Contr
         ("reprieve.dev/v1alpha1", "PodGroup", "unknown", "default"),
     ]
     apply_webhooks(client, render(binaries(["kubectl"])["kubectl"]), plane.layout)
-    process.start()
+    away.start()
     for each in stored:
         wait_until(
             partial(has_validity, client, each, "False"), PATIENCE_SECONDS, f"{each} has no condition".__str__
