@@ -25,6 +25,7 @@ from tests.fuzz.bodies import bodies
 from tests.fuzz.listener import HOST, ListenerProcess, listener
 from tests.fuzz.openapi import document
 from tests.fuzz.reviewing import PATHS, answer_of, seeds
+from tests.kit.examples import examples
 from webhooks.configuration import WebhooksConfiguration
 
 CHECKS: Final = [not_a_server_error, status_code_conformance, response_schema_conformance]
@@ -36,7 +37,7 @@ MEMORY_MIB: Final = 1024
 """What the deployment's container may use."""
 
 EXAMPLES: Final = settings(
-    max_examples=int(os.environ.get("REPRIEVE_FUZZ_EXAMPLES", "200")),
+    max_examples=int(os.environ.get("REPRIEVE_FUZZ_EXAMPLES", examples(200))),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -147,7 +148,7 @@ def test_reviews_made_from_the_schemas_are_answered(
 ) -> None:
     operation = schemathesis.openapi.from_dict(document())[path]["POST"]
 
-    @settings(EXAMPLES, max_examples=EXAMPLES.max_examples // 20)
+    @settings(EXAMPLES, max_examples=max(1, EXAMPLES.max_examples // 20))
     @given(case=operation.as_strategy(generation_mode=mode))
     def answered(case: Any) -> None:
         case.call_and_validate(

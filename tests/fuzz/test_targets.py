@@ -16,10 +16,11 @@ from tests.fuzz import targets
 from tests.fuzz.near import NEAR
 from tests.fuzz.oracle import ask
 from tests.fuzz.targets import TARGETS
+from tests.kit.examples import examples
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RUNS: Final = 5000
-EXAMPLES: Final = int(os.environ.get("REPRIEVE_FUZZ_EXAMPLES", "500"))
+EXAMPLES: Final = int(os.environ.get("REPRIEVE_FUZZ_EXAMPLES", examples(500)))
 DRIVERS: Final = [
     pytest.param(
         "with_atheris", marks=pytest.mark.skipif(find_spec("atheris") is None, reason="there is none here")

@@ -18,6 +18,7 @@ from controllers.gangs.roster import Roster
 from nodes.state.snapshot import MIRROR, STAYING, TERMINATING, Snapshot
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
+from tests.kit.examples import examples
 from tests.kit.objects import node, pod
 
 CPUS: Final = 6
@@ -271,7 +272,7 @@ def test_whom_filter_lets_pass_takes_nothing_from_plans_of_its_priority_or_above
 # ---- among equals
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(clusters(), st.data())
 def test_equals_are_never_promised_the_same_room(made: Made, data: st.DataObject) -> None:
     """Each plan takes what the account shows it. Then any of the plans may be carried out, with or without the rest."""

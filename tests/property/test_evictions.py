@@ -22,6 +22,7 @@ from api.core import Pod
 from controllers.gangs import evictions
 from kube.client import ApiError
 from kube.sender import Sender
+from tests.kit.examples import examples
 from tests.kit.objects import gang, make, node, pod
 from tests.kit.stage import Api, Stage
 
@@ -211,4 +212,4 @@ class Evicting(RuleBasedStateMachine):
 
 
 TestEvictions = Evicting.TestCase
-TestEvictions.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestEvictions.settings = settings(max_examples=examples(100), stateful_step_count=40, deadline=None)

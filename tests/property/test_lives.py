@@ -67,8 +67,9 @@ from controllers.gangs.rules import ASKED_SECONDS, REPLANS_AT_ONCE, VAIN_AT_MOST
 from controllers.gangs.stored import FORGIVEN
 from controllers.gangs.vain import continues
 from kube.retry import Backoff
+from tests.kit.examples import examples
 
-LIVES = int(os.environ.get("REPRIEVE_LIVES", "300"))
+LIVES = int(os.environ.get("REPRIEVE_LIVES", examples(300)))
 BACKOFF = Backoff(1.0, 60.0, jitter=0.0)
 MEMBERS = ("m0", "m1")
 VICTIMS = ("v0", "v1", "v2")

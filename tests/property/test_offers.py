@@ -16,6 +16,7 @@ from controllers.gangs.proofs import PlannedMember, Proof, prove
 from controllers.gangs.scheduler_configuration import Limits, SchedulerConfiguration
 from controllers.gangs.scheduler_messages import PreemptionOutcome
 from tests.kit.clock import ManualClock
+from tests.kit.examples import examples
 from tests.kit.objects import pod
 
 OFFER_SECONDS, SETTLE_SECONDS, LINK_SECONDS = 60.0, 1.0, 30.0
@@ -265,7 +266,7 @@ class Machine(RuleBasedStateMachine):
 
 
 TestOffers = Machine.TestCase
-TestOffers.settings = settings(max_examples=100, stateful_step_count=25)
+TestOffers.settings = settings(max_examples=examples(100), stateful_step_count=25)
 
 
 # ---- proofs

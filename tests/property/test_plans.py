@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodes.search.decision import EFFORT
+from tests.kit.examples import examples
 from tests.kit.plans.checker import Case, check, stated
 from tests.kit.plans.clusters import clusters
 from tests.kit.plans.engine import alike, plan_for
@@ -34,14 +35,14 @@ def lives(pod: Object) -> bool:
     return pod["status"]["phase"] not in ("Succeeded", "Failed")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(clusters())
 def test_plans_are_right(objects: list[Object]) -> None:
     case = Case.of(objects, "d/hero")
     assert check(case, plan_for(objects, "d/hero"), case.outcome()) == []
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(contradicted(), st.sampled_from((0, EFFORT)))
 def test_plans_leave_excluded_nodes_out(case: tuple[list[Object], Pairs], effort: int) -> None:
     objects, excluded = case
@@ -57,7 +58,7 @@ def test_plans_leave_excluded_nodes_out(case: tuple[list[Object], Pairs], effort
         }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(contradicted())
 def test_what_others_are_excluded_from_changes_nothing(case: tuple[list[Object], Pairs]) -> None:
     objects, excluded = case
@@ -67,7 +68,7 @@ def test_what_others_are_excluded_from_changes_nothing(case: tuple[list[Object],
     assert plan_for(objects, "d/hero", excluded=of_others) == plan_for(objects, "d/hero")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(contradicted(pods=8))
 def test_in_small_clusters_plans_beside_excluded_nodes_cost_the_least_there_is(
     case: tuple[list[Object], Pairs],
@@ -78,7 +79,7 @@ def test_in_small_clusters_plans_beside_excluded_nodes_cost_the_least_there_is(
         assert stated(plan["domains"][0]["score"]) == Case.of(objects, "d/hero", excluded).best()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(clusters())
 def test_first_plans_are_right(objects: list[Object]) -> None:
     """Without any effort to better them, as in a cluster too large for it."""
@@ -86,7 +87,7 @@ def test_first_plans_are_right(objects: list[Object]) -> None:
     assert check(case, plan_for(objects, "d/hero", effort=0), case.outcome()) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(clusters(pods=8))
 def test_in_small_clusters_plans_cost_the_least_there_is(objects: list[Object]) -> None:
     plan = plan_for(objects, "d/hero")
@@ -94,14 +95,14 @@ def test_in_small_clusters_plans_cost_the_least_there_is(objects: list[Object]) 
         assert stated(plan["domains"][0]["score"]) == Case.of(objects, "d/hero").best()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(clusters(), st.randoms(use_true_random=False))
 def test_the_order_of_events_changes_nothing(objects: list[Object], random: Any) -> None:
     shuffled = random.sample(objects, len(objects))
     assert plan_for(shuffled, "d/hero") == plan_for(objects, "d/hero")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(clusters(), st.integers(0, 3), st.sampled_from((1000, 2000)))
 def test_pods_that_ask_for_nothing_and_may_not_go_change_nothing(
     objects: list[Object], node: int, priority: int

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from controllers.gangs.pulses import Pulse, PulseBudget, PulseQueue, Result, Wish
 from controllers.gangs.waiting import PULSE_NODE, WaitingPod
+from tests.kit.examples import examples
 
 SCHEDULERS = ("a", "b")
 PRIORITIES = st.integers(0, 3)
@@ -178,10 +179,10 @@ class Pulses(RuleBasedStateMachine):
 
 
 TestPulses = Pulses.TestCase
-TestPulses.settings = settings(max_examples=100, stateful_step_count=30)
+TestPulses.settings = settings(max_examples=examples(100), stateful_step_count=30)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(backlog=st.integers(0, 20), scheduler=st.sampled_from(SCHEDULERS))
 def test_the_last_in_the_queue_is_served_while_others_keep_coming(backlog: int, scheduler: str) -> None:
     """Every second somebody of higher rank comes who needs a pulse of their own: far more than there are pulses."""

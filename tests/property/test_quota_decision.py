@@ -12,6 +12,7 @@ from cli.quota.plain import plain
 from quota.decision import Decision, Options, decide
 from quota.snapshot import QuotaSnapshot
 from quota.state import QuotaState
+from tests.kit.examples import examples
 from tests.kit.quota import (
     Object,
     completed,
@@ -33,7 +34,7 @@ def said(world: QuotaSnapshot, objects: list[Object], options: Options) -> list[
     return [plain(decide(world, each, NOW, options, explain=True)) for each in askers]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(objects=wide_worlds, options=OPTIONS, random=st.randoms(use_true_random=False))
 def test_the_order_of_the_objects_does_not_matter(
     objects: list[Object], options: Options, random: Any
@@ -43,7 +44,7 @@ def test_the_order_of_the_objects_does_not_matter(
     assert said(snapshot(*objects), objects, options) == before
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(objects=wide_worlds, options=OPTIONS, data=st.data())
 def test_nothing_that_was_found_survives_an_event(
     objects: list[Object], options: Options, data: st.DataObject
@@ -95,7 +96,7 @@ FLAVORS = st.sampled_from(("default", "spot", "elsewhere"))
 CHANGES = (comes, leaves, ends, goes_back, vanishes)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(objects=wide_worlds, options=OPTIONS)
 def test_victims_make_room_and_none_of_them_could_stay(objects: list[Object], options: Options) -> None:
     world = snapshot(*objects)
@@ -134,7 +135,7 @@ def _fits(world: QuotaSnapshot, ledger: Any, decision: Decision, borrowing: bool
     return True
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(objects=wide_worlds, options=OPTIONS)
 def test_everybody_in_the_tree_is_accounted_for(objects: list[Object], options: Options) -> None:
     """Who goes was taken last, for the reason that is given; all others either had their turn or are counted."""

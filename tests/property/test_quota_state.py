@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from quota.ranks import Ranks
 from quota.snapshot import Holder, QuotaSnapshot
 from quota.state import QuotaState
+from tests.kit.examples import examples
 from tests.kit.quota import (
     Object,
     cluster_queue,
@@ -122,7 +123,7 @@ class Events(RuleBasedStateMachine):
 
 def test_events() -> None:
     run_state_machine_as_test(
-        Events, settings=settings(max_examples=100, deadline=None, stateful_step_count=30)
+        Events, settings=settings(max_examples=examples(100), deadline=None, stateful_step_count=30)
     )
 
 

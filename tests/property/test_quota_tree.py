@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from native.codes import PREEMPT, RECLAIM, TAKEN, UNSET
 from native.quota.quotas import UNLIMITED, Ask, Quotas
+from tests.kit.examples import examples
 from tests.property.quota_crowds import crowds
 from tests.property.quotas import (
     Compiled,
@@ -38,7 +39,7 @@ any_scene = st.one_of(scenes(), crowds(), crowds(), crowds())
 
 
 @both
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_usage_is_what_the_children_cannot_keep_to_themselves(kind: LedgerType, data: st.DataObject) -> None:
     """In whatever order workloads came and went."""
@@ -54,7 +55,7 @@ def test_usage_is_what_the_children_cannot_keep_to_themselves(kind: LedgerType, 
 
 
 @both
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_who_has_gone_leaves_no_trace(kind: LedgerType, data: st.DataObject) -> None:
     scene = data.draw(any_scene)
@@ -68,7 +69,7 @@ def test_who_has_gone_leaves_no_trace(kind: LedgerType, data: st.DataObject) -> 
 
 
 @both
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(scene=any_scene)
 def test_a_reservation_taken_back_leaves_no_trace(kind: LedgerType, scene: Scene) -> None:
     ledger = filled(kind, scene.quotas, scene.holders)
@@ -81,7 +82,7 @@ def test_a_reservation_taken_back_leaves_no_trace(kind: LedgerType, scene: Scene
 
 
 @both
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(tree=quotas())
 def test_where_nobody_uses_anything_all_that_is_possible_is_available(kind: LedgerType, tree: Quotas) -> None:
     ledger = kind(tree)
@@ -91,7 +92,7 @@ def test_where_nobody_uses_anything_all_that_is_possible_is_available(kind: Ledg
 
 
 @both
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_a_snapshot_is_independent(kind: LedgerType, data: st.DataObject) -> None:
     scene = data.draw(any_scene)
@@ -146,7 +147,7 @@ def test_more_than_half_of_64_bits_is_not_held(kind: LedgerType) -> None:
 
 
 @both
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(scene=any_scene, strategy=strategies())
 def test_a_search_changes_nothing(kind: LedgerType, scene: Scene, strategy: tuple[int, ...] | None) -> None:
     ledger = filled(kind, scene.quotas, scene.holders)
@@ -158,7 +159,7 @@ def test_a_search_changes_nothing(kind: LedgerType, scene: Scene, strategy: tupl
 
 
 @both
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(scene=crowds(single=True), strategy=strategies())
 def test_a_simulation_changes_nothing(
     kind: LedgerType, scene: Scene, strategy: tuple[int, ...] | None
@@ -170,7 +171,7 @@ def test_a_simulation_changes_nothing(
 
 
 @both
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data(), strategy=strategies())
 def test_the_order_of_admissions_changes_nothing(
     kind: LedgerType, data: st.DataObject, strategy: tuple[int, ...] | None
@@ -183,7 +184,7 @@ def test_the_order_of_admissions_changes_nothing(
 
 
 @both
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(scene=any_scene, strategy=strategies())
 def test_targets_suffice_and_none_of_them_is_there_for_nothing(
     kind: LedgerType, scene: Scene, strategy: tuple[int, ...] | None
@@ -209,7 +210,7 @@ def test_targets_suffice_and_none_of_them_is_there_for_nothing(
 
 
 @both
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(scene=crowds(single=True), strategy=strategies())
 def test_a_simulation_says_what_the_search_finds(
     kind: LedgerType, scene: Scene, strategy: tuple[int, ...] | None

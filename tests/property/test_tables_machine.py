@@ -20,6 +20,7 @@ from nodes.state.tables import Tables
 from runtime.views import View
 from runtime.watched_tables import WatchedTables
 from tests.kit.contents import contents, live_rows
+from tests.kit.examples import examples
 from tests.kit.objects import budget, group, node, pod, priority_class
 from tests.kit.views import unconnected
 
@@ -331,5 +332,5 @@ class TablesMachine(RuleBasedStateMachine):
 
 TestTables = TablesMachine.TestCase
 TestTables.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(60), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -9,18 +9,21 @@ from hypothesis import strategies as st
 
 from native.nodes._victims import search
 from native.nodes.problem import Problem
+from tests.kit.examples import examples
 from tests.kit.problems import plain_of, problems
 from tests.twins.nodes import victims as twin
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(problems(), st.sampled_from((0, 3, 10, 100, 10**6)), st.sampled_from((0, 50, 500, 3000)))
 def test_they_agree(problem: Problem, budget: int, effort: int) -> None:
     assert asdict(search(problem, budget, effort)) == asdict(twin.search(plain_of(problem), budget, effort))
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(problems(domain=8, units_most=40), st.sampled_from((0, 2000)))
 def test_they_agree_on_larger_problems(problem: Problem, effort: int) -> None:

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from cli.validate.verdicts import Context, Write, verdict
 from schema import Prepared, judge, prepare
+from tests.kit.examples import examples
 from tests.kit.webhook_cases import Case
 from tests.kit.webhook_mutations import mutated, seeds
 
 SEEDS = seeds()
 requests = st.builds(mutated, st.sampled_from(SEEDS), st.randoms(use_true_random=False))
-wild = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+wild = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def write(case: Case) -> Write:

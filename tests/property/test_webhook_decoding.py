@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.kit.examples import examples
 from tests.kit.spoiled import JUNK, SOUND, spoiled
 from webhooks.rules import Object
 from webhooks.rules.decoding import TYPES, Node, decoding_causes, root_node, value_causes
@@ -30,7 +31,7 @@ def leaf(kind: str) -> Node:
     )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(st.sampled_from(sorted(TYPES)), TEXT | TIME | JUNK)
 @example("quantity", "1e999")
 @example("quantity", "-1E-999")
@@ -47,7 +48,7 @@ def test_of_leaves(kind: str, value: Any) -> None:
         assert value is None or list(value_causes(node, value, "x")) == []
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(st.sampled_from([each for each in SOUND if each["kind"] != "Pod"]).flatmap(lambda each: spoiled(each)))
 def test_of_objects(whole: Object) -> None:
     slow = [

@@ -8,6 +8,7 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.kit.examples import examples
 from tests.kit.manifests import CLASSES, NOW
 from tests.kit.spoiled import SOUND, spoiled
 from webhooks.rules import Request, default, validate
@@ -31,7 +32,7 @@ def requests(draw: st.DrawFn) -> Request:
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(requests())
 def test_every_request_is_answered_and_left_as_it_was(request: Request) -> None:
     before = copy.deepcopy((request.new, request.old))
