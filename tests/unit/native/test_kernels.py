@@ -24,18 +24,26 @@ LEAST_CHECKED = {"quota/_quota": 0, "quota/_holders": 15}
 LINE = re.compile(r'<pre class="cython line score-(\d+)".*?<span class="">(\d+)</span>: ?(.*?)</pre>')
 
 
-def annotated(kernel: str, scratch: Path) -> list[tuple[int, str]]:
-    """Each line of the kernel with its weight: how much of Python it needs."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with Cython's annotation of each kernel."""
+    scratch = tmp_path_factory.mktemp("annotated")
     shutil.copytree(NATIVE, scratch / "native", ignore=shutil.ignore_patterns("*.so", "*.c"))
-    command = [sys.executable, "-m", "cython", "-3", "--annotate", f"native/{kernel}.pyx"]
+    sources = [f"native/{kernel}.pyx" for kernel in KERNELS]
+    command = [sys.executable, "-m", "cython", "-3", "--annotate", *sources]
     subprocess.run(command, cwd=scratch, check=True, capture_output=True)
-    html = (scratch / "native" / f"{kernel}.html").read_text()
+    return scratch / "native"
+
+
+def annotated(kernel: str, folder: Path) -> list[tuple[int, str]]:
+    """Each line of the kernel with its weight: how much of Python it needs."""
+    html = (folder / f"{kernel}.html").read_text()
     return [(int(score), unescape(re.sub("<[^>]*>", "", text))) for score, _, text in LINE.findall(html)]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernels_need_no_python(kernel: str, tmp_path: Path) -> None:
-    lines = annotated(kernel, tmp_path)
+def test_kernels_need_no_python(kernel: str, folder: Path) -> None:
+    lines = annotated(kernel, folder)
     inside, indent, checked, guilty = False, 0, 0, []
     for score, text in lines:
         depth = len(text) - len(text.lstrip())
