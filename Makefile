@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 COMPILED = native/*/*.c native/*/*.so native/*/*.html schema/*.c schema/*.so schema/*.html
 KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 
+# The tests start Python more than a hundred times, so what is imported is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help build demo test lint test-unit test-e2e bench fuzz stress crds lock binaries clean
 
 help: ## List the targets
@@ -42,7 +45,8 @@ lint: build ## Formatting, types, Cython and the direction of imports
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
 
-# Each process takes the next file, in the order of collection: tests of one file share what they start.
+# Each process takes the next file, in the order of collection: tests of one file share what they start. Files that share
+# a control plane are taken together (tests/e2e/order.py).
 PROCESSES ?= 2
 PARALLEL = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
