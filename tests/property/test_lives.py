@@ -517,9 +517,13 @@ class Lives(RuleBasedStateMachine):
         victims=st.lists(st.sampled_from(VICTIMS), unique=True, min_size=1),
         ending=st.sampled_from([{"room_taken": "by x"}, {"changed": "n0 is gone"}, {"members_lost": True}]),
         patient=st.booleans(),
+        then=st.sampled_from(["Unschedulable", "Unschedulable", "Fits"]),
+        dies=st.sampled_from([False] * 3 + [True]),
     )
-    def a_plan_evicts_in_vain(self, victims: list[str], ending: dict[str, Any], patient: bool) -> None:
-        """It ends when everybody has gone, and the next decision does not go on with its room."""
+    def a_plan_evicts_in_vain(
+        self, victims: list[str], ending: dict[str, Any], patient: bool, then: str, dies: bool
+    ) -> None:
+        """It ends when everybody has gone. The next decision may not go on with its room. Then the process may die."""
         if patient:
             self.now = max(self.now, self.life.barred)
         self._goes_well(victims, 5, "")
@@ -529,13 +533,15 @@ class Lives(RuleBasedStateMachine):
             self.observe(self.seen(**ending))
         while self.todo:
             self._perform(self.todo.pop(0), "")
-        self._goes_well([], 0, "Unschedulable")
+        self._goes_well([], 0, then)
+        self.restart(dies)
 
-    @precondition(lambda self: self.plan is not None and self.plan.phase == "Planned" and not self.todo)
-    @rule(cannot_tell=st.booleans())
-    def the_scheduler_shows_nothing(self, cannot_tell: bool) -> None:
-        """It is asked, and stays silent until the plan waits no longer."""
-        self.presented = True
+    @precondition(lambda self: self.plan is None and not self.todo)
+    @rule(victims=st.lists(st.sampled_from(VICTIMS), unique=True, min_size=1), cannot_tell=st.booleans())
+    def the_scheduler_shows_nothing(self, victims: list[str], cannot_tell: bool) -> None:
+        """It is asked about a plan, and stays silent until the plan waits no longer."""
+        self.now = max(self.now, self.life.barred)
+        self._goes_well(victims, 1, "")
         silence = MemberProof(Proof.UNKNOWN, "nothing was seen", None, cannot_tell=cannot_tell)
         for _ in range(4):
             if self.asking is not None:
@@ -659,8 +665,9 @@ class Lives(RuleBasedStateMachine):
         assert self.life.vain == self.vain
 
     @invariant()
-    def only_who_evicted_in_vain_is_barred(self) -> None:
+    def who_evicted_in_vain_and_nobody_else_is_barred(self) -> None:
         assert self.vain or not self.life.barred
+        assert self.life.barred >= self.barred
 
     @invariant()
     def each_victim_goes_once(self) -> None:
