@@ -93,12 +93,16 @@ class Evictions:
         if key not in self._tasks and (self.unfinished(plan) or self.evictor.marked(plan)):
             self._spawn(plan, self._finish(plan))
 
-    def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
-        """A unit was not evicted whole: whoever owns it is told what is left of it."""
+    async def left_in_pieces(
+        self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str
+    ) -> None:
+        """A unit was not evicted whole: whoever owns it is told what is left of it, later if need be."""
         message = self.reporter.left_in_pieces(plan, victim, [pod.name for pod in left], why)
         former = self._notices.get(victim.uid)
         if former is not None:
             former.cancel()
+        if await self.reporter.write_stopped(victim, message):
+            return
         work = self._write_stopped(victim, message)
         task = self._notices[victim.uid] = asyncio.create_task(work, name=f"notify {victim.name}")
         task.add_done_callback(lambda done: self._noticed(victim.uid, done))
@@ -124,7 +128,8 @@ class Evictions:
             self._tasks.pop(key, None)
 
     async def _write_stopped(self, victim: Victim, message: str) -> None:
-        backoff, failures = Backoff(RETRY_SECONDS, PATIENT_SECONDS, jitter=0.0), 0
+        backoff, failures = Backoff(RETRY_SECONDS, PATIENT_SECONDS, jitter=0.0), 1
+        await asyncio.sleep(backoff.delay(failures))
         while not await self.reporter.write_stopped(victim, message):
             failures += 1
             await asyncio.sleep(backoff.delay(failures))
@@ -235,12 +240,12 @@ class _Permission:
         if self._gang is not None and self._is_current():
             self._all.gangs.observe(self._gang, DeletionRefused(pod.uid, why))
 
-    def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
         """The unit is left as it is."""
         if len(victim.pods) > 1:
             self._all.store.give_up((self._plan.namespace, self._plan.name), victim.uid)
         if 0 < len(left) < len(victim.pods):
-            self._all.left_in_pieces(self._plan, victim, left, why)
+            await self._all.left_in_pieces(self._plan, victim, left, why)
 
     def _is_current(self) -> bool:
         return self._gang is not None and self._all.is_current(self._gang, self._plan)

@@ -47,7 +47,7 @@ class Permission(Protocol):
     def refused(self, pod: VictimPod, why: str) -> None:
         """The API server does not let the pod go."""
 
-    def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
         """The unit does not go on. `left`: its pods that stay, all of them if nobody has gone."""
 
 
@@ -158,7 +158,7 @@ class Evictor:
             if unit.why:
                 left = [pod for pod in unit.victim.pods if self.remains(pod)]
                 await self.withdraw(left)
-                permission.stopped(unit.victim, left, unit.why)
+                await permission.stopped(unit.victim, left, unit.why)
         if faults:
             raise faults[0]
         return run.complete
