@@ -25,9 +25,9 @@ LINE = re.compile(r'<pre class="cython line score-(\d+)".*?<span class="">(\d+)<
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def listings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with Cython's annotation of each kernel."""
-    scratch = tmp_path_factory.mktemp("annotated")
+    scratch = tmp_path_factory.mktemp("annotations")
     shutil.copytree(NATIVE, scratch / "native", ignore=shutil.ignore_patterns("*.so", "*.c"))
     sources = [f"native/{kernel}.pyx" for kernel in KERNELS]
     command = [sys.executable, "-m", "cython", "-3", "--annotate", *sources]
@@ -35,15 +35,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return scratch / "native"
 
 
-def annotated(kernel: str, folder: Path) -> list[tuple[int, str]]:
+def annotated(kernel: str, listings: Path) -> list[tuple[int, str]]:
     """Each line of the kernel with its weight: how much of Python it needs."""
-    html = (folder / f"{kernel}.html").read_text()
+    html = (listings / f"{kernel}.html").read_text()
     return [(int(score), unescape(re.sub("<[^>]*>", "", text))) for score, _, text in LINE.findall(html)]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernels_need_no_python(kernel: str, folder: Path) -> None:
-    lines = annotated(kernel, folder)
+def test_kernels_need_no_python(kernel: str, listings: Path) -> None:
+    lines = annotated(kernel, listings)
     inside, indent, checked, guilty = False, 0, 0, []
     for score, text in lines:
         depth = len(text) - len(text.lstrip())
