@@ -339,7 +339,7 @@ class Sandbox:
             time.sleep(0.5)
 
     def plans(self, preemptor: str | None = None) -> list[Json]:
-        """The PreemptionPlans of the namespace, of one preemptor if named, oldest first."""
+        """The PreemptionPlans of the namespace, of one preemptor if named, oldest first, to the second."""
         found = self.client.list(REPRIEVE, "PreemptionPlan", self.namespace)
         found = [plan for plan in found if preemptor in (None, plan["spec"]["preemptor"]["name"])]
         return sorted(
