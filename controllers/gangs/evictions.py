@@ -6,7 +6,7 @@ A unit that has begun is finished even when its plan has ended, unless one of it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence, Set
+from collections.abc import Callable, Container, Coroutine, Iterable, Sequence, Set
 from typing import Any, Final
 
 import structlog
@@ -192,6 +192,14 @@ class Evictions:
         begun = self.store.begun((plan.namespace, plan.name))
         return [victim for victim in plan.spec.victims if victim.uid in begun and self._is_in_pieces(victim)]
 
+    def left(self, plan: ActivePlan, begun: Container[str]) -> set[str]:
+        """Those of the units (UIDs) that have begun, of which pods are left whose deletion was not accepted yet."""
+        return {
+            victim.uid
+            for victim in plan.spec.victims
+            if victim.uid in begun and any(map(self.evictor.remains, victim.pods))
+        }
+
     def _is_in_pieces(self, victim: Victim) -> bool:
         return len({self.evictor.remains(pod) for pod in victim.pods}) > 1
 
@@ -201,6 +209,8 @@ class _Permission:
 
     def __init__(self, evictions: Evictions, plan: ActivePlan, gang: Gang | None) -> None:
         self._all, self._plan, self._gang = evictions, plan, gang
+        self._key = plan.namespace, plan.name
+        self._former = evictions.store.begun(self._key)
 
     def may_begin(self, victim: Victim) -> bool:
         """Before the first pod of all, the plan must still be what a new look would give."""
@@ -230,10 +240,10 @@ class _Permission:
             self._all.gangs.observe(self._gang, Compared(why))
         return why
 
-    async def begin(self, victim: Victim) -> None:
-        """Raises PlanNotStoredError."""
-        unfinished = {each.uid for each in self._all.unfinished(self._plan)}
-        await self._all.store.begin((self._plan.namespace, self._plan.name), {*unfinished, victim.uid})
+    async def begin(self, victims: Sequence[Victim]) -> None:
+        """Those that a former run has begun are kept, too, until nobody of them is left. Raises PlanNotStoredError."""
+        begun = self._former | {victim.uid for victim in victims if len(victim.pods) > 1}
+        await self._all.store.begin(self._key, self._all.left(self._plan, begun))
 
     def refused(self, pod: VictimPod, why: str) -> None:
         """The plan ends."""

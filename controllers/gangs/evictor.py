@@ -6,9 +6,11 @@ See docs/decisions/0004.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import islice
 from typing import Final, Protocol
 
 import structlog
@@ -28,6 +30,8 @@ log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 16
 """Pods being evicted at a time: enough to hide the API server's latency, few enough not to crowd others out."""
+BEGIN_AT_ONCE: Final = 16
+"""Units of several pods that are stored as begun in one write. One of which no pod goes needs no finishing."""
 NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
 """Answers that refuse this request, and say nothing of the next one."""
 
@@ -41,8 +45,8 @@ class Permission(Protocol):
     def why_stays(self, pod: VictimPod) -> str:
         """Why the pod of a unit that has begun must stay; empty if it may go. Asked right before each pod."""
 
-    async def begin(self, victim: Victim) -> None:
-        """Store that the unit has begun. Raises an error if it cannot be stored: nobody of the unit goes then."""
+    async def begin(self, victims: Sequence[Victim]) -> None:
+        """Store that these units have begun, or are about to. Raises an error if it cannot be stored."""
 
     def refused(self, pod: VictimPod, why: str) -> None:
         """The API server does not let the pod go."""
@@ -69,6 +73,10 @@ class _Run:
 
     plan: ActivePlan
     permission: Permission
+    unlisted: deque[Victim]
+    """Units of several pods that are not stored as begun, in order."""
+    listed: set[str] = field(default_factory=set)
+    """Units (UIDs) that are stored as begun, and of which no pod was touched."""
     complete: bool = True
     """Every deletion has been asked for."""
     stopped: bool = False
@@ -141,9 +149,11 @@ class Evictor:
         """
         await failpoint("evict.before_first")
         self._forget_gone()
-        run, faults = _Run(plan, permission), list[BaseException]()
+        units = list(victims)
+        whole = deque(victim for victim in units if len(victim.pods) > 1)
+        run, faults = _Run(plan, permission, whole), list[BaseException]()
         try:
-            for victim in victims:
+            for victim in units:
                 await self._unit(run, victim)
         except Exception as fault:
             faults.append(fault)
@@ -159,6 +169,8 @@ class Evictor:
                 left = [pod for pod in unit.victim.pods if self.remains(pod)]
                 await self.withdraw(left)
                 await permission.stopped(unit.victim, left, unit.why)
+        if not faults:
+            await self._strike_untouched(run)
         if faults:
             raise faults[0]
         return run.complete
@@ -211,14 +223,30 @@ class Evictor:
     async def _begin(self, run: _Run, unit: _Unit) -> bool:
         if not _may_begin(run, unit.victim):
             return False
-        if len(unit.victim.pods) > 1:
-            await run.permission.begin(unit.victim)
+        if len(unit.victim.pods) > 1 and unit.victim.uid not in run.listed:
+            await self._list_begun(run, unit.victim)
             await failpoint("evict.begun")
             if not _may_begin(run, unit.victim):  # the plan may have ended while that was written
                 return False
         unit.begun = True
+        run.listed.discard(unit.victim.uid)
         run.units.append(unit)
         return True
+
+    async def _list_begun(self, run: _Run, victim: Victim) -> None:
+        """Store that the unit and those after it have begun."""
+        while run.unlisted[0].uid != victim.uid:
+            run.unlisted.popleft()  # nobody of it is left
+        ahead = list(islice(run.unlisted, BEGIN_AT_ONCE))
+        await run.permission.begin([*(unit.victim for unit in run.units), *ahead])
+        run.listed.update(each.uid for each in ahead)
+        for _ in ahead:
+            run.unlisted.popleft()
+
+    async def _strike_untouched(self, run: _Run) -> None:
+        """The units that were stored as begun, and do not begin after all, are not to be finished."""
+        if run.stopped and run.listed:
+            await run.permission.begin([unit.victim for unit in run.units])
 
     async def _one(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
         try:

@@ -120,7 +120,7 @@ class PlanStore:
 
     async def begin(self, key: PlanKey, units: Collection[str]) -> None:
         """Store that these units (UIDs) have begun, and no others have to be finished. Raises PlanNotStoredError."""
-        if not self.begun(key).issuperset(units):
+        if self.begun(key) != frozenset(units):
             self._given_up.pop(key, None)
             await self._patch(key, PreemptionPlanStatus(begun=sorted(units)))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from api.core import Pod
+from controllers.gangs import evictor
 from controllers.gangs.observations import GroupGone
 from kube.client import ApiError
 from tests.kit.objects import gang, make, node, pod
@@ -119,9 +120,32 @@ async def test_no_other_unit_begins_once_the_plan_has_ended() -> None:
         after_deletions(stage, 2, lambda: ends_at_once(stage))
         await stage.settle(steps=20)
         assert len(stage.api.deleted) == MANY
-        assert len(the_plan(stage)["status"]["begun"]) == 1
+        assert the_plan(stage)["status"]["begun"] == [], (
+            "nobody of the first unit is left, and the other one stays"
+        )
         assert marked(stage) == []
         assert not finalized(the_plan(stage))
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 16])
+async def test_a_unit_stays_listed_until_all_its_pods_have_gone(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Also if none of its deletions has been answered when the next unit begins."""
+    monkeypatch.setattr(evictor, "BEGIN_AT_ONCE", at_once)
+    units = [each for number in range(4) for each in unit(2, name=f"unit-{number}", first=2 * number)]
+    async with staged(*units, *hero(8)) as stage:
+        await stage.settle(steps=20)
+        assert len(stage.api.deleted) == 8
+        listed, left = set[str](), {f"uid-unit-{number}": 2 for number in range(4)}
+        for method, path, body in stage.api.written:
+            if method == "DELETE" and "/pods/" in path:
+                left[f"uid-unit-{int(path[-1]) // 2}"] -= 1
+            elif method == "PATCH" and "preemptionplans" in path and "begun" in body["status"]:
+                now = set(body["status"]["begun"])
+                assert {name for name in listed if left[name]} <= now
+                listed = now
+        assert listed
 
 
 async def test_no_unit_begins_if_the_plan_ends_while_its_beginning_is_stored() -> None:
