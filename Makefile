@@ -70,7 +70,7 @@ STRESS_SECONDS ?= 600
 stress: build binaries ## Random load on a real control plane, judged by watch and audit log (STRESS_SECONDS=600, STRESS_SEED=...)
 	@$(BIN)/python -m tests.e2e.stress --seconds $(STRESS_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 
-bench: build ## Measure: decisions, the mirror, the quota search, the webhooks, and gang preemption of kube-scheduler beside ours
+bench: build ## Measure: decisions, the mirror, the quota search, the webhooks, the verbs, who confirms members, and gang preemption of kube-scheduler beside ours
 	@$(BIN)/python -m bench
 
 crds: build ## Write manifests/crds and manifests/kueue-crds from the structs in api/, and the webhook configurations from their table

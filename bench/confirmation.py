@@ -39,7 +39,7 @@ NAMESPACE: Final = "default"
 CPU: Final = "3600m"
 SETTLE_SECONDS: Final = 3.0
 LIMIT_SECONDS: Final = 300.0
-PHASES: Final = ("Planned", "Confirmed", "Evicting", "Ready")
+PHASES: Final = ("Gathering", "Planned", "Confirmed", "Evicting", "Ready")
 BOUNDS: Final = ("0.1", "0.5", "1.0", "5.0", "30.0")
 """Of the buckets of the histogram that are printed."""
 ALL_NODES: Final = {
