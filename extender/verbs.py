@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -99,7 +99,7 @@ class World(Protocol):
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """These nodes pass every filter of the scheduler's own for a pod of a gang."""
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """The scheduler wants to preempt for a pod of a gang: victims (UIDs) by node."""
 
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
@@ -156,9 +156,7 @@ class Verbs:
             return preemption_result({})
         offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
         if self._world.verdict(args.pod) is not None:
-            candidates = {
-                node: frozenset(pod.uid for pod in each.pods or ()) for node, each in offered.items()
-            }
+            candidates = {node: [pod.uid for pod in each.pods or ()] for node, each in offered.items()}
             self._world.preempt_called(args.pod, candidates)
             return preemption_result({})
         priority = self._world.priority(args.pod)

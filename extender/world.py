@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from api.core import Pod
 from controllers.gangs.account import Account
@@ -112,7 +112,7 @@ class LiveWorld:
         if self._controller.leading is not None:
             self._controller.leading.evidence.filter_called(pod, nodes)
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """The scheduler wants to preempt for a pod of a gang: it did not take what filter offered it, if it did."""
         PARKED.inc()
         if self._controller.leading is not None:

@@ -89,7 +89,7 @@ class Evidence:
         self._offers.filter_called(pod, nodes)
         self._presented(pod)
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """The scheduler named candidates for a member: victims (UIDs) by node."""
         self._reopen(pod)
         self._offers.preempt_called(pod, candidates)

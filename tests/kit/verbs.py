@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,7 @@ class StillWorld:
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """See World."""
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, frozenset[str]]) -> None:
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         self.told.append(f"preempt {pod.metadata.name}")
 
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
