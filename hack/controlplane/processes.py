@@ -91,8 +91,13 @@ class Process:
             self._popen = None
 
     def pause(self) -> None:
-        """Send SIGSTOP. The process hangs, and its connections stay open."""
+        """Send SIGSTOP, and wait until every thread has stopped. The connections of the process stay open."""
         os.kill(self.pid, signal.SIGSTOP)
+        tasks = Path(f"/proc/{self.pid}/task")
+        if tasks.is_dir():  # Linux: on a busy machine a thread may go on for a while
+            wait_until(
+                lambda: all(map(_is_stopped, tasks.iterdir())), STOP_SECONDS, lambda: f"{self.name} goes on"
+            )
 
     def resume(self) -> None:
         """Send SIGCONT."""
@@ -126,6 +131,15 @@ class Process:
             code = self._popen.returncode if self._popen else None
             raise ProcessFailedError(f"{self.name} ended with code {code}:\n{self.tail()}")
         return check()
+
+
+def _is_stopped(task: Path) -> bool:
+    """Whether the thread has stopped, or is gone (proc(5), field 3 of `stat`)."""
+    try:
+        stat = (task / "stat").read_text()
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] == "T"
 
 
 def wait_until(check: Callable[[], bool], seconds: float, complaint: Callable[[], str]) -> None:

@@ -83,7 +83,9 @@ def test_one_pod_of_a_unit_may_not_be_deleted(sandbox: Sandbox) -> None:
         ended = [plan for plan in sandbox.plans("hero") if plan["status"]["phase"] == "Aborted"]
         assert [plan["status"]["conditions"][-1]["reason"] for plan in ended] == ["EvictionRefused"]
         sandbox.watch_quietly(QUIET_SECONDS, *members)
-        sandbox.filler("low", sandbox.node("n3", cpu="1"), 1, priority=20)
+        another = sandbox.node("n3", cpu="1", unschedulable=True)  # it must not be free for a moment
+        sandbox.filler("low", another, 1, priority=20)
+        sandbox.client.patch("v1", "Node", another, {"spec": {"unschedulable": None}})
         sandbox.wait_bound(*members)
     assert sandbox.history.evictions() == {"low-0": 1}
     assert not any(condition(pod, "DisruptionTarget") for pod in sandbox.list_pods())
