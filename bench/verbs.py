@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ssl
 import statistics
-import subprocess
-import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -23,6 +21,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from bench.listener import listening
 from bench.load import Request, load
 from bench.verb_world import Case, cases, fill, preempt_by_gang
 from hack.controlplane.components import HOST
@@ -160,13 +159,5 @@ def _constant(plane: ControlPlane, ours: Target, answer: bytes) -> Iterator[Targ
     file = plane.directory / "answer"
     file.write_bytes(answer)
     files = [folder / "reprieve.crt", folder / "reprieve.key", folder / "ca.crt", file]
-    command = [sys.executable, "-m", "bench.verb_listener", *map(str, files)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield Target(int(process.stdout.readline()), ours.context, process.pid)
-        finally:
-            process.stdin.close()
+    with listening("bench.verb_listener", *map(str, files)) as listener:
+        yield Target(listener.port, ours.context, listener.pid)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ssl
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from bench.listener import listening
 from bench.load import Request, load
 from bench.webhook_listener import Kind
 from bench.webhook_objects import NAMESPACE, REVIEWS, workload
@@ -89,16 +88,8 @@ def _reviews(console: Console) -> None:
 @contextmanager
 def _listener(kind: Kind, certificate: Path) -> Iterator[int]:
     """Runs a listener while the context lasts, and gives its port."""
-    command = [sys.executable, "-m", "bench.webhook_listener", kind, str(certificate)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield int(process.stdout.readline())
-        finally:
-            process.stdin.close()
+    with listening("bench.webhook_listener", kind, str(certificate)) as listener:
+        yield listener.port
 
 
 def _round(seconds: float, times: list[float]) -> Round:
