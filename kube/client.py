@@ -90,7 +90,7 @@ class ApiError(Exception):
 
 
 def environment_proxy(server: str) -> str | None:
-    """The proxy that the environment names for this URL (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), None if there is none."""
+    """The proxy for this URL, by the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY). None if it names no proxy."""
     url = URL(server)
     if url.host is None or proxy_bypass(url.host):
         return None

@@ -169,10 +169,9 @@ class Evictor:
                 left = [pod for pod in unit.victim.pods if self.remains(pod)]
                 await self.withdraw(left)
                 await permission.stopped(unit.victim, left, unit.why)
-        if not faults:
-            await self._strike_untouched(run)
         if faults:
             raise faults[0]
+        await self._strike_untouched(run)
         return run.complete
 
     def _forget_gone(self) -> None:

@@ -1,6 +1,6 @@
 """Admission policies of the load: the API server refuses to delete, to mark or to bind some pods.
 
-They exist from the beginning. Labels of pods, and a ConfigMap with the names of nodes, say for whom they count.
+The policies exist from the beginning. A policy applies to pods with a label, or to nodes that a ConfigMap names.
 """
 
 from __future__ import annotations

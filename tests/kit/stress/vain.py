@@ -131,7 +131,7 @@ def _attempts(states: list[State]) -> list[_Attempt]:
 
 
 def _responsible(attempts: list[_Attempt], uid: str, version: int) -> _Attempt | None:
-    """For whom a pod went: for the last plan with this victim that evicted, best one that had not ended."""
+    """The plan for which a pod went: the last plan that evicted and names it. Plans that had not ended come first."""
     named = [
         (each.ended is None or version <= each.ended.version, each.began.version, each)
         for each in attempts

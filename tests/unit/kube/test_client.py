@@ -98,7 +98,7 @@ async def test_credentials_are_read_again_when_they_are_refused() -> None:
 
 @pytest.mark.parametrize("netrc", ["", "machine 127.0.0.1 login somebody password else"])
 async def test_a_kubeconfig_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, netrc: str) -> None:
-    """A password for the same host in ~/.netrc is none of our business."""
+    """The client ignores a password for the same host in ~/.netrc."""
     (tmp_path / "netrc").write_text(netrc)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     seen: list[str] = []
