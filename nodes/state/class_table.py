@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api.requests import PODS
+from nodes.filters.registry import POD_FILTERS
 from nodes.state.classes import PodClass
 from nodes.state.columns import Columns, Register
 from nodes.state.resources import Resources
@@ -18,6 +19,8 @@ class ClassTable:
         self.classes: Register[PodClass] = Register()
         self.requests = resources.matrix()
         self._columns = Columns(self.requests)
+        self.keeping_apart = 0
+        """Classes of pods that may keep other pods off their node, by host ports or anti-affinity."""
 
     def hold(self, pod_class: PodClass) -> int:
         """Count one more reference to the class. Returns its row."""
@@ -25,9 +28,16 @@ class ClassTable:
         if new:
             self._columns.reach(self.classes.size)
             self.requests.array[row] = self._resources.vector({**pod_class.requests, PODS: 1})
+            self.keeping_apart += _keeps_apart(pod_class)
         return row
 
     def drop(self, row: int) -> None:
         """Count one reference less to the class."""
-        if self.classes.drop(row):
+        pod_class = self.classes.keys[row]
+        if self.classes.drop(row) and pod_class is not None:
             self.requests.array[row] = 0
+            self.keeping_apart -= _keeps_apart(pod_class)
+
+
+def _keeps_apart(pod_class: PodClass) -> bool:
+    return any(pod_class.needs[place] is not None for place, _ in POD_FILTERS)

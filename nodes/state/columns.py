@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Column", "Columns", "Matrix", "Register", "Rows"]
+__all__ = ["Column", "Columns", "Matrix", "Register", "Rows", "grown"]
 
 D = TypeVar("D", bound=np.generic)
 K = TypeVar("K", bound=Hashable)
@@ -153,3 +153,15 @@ class Register(Generic[K]):
         self.keys[row] = None
         self._free.give_back(row)
         return True
+
+
+def grown(array: NDArray[D], *shape: int) -> NDArray[D]:
+    """The array if it reaches as far as this shape. Otherwise a larger copy of it, filled with zeros."""
+    if all(have >= want for have, want in zip(array.shape, shape, strict=True)):
+        return array
+    larger = [
+        have if have >= want else max(want, 2 * have) for have, want in zip(array.shape, shape, strict=True)
+    ]
+    copy = np.zeros(larger, array.dtype)
+    copy[tuple(slice(have) for have in array.shape)] = array
+    return copy

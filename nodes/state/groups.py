@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Callable
 
 from api.groups import PodGroup
 from nodes.state.columns import Register
@@ -20,11 +22,16 @@ class GroupTable:
         self.keys: Register[GroupKey] = Register()
         self.objects: list[PodGroup | None] = []
         self.members: list[set[int]] = []
+        self.running: list[Counter[int]] = []
+        """Per row: how many members are bound, by their own priority. Terminating pods do not count here and below."""
+        self.nodes: list[Counter[int]] = []
+        """Per row: how many members are bound, by the row of their node."""
+        self.waiting: list[Counter[int]] = []
+        """Per row: how many members wait for a node, by the row of their class. Gated pods do not count."""
         self.touched: list[int] = []
         """Per row: a number that grows when the group, its set of members or one of its members changes."""
-        self.changes = 0
-        """Grows whenever a group comes, goes, or changes."""
         self._touches = itertools.count(1)
+        self._hooks: list[Callable[[GroupKey], None]] = []
 
     def __len__(self) -> int:
         """Groups that exist."""
@@ -46,12 +53,32 @@ class GroupTable:
         if new and row == len(self.objects):
             self.objects.append(None)
             self.members.append(set())
+            for counts in (self.running, self.nodes, self.waiting):
+                counts.append(Counter())
             self.touched.append(0)
         return row
+
+    def lowest_running(self, row: int) -> int | None:
+        """The lowest own priority of the group's pods that run; None if none does."""
+        return min(self.running[row], default=None)
+
+    def goes_whole(self, row: int) -> bool:
+        """Whether the group exists, and is evicted whole or not at all."""
+        group = self.objects[row]
+        mode = group.spec.disruption_mode if group is not None else None
+        return mode is not None and mode.all is not None
+
+    def on_touch(self, hook: Callable[[GroupKey], None]) -> None:
+        """Call `hook` whenever a group comes, goes or changes what decisions depend on, or one of its members does."""
+        self._hooks.append(hook)
 
     def touch(self, row: int) -> None:
         """Note that the group or one of its members changed."""
         self.touched[row] = next(self._touches)
+        key = self.keys.keys[row]
+        if key is not None:
+            for hook in self._hooks:
+                hook(key)
 
     def drop(self, row: int) -> None:
         """Count one reference less to the group."""
@@ -66,9 +93,10 @@ class GroupTable:
         if row is None or before is None:
             row = self.hold(key)
         self.objects[row] = group
-        self.changes += 1
-        self.touch(row)
-        return before is None or before.metadata.uid != meta.uid or before.spec != group.spec
+        changed = before is None or before.metadata.uid != meta.uid or before.spec != group.spec
+        if changed:
+            self.touch(row)
+        return changed
 
     def delete(self, namespace: str, name: str) -> bool:
         """Remove the group. Returns whether it existed."""
@@ -76,7 +104,6 @@ class GroupTable:
         if row is None or self.objects[row] is None:
             return False
         self.objects[row] = None
-        self.changes += 1
         self.touch(row)
         self.drop(row)
         return True

@@ -37,13 +37,19 @@ class NodeTable:
         """By row: grows when a pod is bound to the node, leaves, begins to terminate, or changes its requests."""
         self.nomination_changes = Column(np.int64)
         """By row: grows when a pending pod is nominated to the node, or its nomination ends."""
+        self.nomination_ends = Column(np.int64)
+        """By row: grows when the nomination of a pending pod to the node ends."""
+        self.unit_changes = Column(np.int64)
+        """By row: grows when it changes who may evict a pod on the node: its priority, its group or its flags."""
         self._sequence = 0
         """The highest count of all counters."""
         self._dropped = 0
         """The highest count when a row last lost its name."""
+        self._counters = (
+            self.changes, self.pod_changes, self.nomination_changes, self.nomination_ends, self.unit_changes,
+        )  # fmt: skip
         self._columns = Columns(
-            self.live, self.allocatable, self.used, self.leaving,
-            self.changes, self.pod_changes, self.nomination_changes,
+            self.live, self.allocatable, self.used, self.leaving, *self._counters,
         )  # fmt: skip
         self._interned: Register[NodeShape] = Register()
 
@@ -63,7 +69,7 @@ class NodeTable:
             self._columns.reach(self.names.size)
             if row == len(self.shapes):
                 self.shapes.append(None)
-            for counter in (self.changes, self.pod_changes, self.nomination_changes):
+            for counter in self._counters:
                 counter.array[row] = self._dropped
         return row
 
@@ -110,6 +116,24 @@ class NodeTable:
         """The counter of this node grows."""
         self._sequence += 1
         counter.array[row] = self._sequence
+
+    def changed_since(self, change: int, *, nominations: bool = False) -> list[int]:
+        """Rows of the nodes whose room, shape or units have changed since `last_change` was this. -1: all rows.
+
+        With `nominations`, also those to which a pod was nominated, or is no longer.
+        """
+        size = self.names.size
+        newest = np.maximum(self.changes.array[:size], self.pod_changes.array[:size])
+        newest = np.maximum(newest, self.unit_changes.array[:size])
+        if nominations:
+            newest = np.maximum(newest, self.nomination_changes.array[:size])
+        rows: list[int] = np.flatnonzero(newest > change).tolist()
+        return rows
+
+    def released_since(self, change: int) -> list[str]:
+        """Names of the nodes to which a pod is nominated no longer since `last_change` was this."""
+        rows = np.flatnonzero(self.nomination_ends.array[: self.names.size] > change).tolist()
+        return [name for row in rows if (name := self.names.keys[row]) is not None]
 
     def read(self, counter: Column[np.int64], name: str) -> int:
         """The counter of the node of this name, whether or not the node exists."""

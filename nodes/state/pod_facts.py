@@ -3,13 +3,42 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from api.core import MIRROR_POD_ANNOTATION, Pod
 from api.times import parse_rfc3339
-from nodes.state.snapshot import GATED, MIRROR, NEVER, TERMINATING
+from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
 
-__all__ = ["Controller", "controller_of", "deletion_time", "flags_of", "whole_seconds"]
+__all__ = ["NOWHERE", "Controller", "Facts", "controller_of", "deletion_time", "flags_of", "whole_seconds"]
+
+
+NOWHERE: Final = -1
+"""The row of what a pod does not have."""
+
+
+class Facts(NamedTuple):
+    """A pod's values in the columns of the table. Rows are those of other tables."""
+
+    node: int
+    pod_class: int
+    group: int
+    labels: int
+    priority: int
+    scheduler: int
+    controller: int
+    start: int
+    created: int
+    flags: int
+
+    @property
+    def leaves(self) -> bool:
+        """As `is_leaving`, for one pod."""
+        return self.flags & (TERMINATING | STAYING) == TERMINATING
+
+    @property
+    def unit(self) -> tuple[int, int, int]:
+        """What decides who may evict the pod."""
+        return self.priority, self.group, self.flags
 
 
 class Controller(NamedTuple):

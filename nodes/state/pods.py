@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Set
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -19,14 +20,21 @@ from nodes.state.classes import pod_class
 from nodes.state.columns import Column, Columns, Register, Rows
 from nodes.state.groups import GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.pod_facts import Controller, controller_of, deletion_time, flags_of, whole_seconds
-from nodes.state.snapshot import STAYING, TERMINATING
+from nodes.state.pod_facts import (
+    NOWHERE,
+    Controller,
+    Facts,
+    controller_of,
+    deletion_time,
+    flags_of,
+    whole_seconds,
+)
+from nodes.state.snapshot import GATED, STAYING, TERMINATING
 
 __all__ = ["ENDED", "Change", "MemberStatus", "PodTable"]
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
-NOWHERE: Final = -1
 DEFAULT_GRACE: Final = 30
 """Seconds that a pod has to end if its spec does not say."""
 DEFAULT_SCHEDULER: Final = "default-scheduler"
@@ -50,21 +58,6 @@ class MemberStatus(NamedTuple):
     nominated_node_name: str
     scheduled: Condition | None
     """The pod's condition PodScheduled."""
-
-
-class _Facts(NamedTuple):
-    """A pod's values in the columns."""
-
-    node: int
-    pod_class: int
-    group: int
-    labels: int
-    priority: int
-    scheduler: int
-    controller: int
-    start: int
-    created: int
-    flags: int
 
 
 class PodTable:
@@ -100,6 +93,8 @@ class PodTable:
         self.uids: list[str] = []
         self.status: dict[int, MemberStatus] = {}
         """Of groups' members only."""
+        self._on_node: dict[int, set[int]] = {}
+        """Bound pods by the row of their node."""
         self.nominated: dict[int, set[int]] = {}
         """Unbound pods that do not terminate, by the row of the node that they are nominated to."""
         self.nominations: dict[int, int] = {}
@@ -127,6 +122,10 @@ class PodTable:
     def find(self, uid: str) -> int | None:
         """The row of the pod with this UID."""
         return self._by_uid.get(uid)
+
+    def on(self, node: int) -> Set[int]:
+        """Rows of the pods that are bound to the node in this row. Good until the next event."""
+        return self._on_node.get(node, frozenset())
 
     def share_rows(self) -> Mapping[str, int]:
         """The current rows by UID, for a snapshot to keep.
@@ -215,7 +214,7 @@ class PodTable:
         self._rows.give_back(row)
         return max(_weight(before), nominated)
 
-    def _hold(self, pod: Pod, deletion: float | None) -> _Facts:
+    def _hold(self, pod: Pod, deletion: float | None) -> Facts:
         """The pod's facts; classes, nodes, groups and label sets are referred to once more."""
         meta, spec = pod.metadata, pod.spec
         # Calls that may raise come first, so that an error changes nothing.
@@ -224,7 +223,7 @@ class PodTable:
         start = whole_seconds(pod.status.start_time, "status.startTime", created)
         labels = meta.labels or NO_LABELS
         group, controller = labels.get(POD_GROUP_LABEL), controller_of(pod)
-        return _Facts(
+        return Facts(
             node=self._nodes.hold(spec.node_name) if spec.node_name else NOWHERE,
             pod_class=self._classes.hold(its_class),
             group=self._groups.hold((sys.intern(meta.namespace), group)) if group else NOWHERE,
@@ -237,7 +236,7 @@ class PodTable:
             flags=flags_of(pod) | (STAYING if deletion is not None and deletion <= self._overdue else 0),
         )
 
-    def _release(self, facts: _Facts) -> None:
+    def _release(self, facts: Facts) -> None:
         if facts.node != NOWHERE:
             self._nodes.drop(facts.node)
         if facts.group != NOWHERE:
@@ -248,10 +247,10 @@ class PodTable:
         if facts.controller != NOWHERE:
             self.controllers.drop(facts.controller)
 
-    def _read(self, row: int) -> _Facts:
-        return _Facts(*[column.array.item(row) for column in self._facts])
+    def _read(self, row: int) -> Facts:
+        return Facts(*[column.array.item(row) for column in self._facts])
 
-    def _set(self, row: int, facts: _Facts, before: _Facts | None) -> Change:
+    def _set(self, row: int, facts: Facts, before: Facts | None) -> Change:
         if facts == before:
             return Change.NOTHING
         if before is not None:
@@ -260,22 +259,50 @@ class PodTable:
             column.array[row] = value
         if facts.node != NOWHERE:
             requests = self._classes.requests.array[facts.pod_class]
-            self._nodes.take(facts.node, requests, leaving=_leaves(facts))
+            self._nodes.take(facts.node, requests, leaving=facts.leaves)
+            self._on_node.setdefault(facts.node, set()).add(row)
         if facts.group != NOWHERE:
             self._groups.members[facts.group].add(row)
             self._groups.touch(facts.group)
+            self._count_member(facts, 1)
         self._count_change(facts, before)
         return max(_weight(facts), _weight(before) if before is not None else Change.NOTHING)
 
-    def _leave(self, row: int, before: _Facts) -> None:
+    def _leave(self, row: int, before: Facts) -> None:
         if before.node != NOWHERE:
             requests = self._classes.requests.array[before.pod_class]
-            self._nodes.take(before.node, -requests, leaving=_leaves(before))
+            self._nodes.take(before.node, -requests, leaving=before.leaves)
+            on_node = self._on_node[before.node]
+            on_node.discard(row)
+            if not on_node:
+                del self._on_node[before.node]
         if before.group != NOWHERE:
             self._groups.members[before.group].discard(row)
             self._groups.touch(before.group)
+            self._count_member(before, -1)
 
-    def _count_change(self, facts: _Facts, before: _Facts | None) -> None:
+    def _count_member(self, facts: Facts, pods: int) -> None:
+        """Count a member. If the lowest priority changes that runs, all of a group that goes whole changes with it."""
+        groups, group = self._groups, facts.group
+        if facts.flags & TERMINATING:
+            return
+        if facts.node == NOWHERE:
+            if not facts.flags & GATED:
+                _add(groups.waiting[group], facts.pod_class, pods)
+            return
+        lowest = groups.lowest_running(group)
+        _add(groups.running[group], facts.priority, pods)
+        _add(groups.nodes[group], facts.node, pods)
+        if lowest != groups.lowest_running(group) and groups.goes_whole(group):
+            self.count_unit(group)
+
+    def count_unit(self, group: int) -> None:
+        """Tell the nodes that it has changed who may evict the pods of the group in this row."""
+        rows = np.fromiter(self._groups.members[group], np.intp)
+        for node in set(self.node.array[rows].tolist()) - {NOWHERE}:
+            self._nodes.count(self._nodes.unit_changes, node)
+
+    def _count_change(self, facts: Facts, before: Facts | None) -> None:
         """Tell the nodes that the pod was and is on, unless it holds the same room as before."""
         nodes = self._nodes
         moved = before is None or before.node != facts.node
@@ -283,8 +310,10 @@ class PodTable:
             nodes.count(nodes.pod_changes, before.node)
         if facts.node != NOWHERE and (moved or before is None or self._holds_otherwise(facts, before)):
             nodes.count(nodes.pod_changes, facts.node)
+        elif facts.node != NOWHERE and before is not None and facts.unit != before.unit:
+            nodes.count(nodes.unit_changes, facts.node)
 
-    def _holds_otherwise(self, facts: _Facts, before: _Facts) -> bool:
+    def _holds_otherwise(self, facts: Facts, before: Facts) -> bool:
         """Whether the pod has begun to terminate, or requests something else."""
         if (facts.flags ^ before.flags) & TERMINATING:
             return True
@@ -306,7 +335,7 @@ class PodTable:
         else:
             self._deletions[row] = deletion
 
-    def _note_nomination(self, row: int, facts: _Facts, name: str) -> Change:
+    def _note_nomination(self, row: int, facts: Facts, name: str) -> Change:
         """Follow the nomination of a pending pod; a pod that is bound or terminates has none.
 
         It takes room only on a node that exists.
@@ -334,6 +363,7 @@ class PodTable:
         if not pods:
             del self.nominated[node]
         self._nodes.count(self._nodes.nomination_changes, node)
+        self._nodes.count(self._nodes.nomination_ends, node)
         self._nodes.drop(node)
         return weight
 
@@ -353,12 +383,14 @@ class PodTable:
         return Change.STATUS
 
 
-def _weight(facts: _Facts) -> Change:
+def _weight(facts: Facts) -> Change:
     """NOTHING for a pod that is neither bound nor a member of a group: it changes only the decision for itself."""
     ordinary = facts.node == NOWHERE and facts.group == NOWHERE
     return Change.NOTHING if ordinary else Change.DECISION
 
 
-def _leaves(facts: _Facts) -> bool:
-    """As `is_leaving`, for one pod."""
-    return facts.flags & (TERMINATING | STAYING) == TERMINATING
+def _add(counts: Counter[int], key: int, amount: int) -> None:
+    """Add to a count. Counts of 0 are not kept."""
+    counts[key] += amount
+    if not counts[key]:
+        del counts[key]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,9 @@ from nodes.state.nodes import NodeTable
 from nodes.state.pod_facts import Controller
 from nodes.state.pods import DEFAULT_GRACE, Change, MemberStatus, PodTable
 from nodes.state.resources import Resources
-from nodes.state.snapshot import TERMINATING, Snapshot
+from nodes.state.snapshot import Snapshot
 
-__all__ = ["PodView", "Tables"]
+__all__ = ["MemberCounts", "PodView", "Tables"]
 
 
 class Tables:
@@ -42,8 +43,8 @@ class Tables:
         self.classes = ClassTable(self.resources)
         self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets)
         self.priority_classes: dict[str, PriorityClass] = {}
-        self._running_priority: dict[int, tuple[int, int | None]] = {}
-        """By row of the group: `touched` when it was asked for, and the answer."""
+        self.class_changes = 0
+        """Grows whenever a PriorityClass comes, goes, or changes what decisions depend on."""
 
     # ---- events
 
@@ -65,11 +66,11 @@ class Tables:
 
     def upsert_group(self, group: PodGroup) -> Change:
         """Add or change a PodGroup."""
-        return self._decides(self.groups.upsert(group))
+        return self._decides_unit(self.groups.upsert(group), group.metadata.namespace, group.metadata.name)
 
     def delete_group(self, namespace: str, name: str) -> Change:
         """Remove a PodGroup. Its pods stay."""
-        return self._decides(self.groups.delete(namespace, name))
+        return self._decides_unit(self.groups.delete(namespace, name), namespace, name)
 
     def upsert_budget(self, budget: PodDisruptionBudget) -> Change:
         """Add or change a PodDisruptionBudget."""
@@ -84,11 +85,11 @@ class Tables:
         name = priority_class.metadata.name
         before = self.priority_classes.get(name)
         self.priority_classes[name] = priority_class
-        return self._decides(before is None or _weight(before) != _weight(priority_class))
+        return self._decides_classes(before is None or _weight(before) != _weight(priority_class))
 
     def delete_priority_class(self, name: str) -> Change:
         """Remove a PriorityClass."""
-        return self._decides(self.priority_classes.pop(name, None) is not None)
+        return self._decides_classes(self.priority_classes.pop(name, None) is not None)
 
     def tell_time(self, overdue: float) -> list[str]:
         """Pods that should have been gone by `overdue` (seconds since the epoch) and are still there count as staying.
@@ -125,24 +126,17 @@ class Tables:
         row = self.groups.keys.get(key)
         return self.groups.members[row] if row is not None else frozenset()
 
-    def running_priority(self, key: GroupKey) -> int | None:
-        """The lowest own priority of the group's pods that run; None if none does. Terminating pods do not count.
-
-        Kept until the group or a member changes: verbs and evictors ask for each pod of a large group.
-        """
+    def member_counts(self, key: GroupKey) -> MemberCounts:
+        """How many of the group's pods have neither ended nor begun to terminate."""
         row = self.groups.keys.get(key)
         if row is None:
-            return None
-        touched, kept = self.groups.touched[row], self._running_priority.get(row)
-        if kept is None or kept[0] != touched:
-            kept = self._running_priority[row] = (touched, self._lowest_running(row))
-        return kept[1]
+            return MemberCounts(0, 0)
+        return MemberCounts(self.groups.waiting[row].total(), self.groups.running[row].total())
 
-    def _lowest_running(self, group: int) -> int | None:
-        pods = self.pods
-        rows = np.fromiter(self.groups.members[group], np.intp)
-        runs = (pods.node.array[rows] >= 0) & (pods.flags.array[rows] & TERMINATING == 0)
-        return int(pods.priority.array[rows[runs]].min()) if runs.any() else None
+    def running_priority(self, key: GroupKey) -> int | None:
+        """The lowest own priority of the group's pods that run; None if none does. Terminating pods do not count."""
+        row = self.groups.keys.get(key)
+        return self.groups.lowest_running(row) if row is not None else None
 
     def touched(self, key: GroupKey) -> int:
         """A number that grows when the group or a member changes; 0 for an unknown group.
@@ -271,12 +265,30 @@ class Tables:
             nominated=MappingProxyType(pods.nominations.copy()),
         )
 
+    def _decides_unit(self, changed: bool, namespace: str, name: str) -> Change:
+        row = self.groups.keys.get((namespace, name))
+        if changed and row is not None:
+            self.pods.count_unit(row)
+        return self._decides(changed)
+
+    def _decides_classes(self, changed: bool) -> Change:
+        self.class_changes += changed
+        return self._decides(changed)
+
     def _decides(self, changed: bool) -> Change:
         return self._note(Change.DECISION if changed else Change.NOTHING)
 
     def _note(self, change: Change) -> Change:
         self.version += change is Change.DECISION
         return change
+
+
+class MemberCounts(NamedTuple):
+    """Members of a group."""
+
+    waiting: int
+    """They wait for a node. Gated pods do not count."""
+    bound: int
 
 
 class PodView:

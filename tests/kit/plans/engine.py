@@ -19,23 +19,42 @@ Key = tuple[str, str]
 """Namespace and name of a pod."""
 
 
+def upsert(tables: Tables, item: Object) -> None:
+    """The tables hear of one object."""
+    match item["kind"]:
+        case "Node":
+            tables.upsert_node(msgspec.convert(item, Node))
+        case "Pod":
+            tables.upsert_pod(msgspec.convert(item, Pod))
+        case "PodGroup":
+            tables.upsert_group(msgspec.convert(item, PodGroup))
+        case "PodDisruptionBudget":
+            tables.upsert_budget(msgspec.convert(item, PodDisruptionBudget))
+        case "PriorityClass":
+            tables.upsert_priority_class(msgspec.convert(item, PriorityClass))
+        case kind:
+            raise ValueError(kind)
+
+
+def delete(tables: Tables, item: Object) -> None:
+    """The tables hear that a node, pod or group is gone."""
+    meta = item["metadata"]
+    match item["kind"]:
+        case "Node":
+            tables.delete_node(meta["name"])
+        case "Pod":
+            tables.delete_pod(meta["namespace"], meta["name"])
+        case "PodGroup":
+            tables.delete_group(meta["namespace"], meta["name"])
+        case kind:
+            raise ValueError(kind)
+
+
 def snapshot_of(objects: Iterable[Object]) -> Snapshot:
     """The mirror's view of the objects."""
     tables = Tables()
     for item in objects:
-        match item["kind"]:
-            case "Node":
-                tables.upsert_node(msgspec.convert(item, Node))
-            case "Pod":
-                tables.upsert_pod(msgspec.convert(item, Pod))
-            case "PodGroup":
-                tables.upsert_group(msgspec.convert(item, PodGroup))
-            case "PodDisruptionBudget":
-                tables.upsert_budget(msgspec.convert(item, PodDisruptionBudget))
-            case "PriorityClass":
-                tables.upsert_priority_class(msgspec.convert(item, PriorityClass))
-            case kind:
-                raise ValueError(kind)
+        upsert(tables, item)
     return tables.snapshot()
 
 

@@ -1,0 +1,83 @@
+"""What a gang needs at least, as numbers that are compared with slots before any search. See `nodes.state.slots`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodes.state.classes import PodClass
+from nodes.state.domains import Domain
+from nodes.state.groups import GroupKey
+from nodes.state.slots import Kind, Slots
+from nodes.state.tables import Tables
+
+__all__ = ["Demand", "demand_of"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Members that wait, and how many of them have to find room in one domain."""
+
+    waiting: frozenset[tuple[PodClass, int]]
+    """The classes of the members that wait, with their numbers."""
+    needed: int
+    """How many of them the gang needs to run."""
+    topology_key: str | None
+    domain: Domain = None
+    """Where the members that are bound are; None if none is bound, or without a topology key."""
+
+    def kinds(self, below: int) -> list[Kind]:
+        """What has to be counted to know whether it can be met once everybody below this priority is gone."""
+        return [Kind(pod_class, below) for pod_class, _ in self.waiting]
+
+    def may_be_met(self, slots: Slots, below: int) -> bool:
+        """Whether there could be room for enough members in one domain. If not, no search finds a plan.
+
+        If it could be met, a search may still find none: members of two classes may want the same room, and host
+        ports, anti-affinity and promised room are not counted.
+        """
+        fitting = self._fitting(slots, below)
+        return bool((fitting >= self.needed).any())
+
+    def _fitting(self, slots: Slots, below: int) -> NDArray[np.int64]:
+        """[D], how many members could find room in each domain in which they may be."""
+        counts = [
+            np.minimum(slots.in_domains(Kind(each, below), self.topology_key), members)
+            for each, members in self.waiting
+        ]
+        fitting: NDArray[np.int64] = np.sum(counts, axis=0)
+        if self.domain is None:
+            return fitting
+        place = slots.place(self.topology_key, self.domain)
+        return fitting[[] if place is None else [place]]
+
+
+def demand_of(tables: Tables, key: GroupKey) -> Demand | None:
+    """What the gang needs now; None if there is no such gang, or it needs no member that waits."""
+    row, group = tables.groups.keys.get(key), tables.groups.find(*key)
+    gang = group.spec.scheduling_policy.gang if group is not None else None
+    if row is None or group is None or gang is None:
+        return None
+    waiting = {
+        tables.classes.classes.keys[each]: members for each, members in tables.groups.waiting[row].items()
+    }
+    needed = gang.min_count - tables.groups.running[row].total()
+    if needed <= 0 or not waiting:
+        return None
+    constraints = group.spec.scheduling_constraints
+    topology = constraints.topology if constraints is not None else None
+    topology_key = topology[0].key if topology else None
+    classes = frozenset((each, members) for each, members in waiting.items() if each is not None)
+    return Demand(classes, needed, topology_key, _domain(tables, topology_key, tables.groups.nodes[row]))
+
+
+def _domain(tables: Tables, topology_key: str | None, nodes: Iterable[int]) -> Domain:
+    """The one domain of these nodes (rows); None if they are in several, or in none."""
+    if topology_key is None:
+        return None
+    shapes = (tables.nodes.shapes[node] for node in nodes)
+    values = {shape.labels.get(topology_key) for shape in shapes if shape is not None}
+    return values.pop() if len(values) == 1 else None
