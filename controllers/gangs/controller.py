@@ -16,6 +16,7 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec
 from controllers.gangs.account import Account
 from controllers.gangs.arrivals import Arrivals
 from controllers.gangs.asking import Asking
+from controllers.gangs.candidates import Candidates
 from controllers.gangs.claims import Claims, with_uids
 from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
 from controllers.gangs.decide import Decider
@@ -27,10 +28,13 @@ from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.housekeeping import Housekeeping, Retention
 from controllers.gangs.life import ActivePlan, GroupKey
+from controllers.gangs.look import Looks
 from controllers.gangs.nominations import Nominations
-from controllers.gangs.observations import Asked, Resumed
+from controllers.gangs.observations import Asked, Failed, Resumed
 from controllers.gangs.parked import ParkedPods
-from controllers.gangs.planner import Hands, Planner, World
+from controllers.gangs.performing import Hands, Performer
+from controllers.gangs.planner import Planner, World
+from controllers.gangs.planning_queue import PlanningQueue
 from controllers.gangs.plans import PlanStore
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
@@ -38,15 +42,19 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import Rules
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
+from controllers.gangs.share import Share
 from controllers.gangs.sparing import Sparing
 from controllers.gangs.stored import StoredPlan
+from controllers.gangs.timekeeping import Timekeeper
 from controllers.gangs.verdicts import Verdicts
 from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Writer
+from controllers.gangs.writes import Writes
 from kube.client import ApiClient
 from kube.reflector import Resource
 from kube.retry import Backoff
 from kube.sender import Sender
+from nodes.state.slots import Slots
 from runtime.readiness import not_synced, too_old
 from runtime.term import Term
 from runtime.views import Views
@@ -98,6 +106,7 @@ class GangController:
         self._too_old = too_old(watched, configuration.max_watch_age_seconds)
         self.mirror.on_pod(self._pod_changed)
         self.mirror.on_change(self._changed)
+        self.mirror.tables.groups.on_touch(self._group_touched)
         self.plans.on_change(self._changed)
 
     # ---- the controller
@@ -163,6 +172,10 @@ class GangController:
         if self._acting is not None:
             self._acting.pod_changed(uid, pod)
 
+    def _group_touched(self, group: GroupKey) -> None:
+        if self._acting is not None:
+            self._acting.gangs.touch(group)
+
     def _changed(self) -> None:
         if self._acting is not None:
             self._acting.nudge()
@@ -204,7 +217,8 @@ class Leading:
             self._presented,
             offer_seconds=configuration.offer_seconds,
         )
-        self.gangs = Gangs(roster, rules, clock, self.nudge, self.evidence.is_untried)
+        self.gangs = Gangs(roster, rules, clock, self.nudge)
+        self.writes = Writes(self._write_failed)
         store = PlanStore(self.writer, claims.stored, controller.plans.apply, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
         self._evictions = Evictions(
@@ -241,6 +255,7 @@ class Leading:
             Housekeeping(claims.stored, store, retention, clock),
             self._verdicts,
             Nominations(controller.waiting, roster, self.evidence, self.waker),
+            self.writes,
         )
         refusals = Refusals()
         decider = Decider(
@@ -254,17 +269,45 @@ class Leading:
             executor,
             configuration.search_budget,
         )
-        world = World(
+        performer = Performer(
+            hands,
+            self.gangs,
             roster,
-            controller.reservations,
             claims,
+            controller.waiting,
+            refusals,
+            self.exclusions,
+            clock,
+            lambda nodes, is_promised: self.planner.promised(nodes, is_promised),
+        )
+        timekeeper = Timekeeper(
+            hands,
+            self.gangs,
+            controller.reservations,
             self.evidence,
             controller.waiting,
+            refusals,
+            self.exclusions,
+            sparing,
+            clock.monotonic,
+        )
+        world = World(
+            controller.mirror.tables,
+            Looks(roster, controller.reservations, self.evidence),
             controller.is_trusted,
             controller.tell_time,
         )
         self.planner = Planner(
-            world, self.gangs, decider, refusals, self.exclusions, sparing, hands, clock, self._nudged
+            world,
+            self.gangs,
+            PlanningQueue(Slots(controller.mirror.tables), clock, Share()),
+            Candidates(roster, self.evidence, clock),
+            decider,
+            performer,
+            timekeeper,
+            hands,
+            clock,
+            self._nudged,
         )
 
     def nudge(self) -> None:
@@ -304,8 +347,8 @@ class Leading:
         """A scheduler works on a member: what it showed may confirm the gang's plan."""
         self.asking.presented(group, uid)
         gang = self.gangs.get(group)
-        if gang is not None and gang.life.phase == "Planned":
-            self.nudge()
+        if gang is not None and (gang.life.phase == "Planned" or gang.life.untried_until is not None):
+            self.gangs.stir(group)
 
     def _was_asked(self, group: GroupKey) -> None:
         gang = self.gangs.get(group)
@@ -313,9 +356,15 @@ class Leading:
             self.gangs.observe(gang, Asked())
         self.nudge()
 
+    def _write_failed(self, key: tuple[str, str]) -> None:
+        gang = self.gangs.get(key)
+        if gang is not None:
+            self.gangs.observe(gang, Failed())
+
     async def close(self) -> None:
         """Stop acting; write the events that wait."""
         await self._evictions.close()
+        await self.writes.close()
         await self.writer.close()
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:

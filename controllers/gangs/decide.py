@@ -6,6 +6,7 @@ import asyncio
 from concurrent.futures import Executor
 
 import structlog
+from msgspec import UNSET
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.account import asks_with, subtract
@@ -57,7 +58,6 @@ class Decider:
         `barred`: why nobody may go for it now; empty if somebody may.
         """
         await failpoint("planner.delay")
-        version = self._roster.version
         priority = self._roster.group_priority(key)
         snapshot = self._tables.snapshot()
         if priority is not None:  # otherwise there is no decision at all
@@ -69,15 +69,27 @@ class Decider:
         with PLANNING_SECONDS.time():
             decided = await loop.run_in_executor(self._executor, _decide, snapshot, key, self._budget, barred)
         if isinstance(decided, DecisionError):
-            return NotDecided(version, str(decided))
+            return NotDecided(str(decided))
         spec = self._assigned(decided)
         return Decided(
-            version,
             plan_name(spec),
             spec,
             self._roster.planned(spec),
             self._roster.grace_seconds(victim_uids(spec)),
             untried=bool(spec.victims) and self._evidence.is_untried(key),
+        )
+
+    def is_shared(self, key: GroupKey, decided: Decided | NotDecided) -> bool:
+        """Whether the search would tell every gang with the same demand and priority what it has told this one.
+
+        Where pods keep others away, the labels and the namespace of members count, too.
+        """
+        return (
+            isinstance(decided, Decided)
+            and decided.spec.mismatch is UNSET
+            and not self._roster.bound_count(key)
+            and not self._sparing.spares(key)
+            and not self._tables.classes.keeping_apart
         )
 
     def _assigned(self, decision: Decision) -> PreemptionPlanSpec:

@@ -1,21 +1,21 @@
-"""All gangs and their lives: which to look at, and which to plan for next."""
+"""All gangs and their lives, and which of them something has happened to."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
 from api.clock import Clock
 from controllers.gangs.effects import Effect
 from controllers.gangs.life import GangPhase, GroupKey, Life
 from controllers.gangs.metrics import PHASE_SECONDS
-from controllers.gangs.observations import MembersSeen, Observation
+from controllers.gangs.observations import GroupGone, MembersSeen, Observation
 from controllers.gangs.reducer import reduce
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import Rules
 
-__all__ = ["Gang", "Gangs"]
+__all__ = ["Followed", "Gang", "Gangs"]
 
 
 @dataclass(slots=True, eq=False)
@@ -28,27 +28,37 @@ class Gang:
     """Effects that nobody has carried out yet, oldest first."""
     since: float
     """When its life entered its phase, in monotonic seconds."""
-    touched: int = -1
-    """The state of its group and members when they were last counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What the mirror has shown of groups."""
+
+    gone: list[Gang]
+    """They are forgotten."""
+    basic: list[GroupKey]
+    """They have become groups that are no gangs."""
 
 
 class Gangs:
-    """The gangs of the mirror, and the one door through which their lives change."""
+    """The gangs of the mirror, and the one door through which their lives change.
 
-    def __init__(
-        self,
-        roster: Roster,
-        rules: Rules,
-        clock: Clock,
-        nudge: Callable[[], None],
-        is_untried: Callable[[GroupKey], bool],
-    ) -> None:
-        """`nudge` is called when an observation leaves something to do. `is_untried`: see `Evidence.is_untried`."""
+    Nothing here walks over all gangs. `stirred` are those to which something has happened since somebody last looked.
+    """
+
+    def __init__(self, roster: Roster, rules: Rules, clock: Clock, nudge: Callable[[], None]) -> None:
+        """`nudge` is called when something has happened."""
         self._roster, self._rules, self._clock, self._nudge = roster, rules, clock, nudge
-        self._is_untried = is_untried
         self._gangs: dict[GroupKey, Gang] = {}
         self._basic: set[GroupKey] = set()
-        self._changes = -1
+        self._touched: dict[GroupKey, None] = {}
+        """Groups that have changed, or a member of which has, in order."""
+        self._stirred: dict[GroupKey, None] = {}
+        self._planned: dict[GroupKey, None] = {}
+        self._barred: dict[GroupKey, None] = {}
+        self._phases: Counter[GangPhase] = Counter()
+        for key, _ in roster.groups():
+            self._touched[key] = None
 
     def __iter__(self) -> Iterator[Gang]:
         return iter(list(self._gangs.values()))
@@ -59,73 +69,118 @@ class Gangs:
 
     def gather(self, key: GroupKey) -> Gang:
         """The gang, which is known from now on."""
-        if key not in self._gangs:
-            self._gangs[key] = Gang(key, Life(), [], self._clock.monotonic())
-        return self._gangs[key]
+        gang = self._gangs.get(key)
+        if gang is None:
+            gang = self._gangs[key] = Gang(key, Life(), [], self._clock.monotonic())
+            self._phases[gang.life.phase] += 1
+            self.touch(key)
+        return gang
 
     def observe(self, gang: Gang, observation: Observation) -> None:
         """Something has happened to the gang: it gets its next life, and maybe something to do."""
-        now, before = self._clock.monotonic(), gang.life.phase
-        gang.life, effects = reduce(gang.life, observation, now, self._rules)
-        if gang.life.phase != before:
-            PHASE_SECONDS.labels(before).observe(now - gang.since)
-            gang.since = now
+        self.see(gang, observation)
+        self.stir(gang.key)
+
+    def see(self, gang: Gang, observation: Observation) -> None:
+        """As `observe`, for whoever then does what is to do."""
+        now, before = self._clock.monotonic(), gang.life
+        gang.life, effects = reduce(before, observation, now, self._rules)
         gang.todo.extend(effects)
-        if effects:
-            self._nudge()
+        if gang.key in self._gangs:
+            self._note(gang, before, now)
 
-    # ---- following the mirror
+    def _note(self, gang: Gang, before: Life, now: float) -> None:
+        life = gang.life
+        if life.phase != before.phase:
+            PHASE_SECONDS.labels(before.phase).observe(now - gang.since)
+            gang.since = now
+            self._phases[before.phase] -= 1
+            self._phases[life.phase] += 1
+        for members, belongs in ((self._planned, life.plan is not None), (self._barred, bool(life.barred))):
+            if belongs:
+                members[gang.key] = None
+            else:
+                members.pop(gang.key, None)
 
-    def refresh(self) -> tuple[list[Gang], list[GroupKey]]:
-        """Follow the PodGroups. Returns gangs that are gone and forgotten, and new groups that are not gangs."""
-        if self._changes == self._roster.group_changes:
-            return [], []
-        self._changes = self._roster.group_changes
-        live, basic = set[GroupKey](), set[GroupKey]()
-        for key, group in self._roster.groups():
-            (live if group.spec.scheduling_policy.gang else basic).add(key)
-        for key in live:
-            self.gather(key)
-        gone = [self._gangs.pop(key) for key in [key for key in self._gangs if key not in live]]
-        for gang in gone:
-            self._roster.forget(gang.key)
-        new, self._basic = basic - self._basic, basic
-        return gone, sorted(new)
+    # ---- what has happened
 
-    def count_members(self, gang: Gang) -> None:
-        """Observe how many members there are, if the group or a member has changed since the last time."""
-        touched = self._roster.touched(gang.key)
+    def touch(self, key: GroupKey) -> None:
+        """The group has changed, or a member of it has."""
+        self._touched[key] = None
+        self._nudge()
+
+    def touch_all(self) -> None:
+        """Something has changed that may concern every gang."""
+        for key in self._gangs:
+            self.touch(key)
+
+    @property
+    def touched(self) -> list[GroupKey]:
+        """The groups that have been touched and not followed yet."""
+        return list(self._touched)
+
+    def stir(self, key: GroupKey) -> None:
+        """Something has happened that may concern the gang."""
+        self._stirred[key] = None
+        self._nudge()
+
+    def follow(self) -> Followed:
+        """Follow the PodGroups. Gangs without a plan observe how many members they have."""
+        touched, self._touched = self._touched, {}
+        followed = Followed([], [])
+        for key in touched:
+            group = self._roster.group(key)
+            if group is not None and group.spec.scheduling_policy.gang:
+                self._basic.discard(key)
+                self._count_members(self.gather(key))
+                self._touched.pop(key, None)
+                continue
+            if (gang := self._gangs.get(key)) is not None:
+                self._forget(gang)
+                followed.gone.append(gang)
+            if group is None:
+                self._basic.discard(key)
+            elif key not in self._basic:
+                self._basic.add(key)
+                followed.basic.append(key)
+        return followed
+
+    def _forget(self, gang: Gang) -> None:
+        self.observe(gang, GroupGone())
+        del self._gangs[gang.key]
+        self._phases[gang.life.phase] -= 1
+        for members in (self._planned, self._barred, self._stirred):
+            members.pop(gang.key, None)
+        self._roster.forget(gang.key)
+
+    def _count_members(self, gang: Gang) -> None:
         minimum = self._roster.minimum(gang.key)
-        if gang.life.plan is not None or gang.touched == touched or minimum is None:
-            return
-        gang.touched = touched
-        members = len(self._roster.members(gang.key))
-        self.observe(gang, MembersSeen(minimum, members, self._roster.bound_count(gang.key)))
+        if gang.life.plan is None and minimum is not None:
+            members, bound = self._roster.member_count(gang.key), self._roster.bound_count(gang.key)
+            self.observe(gang, MembersSeen(minimum, members, bound))
+        self.stir(gang.key)
+
+    def take_stirred(self) -> list[Gang]:
+        """The gangs to which something has happened since the last call, in that order."""
+        stirred, self._stirred = self._stirred, {}
+        return [gang for key in stirred if (gang := self._gangs.get(key)) is not None]
 
     # ---- questions
 
-    def to_plan(self) -> list[Gang]:
-        """Gangs whose next plan is due, in the order in which they may take room: priority, creation, name."""
-        now = self._clock.monotonic()
-        due = [gang for gang in self._wanting() if self._due(gang) <= now]
-        return sorted(due, key=lambda gang: self._roster.rank(gang.key))
+    @property
+    def planned(self) -> Set[GroupKey]:
+        """Gangs with a plan. Always as it is now."""
+        return self._planned.keys()
 
-    def next_due(self) -> float | None:
-        """Seconds until a gang that backs off may be planned again; None if no gang waits for the clock alone."""
-        now = self._clock.monotonic()
-        waiting = [self._due(gang) - now for gang in self._wanting()]
-        return max(0.0, min(waiting)) if waiting else None
+    @property
+    def barred(self) -> Set[GroupKey]:
+        """Gangs for which nobody goes for a while, because of evictions in vain. Always as it is now."""
+        return self._barred.keys()
 
-    def _due(self, gang: Gang) -> float:
-        """When the gang may be planned. Members that the scheduler tries are awaited: it shows where they may go."""
-        life = gang.life
-        if life.untried_until is None or self._clock.monotonic() >= life.untried_until:
-            return life.due
-        return max(life.due, life.untried_until) if self._is_untried(gang.key) else life.due
-
-    def _wanting(self) -> list[Gang]:
-        version = self._roster.version
-        return [gang for gang in self._gangs.values() if gang.life.wants_plan(version)]
+    @property
+    def phases(self) -> Counter[GangPhase]:
+        """How many gangs are in each phase."""
+        return self._phases
 
     def lets_pass(self, key: GroupKey) -> bool:
         """Whether the group's pods are scheduled like any others: it is no gang, or it runs and has no plan."""
@@ -140,9 +195,5 @@ class Gangs:
         if gang is None:
             return self._roster.group(key) is not None
         life = gang.life
-        due = life.wants_plan(self._roster.version) and life.due <= self._clock.monotonic()
+        due = life.wants_plan and not life.looked and life.due <= self._clock.monotonic()
         return due or life.plan is not None or life.phase == "Bound"
-
-    def phases(self) -> Counter[GangPhase]:
-        """How many gangs are in each phase."""
-        return Counter(gang.life.phase for gang in self._gangs.values())

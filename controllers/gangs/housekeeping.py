@@ -93,7 +93,17 @@ class Housekeeping:
     def __init__(self, stored: StoredPlans, store: PlanStore, retention: Retention, clock: Clock) -> None:
         self._stored, self._store, self._retention, self._clock = stored, store, retention, clock
         self._owed: dict[PlanKey, Ending] = {}
+        self._ending: set[PlanKey] = set()
+        """Plans whose end somebody writes now, or is about to."""
         self._seen, self._swept = -1, float("-inf")
+
+    def begin_end(self, key: PlanKey) -> None:
+        """The plan has ended, and its end is about to be written: it is not abandoned."""
+        self._ending.add(key)
+
+    def end_written(self, key: PlanKey) -> None:
+        """The end of the plan is written, or could not be written."""
+        self._ending.discard(key)
 
     def owe(self, key: PlanKey, ending: Ending, *, for_good: bool) -> None:
         """The end of a plan could not be written: write it later. `for_good`: there is nothing to write to."""
@@ -111,7 +121,7 @@ class Housekeeping:
         if self.next_sweep() > 0.0:
             return
         self._seen, self._swept = self._stored.changes, self._clock.monotonic()
-        due = chores(self._stored, carried_out, self._clock.wall(), self._retention, evicting)
+        due = chores(self._stored, carried_out | self._ending, self._clock.wall(), self._retention, evicting)
         for plan in due.abandoned[:AT_ONCE]:
             ending = self._owed.get(plan.key, ABANDONED)
             await self._try(plan.key, self._store.end(plan.key, ending, evicting=evicting))

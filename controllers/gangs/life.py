@@ -189,8 +189,8 @@ class Life:
     plan: ActivePlan | None = None
     complete: bool = False
     """minCount members exist, and fewer are bound."""
-    decided: int | None = None
-    """The version of the tables at the last decision. The same version gives the same decision."""
+    looked: bool = False
+    """The search has looked at the gang as it is, and has no plan for it. Another look waits for what could help."""
     replans: int = 0
     """Plans in a row that were followed by another one at once."""
     failures: int = 0
@@ -208,9 +208,10 @@ class Life:
     untried_until: float | None = None
     """Before this time, no plan evicts while the scheduler has not tried every member. In monotonic seconds."""
 
-    def wants_plan(self, version: int) -> bool:
-        """Whether a plan from tables of this version would be a new one."""
-        return self.plan is None and self.complete and self.decided != version
+    @property
+    def wants_plan(self) -> bool:
+        """Whether the gang waits for a plan."""
+        return self.plan is None and self.complete
 
 
 def hold_text(key: GroupKey, phase: GangPhase) -> str:

@@ -87,14 +87,13 @@ def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSe
     group = roster.group(plan.group)
     is_gone = group is None or group.metadata.uid != plan.spec.preemptor.uid
     if is_gone or roster.minimum(plan.group) is None:
-        return PlanSeen(version=roster.version, trusted=False, group_gone=True)
+        return PlanSeen(trusted=False, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
     account = Account(roster, reservations)
     gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
     there = [members[uid] for uid in plan.members if uid in members]
     priority = asks_with(plan.spec.preemptor.priority, there)
     return PlanSeen(
-        version=roster.version,
         trusted=False,
         member_gone=gone[0] if gone else "",
         members_lost=roster.needed(plan.group, but=plan.members) > len(plan.members),

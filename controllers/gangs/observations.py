@@ -29,7 +29,6 @@ __all__ = [
     "Relented",
     "Remembered",
     "Resumed",
-    "RoomFreed",
     "MemberProof",
     "Stored",
 ]
@@ -37,7 +36,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class MembersSeen:
-    """How many pods a gang without a plan has. All pods that have neither ended nor begun to terminate count."""
+    """How many pods a gang without a plan has. All pods that have neither ended nor begun to terminate count.
+
+    The gang or a member has changed, or a plan of it has ended.
+    """
 
     minimum: int
     members: int
@@ -51,9 +53,8 @@ class GroupGone:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The search has a decision. `version`: of the tables it was made from. `members`: the pods it is for, by UID."""
+    """The search has a decision. `members`: the pods that it is for, by UID."""
 
-    version: int
     name: str
     """The name of the decision's object."""
     spec: PreemptionPlanSpec
@@ -64,13 +65,14 @@ class Decided:
     """What the gang's former plan made, if that has no verdict yet."""
     untried: bool = False
     """There are members that no scheduler was seen to try. It will show more of the nodes soon."""
+    only_free: bool = False
+    """The gang may not evict yet, and was planned on free room alone. Nothing is said if that is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotDecided:
     """The search could not decide: an object is missing or wrong."""
 
-    version: int
     reason: str
 
 
@@ -140,7 +142,6 @@ class MemberProof:
 class PlanSeen:
     """What the cluster looks like for the gang's plan. An empty text means that there is nothing to say."""
 
-    version: int
     trusted: bool
     """Whether the mirror may be trusted. Without it nobody is evicted."""
     group_gone: bool = False
@@ -222,11 +223,6 @@ class EvictorStopped:
 
 
 @dataclass(frozen=True, slots=True)
-class RoomFreed:
-    """Reserved room is free again, or a victim may be evicted again: earlier decisions are out of date."""
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
     """A fault of ours: the gang is passed over for a while."""
 
@@ -250,6 +246,5 @@ Observation = (
     | Compared
     | DeletionRefused
     | EvictorStopped
-    | RoomFreed
     | Failed
 )

@@ -64,7 +64,6 @@ from controllers.gangs.observations import (
     Relented,
     Remembered,
     Resumed,
-    RoomFreed,
     Stored,
 )
 from controllers.gangs.rules import (
@@ -87,20 +86,17 @@ def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> St
             return _members_seen(life, observation)
         case Decided():
             return _decided(life, observation, now, rules)
-        case NotDecided(version, reason):
-            return _cannot(
-                replace(life, decided=version), "Unschedulable", "Unschedulable", reason, now, rules
-            )
+        case NotDecided(reason):
+            life = replace(life, looked=True)
+            return _cannot(life, "Unschedulable", "Unschedulable", reason, now, rules)
         case Resumed(plan) if life.plan is None:
             return replace(life, phase=plan.phase, plan=plan), ()
         case Remembered() if life.plan is None:
             return remembered(life, observation, rules), ()
         case Relented():
-            return replace(life, barred=0.0, decided=None), ()
+            return replace(life, barred=0.0, looked=False), ()
         case GroupGone() if life.plan is None:
             return after_group(life, now, rules)
-        case RoomFreed():
-            return replace(life, decided=None), ()
         case Failed():
             return _fault(life, now, rules)
         case _ if life.plan is not None:
@@ -117,7 +113,7 @@ def _members_seen(life: Life, seen: MembersSeen) -> Step:
         return life, ()
     satisfied = seen.bound >= seen.minimum
     gathering = seen.members < seen.minimum
-    life = replace(life, complete=not gathering and not satisfied)
+    life = replace(life, complete=not gathering and not satisfied, looked=False)
     if satisfied:
         life, judged = after_bound(life)
         effects = () if life.phase == "Bound" else (SayScheduled(), Wake("Bound", "the pod group runs"))
@@ -129,13 +125,13 @@ def _members_seen(life: Life, seen: MembersSeen) -> Step:
 
 def _at_rest(life: Life) -> Life:
     """Nothing is wanted. What went wrong before says nothing about the next plan."""
-    return replace(life, decided=None, failures=0, replans=0, due=0.0, untried_until=None)
+    return replace(life, looked=False, failures=0, replans=0, due=0.0, untried_until=None)
 
 
 def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
-    if life.plan is not None:
+    if life.plan is not None or (decided.only_free and decided.spec.outcome != "Fits"):
         return life, ()
-    life, judged = verdict(replace(life, decided=decided.version), decided, now, rules)
+    life, judged = verdict(replace(life, looked=True), decided, now, rules)
     life, effects = _decided_anew(life, decided, now, rules)
     return life, (*judged, *effects)
 
@@ -148,11 +144,11 @@ def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Ste
         message = f"not modelled: {', '.join(spec.not_modelled)}"
         return _recorded(life, spec, "Blocked", message, now, rules)
     if spec.victims and now < life.barred:
-        return replace(life, decided=None), ()  # it was made before the verdict; the next one evicts nobody
+        return replace(life, looked=False), ()  # it was made before the verdict; the next one evicts nobody
     if spec.victims and decided.untried and rules.confirmation != "Off":
         until = life.untried_until if life.untried_until is not None else now + rules.untried_seconds
         if now < until:
-            return replace(life, decided=None, untried_until=until), ()
+            return replace(life, looked=False, untried_until=until), ()
     plan = ActivePlan(
         name=decided.name,
         spec=spec,
@@ -349,7 +345,7 @@ def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
 def _not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, rules: Rules) -> Step:
     if not plan.stored:
         life, effects = _cannot(
-            replace(life, plan=None, decided=None),
+            replace(life, plan=None, looked=False),
             "Unschedulable",
             "NotStored",
             f"its plan cannot be stored: {failure.error}",
@@ -367,7 +363,7 @@ def _not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, ru
 
 def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
     """The plan is over. What follows for the gang depends on how it ended."""
-    life = replace(life, plan=None, decided=None, complete=False)
+    life = replace(life, plan=None, looked=False, complete=False)
     end = End(plan, ending)
     life, judged = after_bound(life) if ending.phase == "Bound" else after_end(life, plan, ending)
     life, effects = _goes_on(life, plan, ending, now, rules)

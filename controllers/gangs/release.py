@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from http import HTTPStatus
 from typing import Final, Literal, NamedTuple
 
@@ -24,6 +25,7 @@ from controllers.gangs.metrics import WAKES
 from controllers.gangs.roster import Roster, group_of
 from controllers.gangs.waiting import WaitingPod
 from controllers.gangs.writer import Writer
+from controllers.gangs.writes import Writes
 from kube.client import ApiError
 
 __all__ = ["HELD", "Wake", "Waker", "held_condition"]
@@ -34,6 +36,9 @@ HELD: Final = "reprieve.dev/Held"
 """Type of the pod condition: True while a gang's member cannot be placed (and why), False once it may go on."""
 
 AT_ONCE: Final = 16
+
+RETRIES: Final = "missed wakes"
+"""What a namespace's writes of pods that were missed are called. No object has such a name."""
 
 
 def held_condition(status: Literal["True", "False"], reason: str, message: str, now: float) -> Condition:
@@ -149,10 +154,14 @@ class Waker:
         await self._send(wakes, lambda wake: missed.add(wake.uid))
         return missed
 
-    async def retry(self) -> None:
-        """Write again what the API server would not take."""
-        missed, self._missed = self._missed, []
-        await self._write(missed)
+    def retry(self, writes: Writes) -> None:
+        """Write again what the API server would not take, each namespace for itself."""
+        for namespace in {wake.namespace for wake in self._missed}:
+            if writes.is_idle((namespace, RETRIES)):
+                writes.put((namespace, RETRIES), partial(self._retry, namespace))
+
+    async def _retry(self, namespace: str) -> None:
+        await self._write([wake for wake in self._missed if wake.namespace == namespace])
 
     def _members(self, plan: ActivePlan, *, nominate: bool) -> list[Wake]:
         text = f"its room is free (plan {plan.name})"

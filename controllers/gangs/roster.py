@@ -5,7 +5,7 @@ Everything is read when asked, on the event loop; nothing here is kept but membe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.requests import PODS
 from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod
 from controllers.gangs.reservations import Claim, Requests
+from nodes.search.demand import Demand, demand_of
 from nodes.search.mismatch import Asking, mismatch
 from nodes.state.classes import admits
 from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
@@ -78,6 +79,10 @@ class Roster:
 
     # ---- groups
 
+    def on_touch(self, hook: Callable[[GroupKey], None]) -> None:
+        """Call `hook` whenever a PodGroup or one of its members changes what decisions depend on."""
+        self._tables.groups.on_touch(hook)
+
     def groups(self) -> Iterator[tuple[GroupKey, PodGroup]]:
         """Every PodGroup that exists."""
         return (((g.metadata.namespace, g.metadata.name), g) for g in self._tables.groups.live)
@@ -85,11 +90,6 @@ class Roster:
     def group(self, key: GroupKey) -> PodGroup | None:
         """The PodGroup, None if it does not exist."""
         return self._tables.groups.find(*key)
-
-    @property
-    def group_changes(self) -> int:
-        """Grows whenever a PodGroup comes, goes or changes."""
-        return self._tables.groups.changes
 
     def touched(self, key: GroupKey) -> int:
         """Grows whenever the group or one of its members changes."""
@@ -159,12 +159,16 @@ class Roster:
         self._members.pop(key, None)
 
     def bound_count(self, key: GroupKey) -> int:
-        """How many members are bound; for verbs, which must not sort a large group on every call."""
-        rows = np.fromiter(self._tables.members(key), np.int64)
-        pods = self._tables.pods
-        return int(
-            np.count_nonzero((pods.node.array[rows] >= 0) & (pods.flags.array[rows] & TERMINATING == 0))
-        )
+        """How many members are bound."""
+        return self._tables.member_counts(key).bound
+
+    def member_count(self, key: GroupKey) -> int:
+        """How many members there are, whether or not they are bound."""
+        return sum(self._tables.member_counts(key))
+
+    def demand(self, key: GroupKey) -> Demand | None:
+        """What the gang needs at least; None if it needs no member that waits."""
+        return demand_of(self._tables, key)
 
     def waiting(self, plan: ActivePlan) -> dict[str, PlannedPod]:
         """The planned members that are not bound, by UID."""

@@ -55,6 +55,10 @@ class Sparing:
             snapshot = spare_pods(snapshot, pods)
         return snapshot
 
+    def spares(self, group: GroupKey) -> bool:
+        """Whether the group spares an owner because of a cycle."""
+        return any(told == group for told, _ in self._told)
+
     def expire(self) -> bool:
         """Whether somebody may go now who was spared until now."""
         now, before = self._clock.wall(), self._nodes

@@ -212,6 +212,14 @@ class Stage:
             for _ in range(12):
                 await asyncio.sleep(0)
 
+    async def written(self) -> None:
+        """Let what waits be written. Nothing of the API server may hang."""
+        for _ in range(100):
+            if not len(self.leading.writes):
+                return
+            await asyncio.sleep(0)
+        raise AssertionError("something is still being written")
+
     def _look_anew(self) -> None:
         """What is kept of looks and proofs must be what a new look sees."""
         leading, controller = self.leading, self.controller
@@ -219,7 +227,7 @@ class Stage:
             plan = gang.life.plan
             if plan is None:
                 continue
-            kept = leading.planner._looks.look(plan, trusted=True)
+            kept = leading.planner._world.looks.look(plan, trusted=True)
             proven, leading.evidence._proven = leading.evidence._proven, {}
             anew = Looks(controller.roster, controller.reservations, leading.evidence)
             assert anew.look(plan, trusted=True) == kept

@@ -58,7 +58,6 @@ from controllers.gangs.observations import (
     Relented,
     Remembered,
     Resumed,
-    RoomFreed,
     Stored,
 )
 from controllers.gangs.proofs import Proof
@@ -97,7 +96,7 @@ class Lives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.life, self.now, self.version = Life(), 0.0, 0
+        self.life, self.now = Life(), 0.0
         self.todo: list[Effect] = []
         self.phases: dict[str, str] = {}
         """What is stored: phase by plan name."""
@@ -219,7 +218,7 @@ class Lives(RuleBasedStateMachine):
         plan = self.plan
         shown = CONFIRMED if plan is not None and plan.phase in ("Planned", "Confirmed") else {}
         given = {"trusted": True, "proofs": shown, "presented": self.presented, **fields}
-        return PlanSeen(version=self.version, **given)
+        return PlanSeen(**given)
 
     # ---- what the cluster does
 
@@ -232,25 +231,19 @@ class Lives(RuleBasedStateMachine):
         self.setting = replace(self.setting, confirmation=confirmation)
         self.observe(MembersSeen(2, max(members, bound), bound))
 
-    @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0, 1800.0]), changes=st.booleans())
-    def time_passes(self, seconds: float, changes: bool) -> None:
+    @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0, 1800.0]))
+    def time_passes(self, seconds: float) -> None:
         self.now += seconds
-        self.version += changes
 
     @precondition(lambda self: self.plan is None)
     @rule(members=st.integers(0, 3), bound=st.integers(0, 3))
     def members_change(self, members: int, bound: int) -> None:
-        self.version += 1
         self.observe(MembersSeen(2, max(members, bound), bound))
 
     @rule(happens=SELDOM)
     def group_goes(self, happens: bool) -> None:
         if happens:
             self.observe(GroupGone())
-
-    @rule()
-    def room_is_freed_elsewhere(self) -> None:
-        self.observe(RoomFreed())
 
     @precondition(lambda self: self.life.barred)
     @rule(changed=SELDOM)
@@ -269,9 +262,7 @@ class Lives(RuleBasedStateMachine):
 
     # ---- deciding
 
-    @precondition(
-        lambda self: not self.todo and self.life.wants_plan(self.version) and self.now >= self.life.due
-    )
+    @precondition(lambda self: not self.todo and self.life.wants_plan and self.now >= self.life.due)
     @rule(
         victims=st.lists(st.sampled_from(VICTIMS), unique=True),
         outcome=st.sampled_from(["Fits", "Preempts", "Preempts", "Unschedulable", "SearchBudgetExhausted"]),
@@ -280,19 +271,33 @@ class Lives(RuleBasedStateMachine):
     )
     def decide(self, victims: list[str], outcome: str, modelled: tuple[str, ...], error: bool) -> None:
         if error:
-            self.observe(NotDecided(self.version, "the class does not exist"))
+            self.observe(NotDecided("the class does not exist"))
         elif outcome == "Preempts":
             self._decided(victims or ["v0"], outcome, modelled)
         else:
             self._decided([], outcome, modelled)
 
-    def _decided(self, victims: list[str], outcome: str, modelled: tuple[str, ...]) -> None:
+    @precondition(lambda self: not self.todo and self.life.wants_plan and self.now < self.life.due)
+    @rule(outcome=st.sampled_from(["Fits", "Unschedulable"]))
+    def decide_on_free_room(self, outcome: str) -> None:
+        before = self.life
+        self._decided([], outcome, (), only_free=True)
+        assert outcome == "Fits" or self.life == before
+
+    def _decided(
+        self, victims: list[str], outcome: str, modelled: tuple[str, ...], *, only_free: bool = False
+    ) -> None:
         self.numbers += 1
         members = {uid: PlannedPod(uid, uid, "n0", {"cpu": 1}) for uid in MEMBERS}
         decision = self.specs[f"plan-{self.numbers}"] = spec(self.numbers, victims, outcome, modelled)
         untried = self.numbers % 4 == 0
         decided = Decided(
-            self.version, f"plan-{self.numbers}", decision, members, room=self._room(), untried=untried
+            f"plan-{self.numbers}",
+            decision,
+            members,
+            room=self._room(),
+            untried=untried,
+            only_free=only_free,
         )
         self.observe(decided)
 
@@ -503,11 +508,10 @@ class Lives(RuleBasedStateMachine):
 
     def _goes_well(self, victims: list[str], steps: int, outcome: str) -> None:
         """`outcome`: of the decision if it has no victims."""
-        self.version += 1
         self.now = max(self.now, self.life.due)
         self.presented = True
         self.observe(MembersSeen(2, 2, 0))
-        if self.life.wants_plan(self.version):
+        if self.life.wants_plan:
             self._decided(victims, "Preempts" if victims else outcome, ())
         for _ in range(steps):
             self.what_is_due_goes_well()

@@ -50,7 +50,7 @@ class Gang:
 
     def looks(self, *, after: float = 0.0, **fields: Any) -> list[Effect]:
         """The plan is looked at; of the scheduler's word all is well if nothing else is said."""
-        seen = {"version": 1, "trusted": True, "proofs": CONFIRMED, "presented": True, **fields}
+        seen = {"trusted": True, "proofs": CONFIRMED, "presented": True, **fields}
         return self(PlanSeen(**seen), after=after)
 
     def ending(self, **fields: Any) -> str:
@@ -73,7 +73,7 @@ def spec(outcome: Any = "Preempts", victims: int = 2, **fields: Any) -> Preempti
 
 
 def decided(version: int = 1, **fields: Any) -> Decided:
-    return Decided(version, f"plan-{version}", spec(**fields), MEMBERS)
+    return Decided(f"plan-{version}", spec(**fields), MEMBERS)
 
 
 def in_phase(phase: ActivePhase, victims: int = 2, **fields: Any) -> Gang:

@@ -329,7 +329,7 @@ async def test_a_unit_that_has_grown_meanwhile_does_not_begin() -> None:
             return None
 
         stage.api.refuse = grows
-        await stage.settle(steps=4)
+        await stage.settle(steps=6)
         first = the_plan_that_evicted(stage)
         assert first["status"]["conditions"][-1]["reason"] == "Changed"
         assert first["status"]["begun"] == [], "nobody of the unit that has begun is left"

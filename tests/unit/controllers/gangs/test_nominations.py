@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controllers.gangs.planner import TICK_SECONDS
+from controllers.gangs.timekeeping import TICK_SECONDS
 from kube.client import ApiError
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged

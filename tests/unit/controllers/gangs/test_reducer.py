@@ -30,7 +30,6 @@ from controllers.gangs.observations import (
     NotStored,
     Observation,
     Resumed,
-    RoomFreed,
     Stored,
 )
 from controllers.gangs.proofs import Proof
@@ -71,14 +70,14 @@ def test_a_gang_that_runs_says_so_once_and_wakes_whoever_was_held() -> None:
 
 @pytest.mark.parametrize("bound", [2, 0], ids=["runs", "gathers"])
 def test_a_gang_that_wants_nothing_forgets_what_went_wrong(bound: int) -> None:
-    gang = Gang(Life(complete=True, decided=1, failures=3, replans=2, due=99.0))
+    gang = Gang(Life(complete=True, looked=True, failures=3, replans=2, due=99.0))
     gang(MembersSeen(2, 2, 0))
     assert gang.life.failures == 3, "it still wants a plan"
     gang(MembersSeen(2, bound, bound))
     gang(MembersSeen(2, 2, 0))
     life = gang.life
     assert (life.failures, life.replans, life.due) == (0, 0, 0.0)
-    assert life.wants_plan(1)
+    assert (life.wants_plan, life.looked) == (True, False)
 
 
 def test_members_of_a_plan_are_not_counted() -> None:
@@ -116,7 +115,7 @@ def test_a_decision_by_which_nobody_goes_is_stored_and_said(fields: dict[str, An
 def test_the_same_reason_in_other_words_is_said_again() -> None:
     gang = Gang()
     for number, why in enumerate(("no class", "no class", "another")):
-        (said,) = gang(NotDecided(number, why))
+        (said,) = gang(NotDecided(why))
         assert isinstance(said, CannotSchedule)
         assert (said.message, said.repeated) == (why, number == 1)
 
@@ -130,14 +129,24 @@ def test_a_decision_to_act_on_is_written_first(fields: dict[str, Any]) -> None:
     assert not gang.plan.stored
 
 
-@pytest.mark.parametrize("observation", [decided(outcome="Unschedulable"), NotDecided(1, "no class")])
-def test_the_same_tables_are_not_asked_twice_unless_room_was_freed(observation: Observation) -> None:
+@pytest.mark.parametrize("observation", [decided(outcome="Unschedulable"), NotDecided("no class")])
+def test_a_gang_without_a_plan_was_looked_at_until_it_changes(observation: Observation) -> None:
     gang = Gang(Life(complete=True))
     gang(observation)
-    assert not gang.life.wants_plan(1)
-    assert gang.life.wants_plan(2)
-    gang(RoomFreed())
-    assert gang.life.wants_plan(1)
+    assert (gang.life.wants_plan, gang.life.looked) == (True, True)
+    gang(MembersSeen(2, 2, 0))
+    assert not gang.life.looked
+
+
+@pytest.mark.parametrize("outcome", ["Unschedulable", "Fits"])
+def test_a_gang_that_may_not_evict_yet_is_told_only_that_it_fits(outcome: Any) -> None:
+    gang = Gang(Life(phase="Unschedulable", complete=True, looked=True, failures=1, due=9.0))
+    before = gang.life
+    effects = gang(replace(decided(outcome=outcome, victims=0), only_free=True))
+    if outcome == "Fits":
+        assert kinds(effects) == [Commit]
+    else:
+        assert (effects, gang.life) == ([], before)
 
 
 @pytest.mark.parametrize("late", [decided(2), Resumed(in_phase("Ready").plan)], ids=["decided", "resumed"])
@@ -228,7 +237,7 @@ def test_a_plan_that_was_not_stored_gives_its_room_back(failure: Observation) ->
     assert isinstance(gave_back, GiveBack)
     assert isinstance(said, CannotSchedule)
     assert gang.life.plan is None
-    assert gang.life.wants_plan(1)
+    assert (gang.life.wants_plan, gang.life.looked) == (True, False)
     assert gang.life.due > gang.now
 
 

@@ -401,6 +401,6 @@ def test_after_an_end_members_are_counted_before_the_next_plan() -> None:
     gang(decided())
     gang(Stored("Planned"))
     assert gang.ending(room_taken="by others") == "RoomTaken"
-    assert not gang.life.wants_plan(2)
+    assert not gang.life.wants_plan
     gang(MembersSeen(2, 2, 0))
-    assert gang.life.wants_plan(1), "its own room is free again"
+    assert (gang.life.wants_plan, gang.life.looked) == (True, False), "its own room is free again"

@@ -164,7 +164,8 @@ def test_the_next_plan_is_not_acted_upon_if_the_last_one_was_in_vain() -> None:
     assert [type(effect) for effect in effects] == [Judge]
     assert (gang.life.vain, gang.life.plan) == (1, None)
     assert gang.life.barred == gang.now + 1.0
-    assert gang.life.wants_plan(2)
+    assert gang.life.wants_plan
+    assert not gang.life.looked
 
 
 def test_nobody_went_nothing_was_in_vain() -> None:
@@ -252,7 +253,8 @@ def test_the_reason_is_said() -> None:
 def test_it_relents_and_the_next_one_in_vain_bars_it_again() -> None:
     gang = barred()
     gang(Relented())
-    assert gang.life.wants_plan(2)
+    assert gang.life.wants_plan
+    assert not gang.life.looked
     assert [type(effect) for effect in gang(decided(3))] == [Commit]
     assert gang.life.vain == 2
 
@@ -306,6 +308,6 @@ def test_the_scheduler_must_confirm_unless_it_cannot_tell(
 ) -> None:
     plan = in_phase("Planned", asking=True, asked=0.0).plan
     unknown = MemberProof(Proof.UNKNOWN, "nothing was seen", None, cannot_tell=cannot_tell)
-    seen = PlanSeen(version=1, trusted=True, presented=True, proofs={**CONFIRMED, "m1": unknown})
+    seen = PlanSeen(trusted=True, presented=True, proofs={**CONFIRMED, "m1": unknown})
     rules = replace(RULES, confirmation=setting)
     assert isinstance(confirm(plan, seen, 100.0, rules, after_vain=after_vain), result)

@@ -103,6 +103,7 @@ async def test_a_nomination_that_could_not_be_written_is_not_written_once_its_pl
         stage.delete(gang())
         await stage.settle()
         stage.api.refuse = lambda _method, _path: None
+        stage.clock += 1
         await stage.settle()
         assert stage.api.nominated == {}
         assert stage.api.woken == ["m0"]
@@ -120,6 +121,7 @@ async def test_a_wake_that_was_refused_is_tried_again_on_a_quiet_cluster() -> No
         await stage.settle()
         assert stage.leading.waker.behind, "the planner has to look again by itself"
         stage.api.refuse = lambda _method, _path: None
+        stage.clock += 1
         await stage.settle()
         assert stage.api.woken == ["late"]
         assert not stage.leading.waker.behind

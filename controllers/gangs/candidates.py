@@ -1,0 +1,51 @@
+"""What the planning queue knows of a gang that waits for a plan."""
+
+from __future__ import annotations
+
+from api.clock import Clock
+from controllers.gangs.evidence import Evidence
+from controllers.gangs.gangs import Gang
+from controllers.gangs.planning_queue import Candidate
+from controllers.gangs.roster import Roster
+from nodes.state.potential import NOBODY
+
+__all__ = ["Candidates"]
+
+
+class Candidates:
+    """Reads it from the mirror and from the gang's life."""
+
+    def __init__(self, roster: Roster, evidence: Evidence, clock: Clock) -> None:
+        self._roster, self._evidence, self._clock = roster, evidence, clock
+
+    def of(self, gang: Gang) -> Candidate | None:
+        """The gang as a candidate; None if it wants no plan."""
+        life = gang.life
+        demand = self._roster.demand(gang.key) if life.wants_plan else None
+        if demand is None:
+            return None
+        return Candidate(
+            rank=self._roster.rank(gang.key),
+            demand=demand,
+            below=self._below(gang),
+            due=self._due(gang),
+            looked=life.looked,
+            failed=life.failures > 0,
+        )
+
+    def _below(self, gang: Gang) -> int:
+        priority = self._roster.group_priority(gang.key)
+        if (
+            priority is None
+            or self._clock.monotonic() < gang.life.barred
+            or not self._roster.evicts(gang.key)
+        ):
+            return NOBODY
+        return priority
+
+    def _due(self, gang: Gang) -> float:
+        """Members that the scheduler tries are awaited: it shows where they may go."""
+        life = gang.life
+        if life.untried_until is None or self._clock.monotonic() >= life.untried_until:
+            return life.due
+        return max(life.due, life.untried_until) if self._evidence.is_untried(gang.key) else life.due

@@ -1,0 +1,106 @@
+"""What waits for the clock alone: things that end with time, and looks that must not wait for an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sized
+from functools import partial
+from typing import Final
+
+from controllers.gangs.evidence import Evidence
+from controllers.gangs.exclusions import Exclusions
+from controllers.gangs.gangs import Gangs
+from controllers.gangs.observations import Relented
+from controllers.gangs.parked import Why
+from controllers.gangs.performing import Hands
+from controllers.gangs.refusals import Refusals
+from controllers.gangs.reservations import Reservations
+from controllers.gangs.sparing import Sparing
+from controllers.gangs.waiting import WaitingPods
+from controllers.gangs.writes import Key
+
+__all__ = ["TICK_SECONDS", "Timekeeper"]
+
+TICK_SECONDS: Final = 1.0
+"""How often to look while something waits for the clock."""
+
+HOUSEKEEPING: Final[Key] = ("", "housekeeping")
+NOMINATIONS: Final[Key] = ("", "nominations")
+"""Work of our own, which is not about one object. No namespace has an empty name."""
+
+
+class Timekeeper:
+    """Called about once a second. It walks over what waits for time, and over nothing else."""
+
+    def __init__(
+        self,
+        hands: Hands,
+        gangs: Gangs,
+        reservations: Reservations,
+        evidence: Evidence,
+        waiting: WaitingPods,
+        refusals: Refusals,
+        exclusions: Exclusions,
+        sparing: Sparing,
+        now: Callable[[], float],
+    ) -> None:
+        """`now`: monotonic seconds."""
+        self._hands, self._gangs, self._reservations = hands, gangs, reservations
+        self._evidence, self._waiting = evidence, waiting
+        self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
+        self._now = now
+
+    def next_tick(self) -> float:
+        """Seconds until the next call is worth while on a quiet cluster."""
+        kept: tuple[Sized, ...] = (
+            self._reservations,
+            self._waiting.nominated,
+            self._refusals,
+            self._exclusions,
+            self._sparing,
+            self._gangs.barred,
+        )
+        if any(map(len, kept)) or self._hands.waker.behind:
+            return TICK_SECONDS
+        return max(TICK_SECONDS, self._hands.housekeeping.next_sweep())
+
+    def tick(self, *, trusted: bool) -> bool:
+        """Returns whether something has ended that kept gangs off nodes."""
+        self._evidence.expire()
+        expired = (self._refusals.expire(self._now()), self._exclusions.expire(), self._sparing.expire())
+        for key in list(self._gangs.barred):
+            gang = self._gangs.get(key)
+            if gang is not None and self._hands.verdicts.relents(key, gang.life):
+                self._gangs.observe(gang, Relented())
+        self._hands.waker.retry(self._hands.writes)
+        if trusted:
+            self._let_go()
+            self._put_in_order()
+        return any(expired)
+
+    def _let_go(self) -> None:
+        """Wake pods that filter turned down and would let pass now, although no plan has ended because of which they
+        would be woken: they came when the mirror could not be trusted, or the group changed between two looks.
+        """
+        waker = self._hands.waker
+        self._hands.asking.reason_passed(Why.NOT_READY)
+        for key in waker.kept:
+            passes = not len(self._reservations) if key is None else self._gangs.lets_pass(key)
+            if passes:
+                wake = partial(waker.wake, key, "Released", "nothing holds it back any longer")
+                self._hands.writes.put(key or NOMINATIONS, wake)
+
+    def _put_in_order(self) -> None:
+        """Nominations that nobody uses, and stored plans. A round that is still being written is not begun again."""
+        hands = self._hands
+        if hands.writes.is_idle(NOMINATIONS):
+            hands.writes.put(
+                NOMINATIONS, partial(hands.nominations.withdraw_left, self._gangs.keeps_nominations)
+            )
+        if hands.housekeeping.next_sweep() <= 0.0 and hands.writes.is_idle(HOUSEKEEPING):
+            hands.writes.put(HOUSEKEEPING, self._sweep)
+
+    async def _sweep(self) -> None:
+        gangs = (self._gangs.get(key) for key in self._gangs.planned)
+        plans = (gang.life.plan for gang in gangs if gang is not None)
+        carried_out = {(plan.namespace, plan.name) for plan in plans if plan is not None}
+        await self._hands.housekeeping.sweep(carried_out, self._hands.evictions.at_work)
