@@ -16,6 +16,7 @@ from api.meta import Condition, ObjectMeta, Struct
 __all__ = [
     "API_VERSION",
     "POD_GROUP_LABEL",
+    "SCHEDULING_GATE",
     "DisruptionMode",
     "GangSchedulingPolicy",
     "PodGroup",
@@ -29,6 +30,8 @@ __all__ = [
 API_VERSION: Final = "reprieve.dev/v1alpha1"
 POD_GROUP_LABEL: Final = "reprieve.dev/pod-group"
 """A pod joins the PodGroup of this name in its own namespace."""
+SCHEDULING_GATE: Final = "reprieve.dev/gang"
+"""The scheduling gate (KEP-3521) that the webhook puts on members of PodGroups. The gang controller removes it."""
 
 
 class Empty(Struct):

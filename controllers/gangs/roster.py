@@ -35,7 +35,7 @@ def group_of(pod: Pod) -> GroupKey | None:
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A member: has neither ended nor begun to terminate, and is not gated."""
+    """A member: has neither ended nor begun to terminate, and has no scheduling gate but ours."""
 
     uid: str
     name: str
@@ -180,7 +180,9 @@ class Roster:
         view = self._view(uid)
         status = view.status if view is not None else None
         condition = status.scheduled if status is not None else None
-        return condition.message if condition is not None and condition.status == "False" else ""
+        if condition is None or condition.status != "False" or condition.reason == "SchedulingGated":
+            return ""  # the API server says that a pod is gated
+        return condition.message
 
     def planned(self, spec: PreemptionPlanSpec) -> dict[str, PlannedPod]:
         """The pods that the plan is for, by UID: those that minCount needs. A pod that is gone requests nothing."""

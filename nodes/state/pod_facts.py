@@ -6,6 +6,7 @@ import sys
 from typing import Final, NamedTuple
 
 from api.core import MIRROR_POD_ANNOTATION, Pod
+from api.groups import SCHEDULING_GATE
 from api.times import parse_rfc3339
 from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
 
@@ -74,7 +75,7 @@ def flags_of(pod: Pod) -> int:
     flags = TERMINATING if meta.deletion_timestamp is not None else 0
     if meta.annotations is not None and MIRROR_POD_ANNOTATION in meta.annotations:
         flags |= MIRROR
-    if pod.spec.scheduling_gates:
+    if any(gate.name != SCHEDULING_GATE for gate in pod.spec.scheduling_gates or ()):
         flags |= GATED
     if pod.spec.preemption_policy == "Never":
         flags |= NEVER

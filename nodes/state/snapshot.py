@@ -42,7 +42,7 @@ TERMINATING = 1
 MIRROR = 2
 """A static pod's mirror: nobody can evict it."""
 GATED = 4
-"""The pod has scheduling gates."""
+"""The pod has scheduling gates besides `api.groups.SCHEDULING_GATE`, which is removed once its gang may go on."""
 NEVER = 8
 """The pod's own preemptionPolicy is Never."""
 STAYING = 16

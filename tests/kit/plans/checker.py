@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from tests.kit.plans.apart import are_apart, relations
-from tests.kit.plans.raw import GROUP_LABEL, Amounts, Cluster, Object, Unit, admits
+from tests.kit.plans.raw import GROUP_LABEL, OUR_GATE, Amounts, Cluster, Object, Unit, admits
 
 Key = tuple[str, str]
 Score = tuple[int, int, int, int, int]
@@ -43,7 +43,7 @@ class Case:
 
     @cached_property
     def members(self) -> list[Key]:
-        """Neither ended nor terminating nor gated; by creation, then name."""
+        """Neither ended nor terminating nor gated by others than us; by creation, then name."""
         pods = self.cluster.pods
         mine = [
             key
@@ -51,7 +51,7 @@ class Case:
             if key[0] == self.namespace
             and (pod["metadata"].get("labels") or {}).get(GROUP_LABEL) == self.name
             and not pod["metadata"].get("deletionTimestamp")
-            and not pod["spec"].get("schedulingGates")
+            and not [gate for gate in pod["spec"].get("schedulingGates") or () if gate["name"] != OUR_GATE]
         ]
         return sorted(mine, key=lambda key: (pods[key]["metadata"].get("creationTimestamp", ""), key[1]))
 

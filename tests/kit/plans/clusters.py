@@ -204,7 +204,8 @@ def _member(
     if not draw(st.integers(0, 19)):
         meta["deletionTimestamp"] = "2026-01-02T00:00:00Z"
     if not draw(st.integers(0, 19)) and "nodeName" not in spec:
-        spec["schedulingGates"] = [{"name": "example.com/wait"}]
+        gates = draw(st.sets(st.sampled_from(("example.com/wait", "reprieve.dev/gang")), min_size=1))
+        spec["schedulingGates"] = [{"name": gate} for gate in sorted(gates)]
     return {"kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
 
 

@@ -14,6 +14,7 @@ Object = Mapping[str, Any]
 Amounts = dict[str, int]
 
 GROUP_LABEL: Final = "reprieve.dev/pod-group"
+OUR_GATE: Final = "reprieve.dev/gang"
 SUFFIXES: Final = {
     "m": Fraction(1, 1000), "": Fraction(1), "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9),
     "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40),

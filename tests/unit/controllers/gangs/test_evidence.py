@@ -272,3 +272,18 @@ def test_a_proof_is_kept_until_the_scheduler_shows_something_or_the_cluster_chan
     assert times() == 0
     witness.evidence.forget_plan(("default", "gang"))
     assert times() == 1
+
+
+def test_a_member_that_is_gated_or_was_is_untried_until_a_scheduler_says_something() -> None:
+    """The API server's own condition stays when the gate has gone, until the scheduler writes another one."""
+    gated = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked",
+    }
+    witness = Witness(pod("m", group="gang", conditions=[gated]))
+    assert witness.evidence.is_untried(("default", "gang"))
+    refused = {**gated, "reason": "Unschedulable", "message": REFUSED}
+    witness.tables.upsert_pod(pod("m", group="gang", conditions=[refused]))
+    assert not witness.evidence.is_untried(("default", "gang"))

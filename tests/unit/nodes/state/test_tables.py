@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from api.groups import SCHEDULING_GATE
 from api.times import parse_rfc3339
 from nodes.state.pods import Change
 from nodes.state.snapshot import GATED, MIRROR, TERMINATING
@@ -326,3 +327,17 @@ def test_a_snapshot_keeps_its_rows_by_uid() -> None:
     after = tables.snapshot()
     assert before.pod_rows == {"uid-a": 0, "uid-b": 1}
     assert after.pod_rows == {"uid-b": 1, "uid-c": 0}
+
+
+def test_our_own_scheduling_gate_makes_no_pod_gated() -> None:
+    """Members wait for one another with it. Nothing is decided anew when it is removed."""
+    tables = Tables()
+    ours, other = {"name": SCHEDULING_GATE}, {"name": "example.com/wait"}
+    tables.upsert_pod(pod("a", group="gang", schedulingGates=[ours]))
+    tables.upsert_pod(pod("b", group="gang", schedulingGates=[other, ours]))
+    assert tables.snapshot().pod_flags.tolist() == [0, GATED]
+    version = tables.version
+    tables.upsert_pod(pod("a", group="gang"))
+    assert tables.version == version
+    tables.upsert_pod(pod("b", group="gang", schedulingGates=[ours]))
+    assert tables.version > version
