@@ -88,9 +88,10 @@ class WebhooksConfiguration(GuardedListener, kw_only=True):
     beside_kueue: bool = False
 
 
-def settings_of(configuration: WebhooksConfiguration) -> Settings:
-    """The settings of the rules."""
+def settings_of(configuration: WebhooksConfiguration, *, gates_members: bool) -> Settings:
+    """The settings of the rules. `gates_members`: whether `planning.gates` is not Off."""
     return Settings(
+        gates_members=gates_members,
         gate_openers={gate: tuple(users) for gate, users in configuration.gate_openers.items()},
         system_namespaces=tuple(configuration.system_namespaces),
         beside_kueue=configuration.beside_kueue,

@@ -17,6 +17,7 @@ from api.groups import POD_GROUP_LABEL
 from api.yaml import PlainDumper
 
 __all__ = [
+    "CONFIGURATION",
     "EXCLUDED_NAMESPACES",
     "NAMESPACE",
     "REGISTRATIONS",
@@ -24,6 +25,7 @@ __all__ = [
     "Registration",
     "RuleWithOperations",
     "configurations",
+    "mutating_webhook",
 ]
 
 NAMESPACE: Final = "reprieve-system"
@@ -135,6 +137,7 @@ REGISTRATIONS: Final = (
         "v1",
         namespaced=True,
         validating=(RuleWithOperations(("CREATE",)),),
+        mutating=(RuleWithOperations(("CREATE",)),),
         required=False,
         selector={"matchExpressions": [{"key": POD_GROUP_LABEL, "operator": "Exists"}]},
     ),
@@ -160,10 +163,21 @@ def _configuration(
     }
 
 
+def mutating_webhook(kind: str) -> str:
+    """The name of the mutating webhook of a kind. The kind must have one such webhook."""
+    (name,) = (
+        _name("mutate", each, rule) for each in REGISTRATIONS if each.kind == kind for rule in each.mutating
+    )
+    return name
+
+
+def _name(purpose: str, registration: Registration, rule: RuleWithOperations) -> str:
+    return ".".join(filter(None, (rule.subresource, registration.plural, purpose, OURS[0])))
+
+
 def _webhook(purpose: str, registration: Registration, rule: RuleWithOperations) -> Json:
-    name = ".".join(filter(None, (rule.subresource, registration.plural, purpose, OURS[0])))
     webhook: Json = {
-        "name": name,
+        "name": _name(purpose, registration, rule),
         "clientConfig": {
             "service": {
                 "name": SERVICE,

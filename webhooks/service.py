@@ -40,7 +40,10 @@ class WebhookService:
         client: ApiClient,
         views: Views,
         clock: Clock = SYSTEM_CLOCK,
+        *,
+        gates_members: bool,
     ) -> None:
+        """`gates_members`: see `webhooks.configuration.settings_of`."""
         self._configuration = configuration
         self._live = LiveContext(configuration.client_ca_file)
         files = configuration.certificates.files
@@ -49,7 +52,8 @@ class WebhookService:
             if files is not None
             else _managed(configuration.certificates.managed, client, self._live, clock)
         )
-        self._facts, settings = WatchedFacts(views), settings_of(configuration)
+        self._facts = WatchedFacts(views)
+        settings = settings_of(configuration, gates_members=gates_members)
         self._reviewer = Reviewer(self._facts, settings, max_depth=configuration.max_depth, clock=clock)
         self.rechecker = rechecker(
             client, self._facts, settings, self._facts.fault, configuration.recheck_seconds, clock

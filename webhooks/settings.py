@@ -16,5 +16,7 @@ class Settings:
     """By preemption gate: the users that may open it. For gates that are not here, RBAC alone decides."""
     system_namespaces: tuple[str, ...] = ()
     """Namespaces besides kube-system whose PodGroups may have a `system-` PriorityClass."""
+    gates_members: bool = True
+    """Pods of PodGroups get the scheduling gate `reprieve.dev/gang`. False with `planning.gates: Off`."""
     beside_kueue: bool = False
     """Kueue is installed and checks its own rules. Only what Kueue lacks is checked here."""

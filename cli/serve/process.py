@@ -34,7 +34,10 @@ async def run(configuration: Configuration) -> None:
             controllers.append(gangs)
             parts.append(ExtenderService(configuration.extender, gangs, clock))
         if configuration.webhooks is not None:
-            webhooks = WebhookService(configuration.webhooks, client, views, clock)
+            gates_members = configuration.planning.gates != "Off"
+            webhooks = WebhookService(
+                configuration.webhooks, client, views, clock, gates_members=gates_members
+            )
             parts.append(webhooks)
             controllers.append(webhooks.rechecker)
         await run_process(configuration.ops, views, parts, controllers, clock=clock)

@@ -61,7 +61,8 @@ def verdict(write: Write, context: Context) -> Verdict:
     If a rule needs an object that is not among the facts, the verdict has a warning.
     """
     if write.kind not in KNOWN:
-        return rules.validate(_request(write, context, write.new, write.old))
+        request = _request(write, context, write.new, write.old)
+        return rules.validate(replace(request, new=rules.default(request)))
     prepared = prepare(write.kind, write.new, write.old, write.subresource)
     if isinstance(prepared, list):
         return Verdict.of(prepared)

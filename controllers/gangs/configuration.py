@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
-from controllers.gangs.rules import Confirmation
+from controllers.gangs.rules import Confirmation, GatesMode
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET
 from serving.sections import Count, FilePath, Seconds, Section
@@ -35,6 +35,9 @@ class PlanningConfiguration(Section):
     exclusionSeconds: a node on which the scheduler did not take a pod is left out for pods of its class so long, unless
     the node changes before.
     offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
+    gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
+    exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
+    webhooks read this setting from their own Configuration file.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,
     and which pods it never sends us. Null: the scheduler's defaults count, and every pod comes.
     """
@@ -54,6 +57,7 @@ class PlanningConfiguration(Section):
     cycle_seconds: Seconds = 600
     exclusion_seconds: Seconds = EXCLUSION_SECONDS
     offer_seconds: Seconds = 60
+    gates: GatesMode = "Gathering"
     scheduler_configuration: FilePath | None = None
 
 

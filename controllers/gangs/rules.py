@@ -16,12 +16,17 @@ __all__ = [
     "VAIN_AT_MOST",
     "TURNED_DOWN_SECONDS",
     "Confirmation",
+    "GatesMode",
     "Rules",
 ]
 
 Confirmation = Literal["Prefer", "Require", "Off"]
 """What a member counts as of which the scheduler says nothing: Prefer waits a while and then believes our model,
 Require evicts nobody, Off believes the model at once."""
+
+GatesMode = Literal["Gathering", "UntilPlanned", "Off"]
+"""When the scheduling gate of a gang's members is removed. Gathering: as soon as minCount members exist. UntilPlanned:
+as soon as our model finds a place for the gang. Off: at once, and the webhook adds none."""
 
 ASKED_SECONDS: Final = 30.0
 """How long a plan waits at most for the scheduler's word after it was asked."""

@@ -9,8 +9,9 @@ from typing import Any, Final
 import pytest
 
 from api.crds import schema_of
-from api.groups import POD_GROUP_LABEL
+from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE
 from cli.validate.verdicts import Context, Write, verdict
+from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Json, path_of
 from hack.controlplane.objects import priority_class
 from hack.controlplane.plane import ControlPlane
@@ -157,6 +158,35 @@ def test_a_member_whose_priority_is_not_its_groups_gets_a_warning(plane: Control
         wait_until(lambda: warnings("") != [], PATIENCE_SECONDS, lambda: "no group")
         assert [expected in warning for warning in warnings("")] == [True]
         assert warnings(CLASS) == []
+
+
+def test_a_member_gets_the_scheduling_gate(plane: ControlPlane) -> None:
+    """Also if its group does not exist, but not if it has a node, or if its group is no gang."""
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "default", "namespace": "default"},
+    }
+    basic = objects.pod_group("rules-basic")
+
+    def gates(name: str, **fields: Any) -> list[str]:
+        body = objects.pod(name, **fields)
+        made = plane.client.request("POST", f"{path_of('v1', 'Pod', 'default')}?{STRICT}", body)
+        return [gate["name"] for gate in made["spec"].get("schedulingGates", ())]
+
+    with existing(plane, account, basic):
+        assert gates("member", group="rules-none") == [SCHEDULING_GATE]
+        assert gates("member", group="rules-none", schedulingGates=[{"name": "a.b/c"}]) == [
+            "a.b/c",
+            SCHEDULING_GATE,
+        ]
+        assert gates("member", group="rules-none", node_name="n0") == []
+        assert gates("other") == []
+        wait_until(
+            lambda: gates("member", group="rules-basic") == [],
+            PATIENCE_SECONDS,
+            lambda: "the basic group is not known",
+        )
 
 
 def test_a_changed_position_gets_the_present_time(plane: ControlPlane) -> None:

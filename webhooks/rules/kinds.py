@@ -28,5 +28,5 @@ KINDS: Final[Mapping[str, Rules]] = {
     "ResourceFlavor": Rules(flavors.validate),
     "Workload": Rules(workloads.validate, workloads.default),
     "PodGroup": Rules(podgroups.validate, podgroups.default),
-    "Pod": Rules(pods.validate),
+    "Pod": Rules(pods.validate, pods.default),
 }

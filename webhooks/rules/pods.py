@@ -1,19 +1,43 @@
-"""Pods of a PodGroup. No pod is refused."""
+"""Pods of a PodGroup. They get a scheduling gate when they are created. No pod is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from api.core import PriorityClass
-from api.groups import POD_GROUP_LABEL, PodGroup
+from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
 from schema.verdict import Verdict
 from webhooks.facts import UNKNOWN, Answer, Facts
-from webhooks.rules.fields import child, entries, integer, text
+from webhooks.rules.fields import child, entries, integer, items, text
 from webhooks.rules.request import Object, Request
 
-__all__ = ["validate"]
+__all__ = ["default", "validate"]
 
 NEVER = "Never"
+
+
+def default(request: Request) -> Object:
+    """The pod with the scheduling gate, after the gates that it has already. Members of a gang wait for one another.
+
+    A pod stays as it is if it has a node or this gate already, or if its PodGroup is known to be no gang. The gang
+    controller removes the gate from a pod of which that turns out later.
+    """
+    spec = request.new.get("spec")
+    if request.operation != "CREATE" or request.subresource or not request.settings.gates_members:
+        return request.new
+    if not isinstance(spec, dict) or spec.get("nodeName") or not _may_be_of_a_gang(request):
+        return request.new
+    gates = items(spec, "schedulingGates")
+    if any(gate.get("name") == SCHEDULING_GATE for gate in gates):
+        return request.new
+    return {**request.new, "spec": {**spec, "schedulingGates": [*gates, {"name": SCHEDULING_GATE}]}}
+
+
+def _may_be_of_a_gang(request: Request) -> bool:
+    """A group that does not exist yet may be created just after its pods."""
+    name = _group_name(request)
+    group = _group(request, name) if name else None
+    return bool(name) and (group is None or group is UNKNOWN or group.spec.scheduling_policy.gang is not None)
 
 
 def validate(request: Request) -> Verdict:
@@ -23,15 +47,24 @@ def validate(request: Request) -> Verdict:
     """
     if request.operation != "CREATE" or request.subresource:
         return Verdict()
-    metadata, spec = child(request.new, "metadata"), child(request.new, "spec")
-    name = entries(metadata, "labels").get(POD_GROUP_LABEL)
+    spec, name = child(request.new, "spec"), _group_name(request)
     if not name or integer(spec, "priority") is None:
         return Verdict()
-    group = request.facts.pod_group(text(metadata, "namespace") or "default", name)
+    group = _group(request, name)
     if group is UNKNOWN:
         warning = f"PodGroup {name} is not known: whether the pod's priority is the group's was not checked"
         return Verdict(warnings=(warning,))
     return Verdict(warnings=tuple(_differences(spec, group, request.facts)) if group is not None else ())
+
+
+def _group_name(request: Request) -> str:
+    """The PodGroup that the label names; "" without the label."""
+    return entries(child(request.new, "metadata"), "labels").get(POD_GROUP_LABEL, "")
+
+
+def _group(request: Request, name: str) -> Answer[PodGroup]:
+    namespace = text(child(request.new, "metadata"), "namespace") or "default"
+    return request.facts.pod_group(namespace, name)
 
 
 def _differences(spec: Object, group: PodGroup, facts: Facts) -> Iterator[str]:

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from webhooks.registrations import CHECKED_STATUS, REGISTRATIONS, Json, configurations, render
+from webhooks.registrations import (
+    CHECKED_STATUS,
+    REGISTRATIONS,
+    Json,
+    configurations,
+    mutating_webhook,
+    render,
+)
 from webhooks.rules import KINDS
 from webhooks.rules.decoding import Node, root_node
 
@@ -63,3 +70,12 @@ def test_of_workloads_nothing_that_may_be_unreadable_is_skipped() -> None:
     fields = root_node("Workload").fields["status"].fields
     unreadable = {name for name, node in fields.items() if types(node) & {"quantity", "date-time"}}
     assert unreadable <= set(CHECKED_STATUS) < fields.keys()
+
+
+def test_members_are_gated_when_they_are_created_and_nothing_waits_for_that() -> None:
+    (webhook,) = [each for each in WEBHOOKS if each["name"] == mutating_webhook("Pod")]
+    assert webhook["rules"][0]["operations"] == ["CREATE"]
+    assert (webhook["failurePolicy"], webhook["timeoutSeconds"]) == ("Ignore", 2)
+    assert webhook["objectSelector"] == {
+        "matchExpressions": [{"key": "reprieve.dev/pod-group", "operator": "Exists"}]
+    }

@@ -19,7 +19,9 @@ def test_the_webhooks_alone() -> None:
     assert configuration.extender is None
     assert configuration.webhooks is not None
     assert configuration.webhooks.port == 9444
-    assert settings_of(configuration.webhooks).gate_openers == {"example.com/gate": ("jane",)}
+    settings = settings_of(configuration.webhooks, gates_members=False)
+    assert settings.gate_openers == {"example.com/gate": ("jane",)}
+    assert not settings.gates_members
     assert "authoritySeconds: 31536000" in dump(configuration)
 
 
@@ -154,3 +156,10 @@ def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, besi
     assert configuration.webhooks is not None
     assert (configuration.webhooks.certificates.files is not None) == files
     assert configuration.webhooks.beside_kueue == beside_kueue
+
+
+def test_the_mode_of_the_gates() -> None:
+    assert parse(TLS).planning.gates == "Gathering"
+    assert parse(TLS + "planning: {gates: UntilPlanned}\n").planning.gates == "UntilPlanned"
+    with pytest.raises(ConfigurationError, match=r"planning\.gates"):
+        parse(TLS + "planning: {gates: Never}\n")

@@ -1,0 +1,89 @@
+"""Members of PodGroups get the scheduling gate when they are created."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
+from api.validation import convert
+from tests.kit.manifests import pod_group
+from webhooks.facts import NO_FACTS, Facts, KnownFacts
+from webhooks.rules import Object, Operation, Request, default
+from webhooks.settings import Settings
+
+OURS = {"name": SCHEDULING_GATE}
+OTHER = {"name": "example.com/wait"}
+BASIC = KnownFacts(groups=[convert(pod_group(schedulingPolicy={"basic": {}}), PodGroup)])
+GANG = KnownFacts(groups=[convert(pod_group(), PodGroup)])
+
+
+def pod(group: Any = "gang", **spec: Any) -> Object:
+    metadata = {"name": "p", "namespace": "default", "labels": {POD_GROUP_LABEL: group}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [], **spec}}
+
+
+def defaulted(
+    new: Object,
+    facts: Facts = GANG,
+    operation: Operation = "CREATE",
+    subresource: str = "",
+    settings: Settings | None = None,
+) -> Object:
+    old = new if operation == "UPDATE" else None
+    before = copy.deepcopy(new)
+    made = default(
+        Request(
+            kind="Pod",
+            operation=operation,
+            new=new,
+            old=old,
+            subresource=subresource,
+            facts=facts,
+            settings=settings or Settings(),
+        )
+    )
+    assert new == before, "the request is not changed"
+    return made
+
+
+@pytest.mark.parametrize("facts", [GANG, NO_FACTS, KnownFacts()])
+@pytest.mark.parametrize("gates", [None, [], [OTHER]])
+def test_a_member_gets_the_gate_after_its_others(facts: Facts, gates: Any) -> None:
+    """Also if its group does not exist yet, or is not known: the controller removes the gate then."""
+    new = pod() if gates is None else pod(schedulingGates=gates)
+    assert defaulted(new, facts) == pod(schedulingGates=[*(gates or []), OURS])
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        pod(schedulingGates=[OURS]),
+        pod(schedulingGates=[OTHER, OURS]),
+        pod(nodeName="n0"),
+        pod(""),
+        pod(None),
+        {"metadata": {"name": "p", "labels": None}, "spec": {}},
+        {"metadata": {"name": "p", "labels": {POD_GROUP_LABEL: "gang"}}, "spec": None},
+    ],
+)
+def test_other_pods_stay_as_they_are(new: Object) -> None:
+    assert defaulted(new) is new
+
+
+def test_a_pod_of_a_group_that_is_no_gang_stays_as_it_is() -> None:
+    new = pod()
+    assert defaulted(new, BASIC) is new
+
+
+def test_a_pod_that_is_there_cannot_get_a_gate() -> None:
+    new = pod()
+    assert defaulted(new, operation="UPDATE") is new
+    assert defaulted(new, subresource="status") is new
+
+
+def test_no_pod_gets_a_gate_with_the_setting_off() -> None:
+    new = pod()
+    assert defaulted(new, settings=Settings(gates_members=False)) is new
