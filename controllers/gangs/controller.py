@@ -26,11 +26,12 @@ from controllers.gangs.evictor import Evictor
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
+from controllers.gangs.gates import GatedPods, Gates
 from controllers.gangs.housekeeping import Housekeeping, Retention
-from controllers.gangs.life import ActivePlan, GroupKey
+from controllers.gangs.life import ActivePlan, GroupKey, Life
 from controllers.gangs.look import Looks
 from controllers.gangs.nominations import Nominations
-from controllers.gangs.observations import Asked, Failed, Resumed
+from controllers.gangs.observations import Asked, Failed, GatesRemoved, Resumed
 from controllers.gangs.parked import ParkedPods
 from controllers.gangs.performing import Hands, Performer
 from controllers.gangs.planner import Planner, World
@@ -94,6 +95,7 @@ class GangController:
         self.claims = Claims(self.roster, self.reservations)
         self.waiting = WaitingPods(clock)
         self.parked = ParkedPods(self.waiting)
+        self.gated = GatedPods(clock)
         path = configuration.scheduler_configuration
         self.scheduler = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
@@ -169,12 +171,16 @@ class GangController:
             self._acting.arrivals.pod_changed(uid, pod)  # while its grant and claim still stand
         self.claims.pod_changed(uid, pod)
         self.waiting.pod_changed(uid, pod)
+        ungated = self.gated.pod_changed(uid, pod)
         if self._acting is not None:
             self._acting.pod_changed(uid, pod)
+            if ungated is not None:
+                self._acting.gates_removed(ungated)
 
     def _group_touched(self, group: GroupKey) -> None:
         if self._acting is not None:
             self._acting.gangs.touch(group)
+            self._acting.gates.group_touched(group)
 
     def _changed(self) -> None:
         if self._acting is not None:
@@ -205,7 +211,7 @@ class Leading:
             configuration.in_vain_seconds,
             untried_seconds=configuration.confirmation_seconds,
         )
-        self.waker = Waker(self.writer, roster, clock)
+        self.waker = Waker(self.writer, roster, clock, controller.gated)
         self.reporter = Reporter(self.writer, roster, clock)
         self.asking = Asking(
             self.writer, self.waker, controller.waiting, controller.parked, clock, self._was_asked
@@ -217,8 +223,17 @@ class Leading:
             self._presented,
             offer_seconds=configuration.offer_seconds,
         )
-        self.gangs = Gangs(roster, rules, clock, self.nudge)
         self.writes = Writes(self._write_failed)
+        self.gates = Gates(
+            configuration.gates,
+            controller.gated,
+            roster,
+            self._life_of,
+            self.writer,
+            controller.is_trusted,
+            clock,
+        )
+        self.gangs = Gangs(roster, rules, clock, self.nudge, self.gates.gang_changed)
         store = PlanStore(self.writer, claims.stored, controller.plans.apply, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
         self._evictions = Evictions(
@@ -266,6 +281,7 @@ class Leading:
             self.exclusions,
             sparing,
             self.evidence,
+            controller.gated,
             executor,
             configuration.search_budget,
         )
@@ -342,6 +358,7 @@ class Leading:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.planner.run(), name="planner")
             tasks.create_task(self.asking.run(), name="asking")
+            tasks.create_task(self.gates.run(), name="gates")
 
     def _presented(self, group: GroupKey, uid: str) -> None:
         """A scheduler works on a member: what it showed may confirm the gang's plan."""
@@ -349,6 +366,16 @@ class Leading:
         gang = self.gangs.get(group)
         if gang is not None and (gang.life.phase == "Planned" or gang.life.untried_until is not None):
             self.gangs.stir(group)
+
+    def gates_removed(self, group: GroupKey) -> None:
+        """No pod of the group has our scheduling gate any longer."""
+        gang = self.gangs.get(group)
+        if gang is not None:
+            self.gangs.observe(gang, GatesRemoved())
+
+    def _life_of(self, group: GroupKey) -> Life:
+        gang = self.gangs.get(group)
+        return gang.life if gang is not None else Life()
 
     def _was_asked(self, group: GroupKey) -> None:
         gang = self.gangs.get(group)
@@ -370,6 +397,7 @@ class Leading:
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """Keep what is known of pods that wait in step with the mirror."""
         self.evidence.pod_changed(uid, pod)
+        self.gates.pod_changed(uid)
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
             self.waker.forget(uid)
             self.asking.forget(uid)

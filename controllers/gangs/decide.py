@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Container
 from concurrent.futures import Executor
 
 import structlog
@@ -43,13 +44,14 @@ class Decider:
         exclusions: Exclusions,
         sparing: Sparing,
         evidence: Evidence,
+        gated: Container[str],
         executor: Executor,
         search_budget: int,
     ) -> None:
-        """`search_budget`: states that a search may visit."""
+        """`gated`: the pods (UIDs) that have our scheduling gate. `search_budget`: states that a search may visit."""
         self._tables, self._roster, self._reservations = tables, roster, reservations
         self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
-        self._evidence = evidence
+        self._evidence, self._gated = evidence, gated
         self._executor, self._budget = executor, search_budget
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
@@ -71,12 +73,14 @@ class Decider:
         if isinstance(decided, DecisionError):
             return NotDecided(str(decided))
         spec = self._assigned(decided)
+        members = self._roster.planned(spec)
         return Decided(
             plan_name(spec),
             spec,
-            self._roster.planned(spec),
+            members,
             self._roster.grace_seconds(victim_uids(spec)),
             untried=bool(spec.victims) and self._evidence.is_untried(key),
+            gated=any(uid in self._gated for uid in members),
         )
 
     def is_shared(self, key: GroupKey, decided: Decided | NotDecided) -> bool:

@@ -46,9 +46,17 @@ class Gangs:
     Nothing here walks over all gangs. `stirred` are those to which something has happened since somebody last looked.
     """
 
-    def __init__(self, roster: Roster, rules: Rules, clock: Clock, nudge: Callable[[], None]) -> None:
-        """`nudge` is called when something has happened."""
-        self._roster, self._rules, self._clock, self._nudge = roster, rules, clock, nudge
+    def __init__(
+        self,
+        roster: Roster,
+        rules: Rules,
+        clock: Clock,
+        nudge: Callable[[], None],
+        changed: Callable[[GroupKey], None],
+    ) -> None:
+        """`nudge` is called when something has happened, `changed` after every observation of a gang."""
+        self._roster, self._rules, self._clock = roster, rules, clock
+        self._nudge, self._changed = nudge, changed
         self._gangs: dict[GroupKey, Gang] = {}
         self._basic: set[GroupKey] = set()
         self._touched: dict[GroupKey, None] = {}
@@ -88,6 +96,7 @@ class Gangs:
         gang.todo.extend(effects)
         if gang.key in self._gangs:
             self._note(gang, before, now)
+        self._changed(gang.key)
 
     def _note(self, gang: Gang, before: Life, now: float) -> None:
         life = gang.life

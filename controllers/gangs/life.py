@@ -191,6 +191,8 @@ class Life:
     """minCount members exist, and fewer are bound."""
     looked: bool = False
     """The search has looked at the gang as it is, and has no plan for it. Another look waits for what could help."""
+    placed: bool = False
+    """The last decision found a place, and a plan may be made of it."""
     replans: int = 0
     """Plans in a row that were followed by another one at once."""
     failures: int = 0
@@ -206,7 +208,9 @@ class Life:
     """Nobody goes for the gang before this time, in monotonic seconds. It takes free room."""
 
     untried_until: float | None = None
-    """Before this time, no plan evicts while the scheduler has not tried every member. In monotonic seconds."""
+    """Before this time, no plan evicts while the scheduler has not tried every member. In monotonic seconds.
+
+    It is put off as long as a planned member has our scheduling gate."""
 
     @property
     def wants_plan(self) -> bool:

@@ -12,6 +12,7 @@ __all__ = [
     "EVICTIONS",
     "EVICTIONS_IN_VAIN",
     "GANGS",
+    "GATES_REMOVED",
     "PHASE_SECONDS",
     "PLANNING_SECONDS",
     "PLANS",
@@ -32,6 +33,11 @@ PHASE_SECONDS = Histogram(
 )
 PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"])
 GANGS = Gauge("reprieve_gangs", "Gangs by phase.", ["phase"])
+GATES_REMOVED = Counter(
+    "reprieve_gates_removed_total",
+    "Scheduling gates that were to be removed from pods, by what came of it: removed, gone (the pod was), refused.",
+    ["result"],
+)
 EVICTIONS = Counter(
     "reprieve_evictions_total", "Pods deleted for a plan, by what the API server answered.", ["result"]
 )

@@ -16,6 +16,7 @@ __all__ = [
     "DeletionRefused",
     "EvictorStopped",
     "Failed",
+    "GatesRemoved",
     "GroupGone",
     "MembersSeen",
     "NotDecided",
@@ -67,6 +68,13 @@ class Decided:
     """There are members that no scheduler was seen to try. It will show more of the nodes soon."""
     only_free: bool = False
     """The gang may not evict yet, and was planned on free room alone. Nothing is said if that is not enough."""
+    gated: bool = False
+    """`members` has pods with our scheduling gate. No scheduler tries them before that is removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatesRemoved:
+    """No member has our scheduling gate any longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +240,7 @@ Observation = (
     | Asked
     | GroupGone
     | Decided
+    | GatesRemoved
     | NotDecided
     | Stored
     | NotStored

@@ -51,6 +51,7 @@ from controllers.gangs.observations import (
     DeletionRefused,
     EvictorStopped,
     Failed,
+    GatesRemoved,
     GroupGone,
     MembersSeen,
     NotDecided,
@@ -87,8 +88,10 @@ def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> St
         case Decided():
             return _decided(life, observation, now, rules)
         case NotDecided(reason):
-            life = replace(life, looked=True)
+            life = replace(life, looked=True, placed=False)
             return _cannot(life, "Unschedulable", "Unschedulable", reason, now, rules)
+        case GatesRemoved() if life.untried_until is not None:
+            return replace(life, untried_until=now + rules.untried_seconds), ()
         case Resumed(plan) if life.plan is None:
             return replace(life, phase=plan.phase, plan=plan), ()
         case Remembered() if life.plan is None:
@@ -125,7 +128,7 @@ def _members_seen(life: Life, seen: MembersSeen) -> Step:
 
 def _at_rest(life: Life) -> Life:
     """Nothing is wanted. What went wrong before says nothing about the next plan."""
-    return replace(life, looked=False, failures=0, replans=0, due=0.0, untried_until=None)
+    return replace(life, looked=False, failures=0, replans=0, due=0.0, untried_until=None, placed=False)
 
 
 def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
@@ -137,7 +140,7 @@ def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
 
 
 def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
-    spec = decided.spec
+    spec, life = decided.spec, replace(life, placed=False)
     if spec.outcome in ("Unschedulable", "SearchBudgetExhausted"):
         return _recorded(life, spec, "Unschedulable", spec.reason, now, rules)
     if spec.outcome == "Preempts" and spec.not_modelled:
@@ -145,9 +148,12 @@ def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Ste
         return _recorded(life, spec, "Blocked", message, now, rules)
     if spec.victims and now < life.barred:
         return replace(life, looked=False), ()  # it was made before the verdict; the next one evicts nobody
-    if spec.victims and decided.untried and rules.confirmation != "Off":
-        until = life.untried_until if life.untried_until is not None else now + rules.untried_seconds
-        if now < until:
+    life = replace(life, placed=True)
+    if spec.victims and (decided.gated or (decided.untried and rules.confirmation != "Off")):
+        until = life.untried_until
+        if until is None or decided.gated:
+            until = now + rules.untried_seconds
+        if decided.gated or now < until:
             return replace(life, looked=False, untried_until=until), ()
     plan = ActivePlan(
         name=decided.name,

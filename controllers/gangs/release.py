@@ -8,7 +8,7 @@ holds a pod the scheduler clears it, which wakes the pod, and so on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import partial
 from http import HTTPStatus
 from typing import Final, Literal, NamedTuple
@@ -62,8 +62,9 @@ class Wake(NamedTuple):
 class Waker:
     """Remembers the pods that filter turned down, by gang. None: pods that were kept out of reserved room."""
 
-    def __init__(self, writer: Writer, roster: Roster, clock: Clock) -> None:
-        self._writer, self._roster, self._clock = writer, roster, clock
+    def __init__(self, writer: Writer, roster: Roster, clock: Clock, gated: Container[str]) -> None:
+        """`gated`: the pods (UIDs) that have our scheduling gate. They come to the scheduler when that is removed."""
+        self._writer, self._roster, self._clock, self._gated = writer, roster, clock, gated
         self._held: dict[GroupKey | None, dict[str, tuple[str, str]]] = {}
         self._under: dict[str, GroupKey | None] = {}
         self._kept: set[GroupKey | None] = set()
@@ -168,6 +169,7 @@ class Waker:
         return [
             Wake(uid, plan.namespace, member.name, "Ready", text, member.node if nominate else None)
             for uid, member in self._roster.waiting(plan).items()
+            if uid not in self._gated
         ]
 
     async def _write(self, wakes: Iterable[Wake]) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from api.clock import Clock
-from api.groups import API_VERSION, PodGroup
+from api.groups import API_VERSION, SCHEDULING_GATE, PodGroup
 from api.meta import Condition, List, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanStatus
 from api.times import rfc3339
@@ -80,14 +80,16 @@ class Writer:
     async def _patch_pod_status(
         self, namespace: str, name: str, uid: str, status: Mapping[str, Any], *, dry_run: bool = False
     ) -> bool:
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+        body = msgspec.json.encode({"metadata": {"uid": uid}, "status": status})
+        return await self._patch_pod("pod status", path, body, dry_run=dry_run)
+
+    async def _patch_pod(self, what: str, path: str, body: bytes, *, dry_run: bool = False) -> bool:
+        """False if the pod is not there, or has another UID than the body says."""
+        query = DRY_RUN if dry_run else None
         try:
             await self._sender.send(
-                "pod status",
-                "PATCH",
-                f"/api/v1/namespaces/{namespace}/pods/{name}/status",
-                body=msgspec.json.encode({"metadata": {"uid": uid}, "status": status}),
-                query=DRY_RUN if dry_run else None,
-                content_type=STRATEGIC_MERGE_PATCH,
+                what, "PATCH", path, body=body, query=query, content_type=STRATEGIC_MERGE_PATCH
             )
         except ApiError as error:
             if _is_other_object(error):
@@ -140,6 +142,16 @@ class Writer:
         """Remove that condition; false if the pod is not there."""
         status = {"conditions": [{"type": "DisruptionTarget", "$patch": "delete"}]}
         return await self._patch_pod_status(namespace, name, uid, status)
+
+    async def remove_gate(self, namespace: str, name: str, uid: str) -> bool:
+        """Remove our scheduling gate, if the pod has it; false if the pod is not there. Gates of others stay.
+
+        The API server finds the gate by its name, so it does not matter who else changes the list at the same time.
+        """
+        gates = [{"name": SCHEDULING_GATE, "$patch": "delete"}]
+        body = msgspec.json.encode({"metadata": {"uid": uid}, "spec": {"schedulingGates": gates}})
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        return await self._patch_pod("pod gate", path, body)
 
     async def delete_pod(self, namespace: str, name: str, uid: str, *, dry_run: bool = False) -> Deletion:
         """Ask for the deletion of this very pod, with its own grace period.

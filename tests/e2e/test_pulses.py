@@ -55,7 +55,7 @@ async def ask(plane: ControlPlane, sandbox: Sandbox, *, left: bool) -> list[Grou
             )
             carrier.status.nominated_node_name = PULSE_NODE
         waiting.pod_changed(meta.uid, carrier)
-        waker = Waker(writer, Roster(Tables()), SYSTEM_CLOCK)
+        waker = Waker(writer, Roster(Tables()), SYSTEM_CLOCK, ())
         asking = Asking(writer, waker, waiting, ParkedPods(waiting), SYSTEM_CLOCK, asked.append)
         asking.begin()
         spec, of = member.spec, member.metadata

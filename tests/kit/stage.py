@@ -21,6 +21,7 @@ from api.plans import PreemptionPlan
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController, Leading
 from controllers.gangs.look import Looks
+from controllers.gangs.rules import GatesMode
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
@@ -57,6 +58,8 @@ class Api(apiserver.Api):
         """Names of the pods whose deletion was asked for."""
         self.woken: list[str] = []
         """Names of the pods that got the condition Held=False, which brings them back."""
+        self.ungated: list[str] = []
+        """Names of the pods whose scheduling gate was removed, as often as that was asked for."""
         self.echo: Callable[[str], None] = lambda _name: None
         """Called with the name of each pod whose status we write: the watch shows it."""
         self.pulsed: list[str] = []
@@ -89,8 +92,11 @@ class Api(apiserver.Api):
         elif "/pods/" in path and isinstance(body, list):
             self.pulsed.append(name)
             self.echo(name)
-        elif "/pods/" in path:
+        elif "/pods/" in path and path.endswith("/status"):
             self._pod_status(name, body["status"])
+            self.echo(name)
+        elif "/pods/" in path:
+            self.ungated.append(name)
             self.echo(name)
         elif "/podgroups/" in path:
             self.group_said[name] = body["status"]["conditions"][-1]["message"]
@@ -109,15 +115,17 @@ class Api(apiserver.Api):
 class Stage:
     """One process of reprieve; `restart` is another one at the same API server."""
 
-    def __init__(self, executor: ThreadPoolExecutor, api: Api) -> None:
+    def __init__(
+        self, executor: ThreadPoolExecutor, api: Api, configuration: PlanningConfiguration | None = None
+    ) -> None:
         self.api = api
-        self._executor = executor
+        self._executor, self._configuration = executor, configuration or PlanningConfiguration()
         self._silent = 0.0
         self.agrees = True
         """The scheduler offers every member what its plan needs."""
         client = cast(ApiClient, api)
         views = Views(client, clock=api.clock)
-        self.controller = GangController(PlanningConfiguration(), client, views, executor, api.clock)
+        self.controller = GangController(self._configuration, client, views, executor, api.clock)
         self.verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
         self.leading: Leading = self.controller.begin(Term(1, float("inf"), api.clock))
         self.wait_for_attempts(0.0)
@@ -156,7 +164,7 @@ class Stage:
 
     def restart(self) -> Stage:
         """A new process, whose mirror is still empty."""
-        return Stage(self._executor, self.api)
+        return Stage(self._executor, self.api, self._configuration)
 
     def add(self, *objects: Any) -> None:
         """Objects come, or change."""
@@ -205,6 +213,7 @@ class Stage:
             await self.controller.take_over(self.leading)
         for _ in range(steps):
             await self.leading.planner.step()
+            await self._remove_gates()
             self._look_anew()
             await self.leading.asking.step()
             if self.agrees:
@@ -219,6 +228,13 @@ class Stage:
                 return
             await asyncio.sleep(0)
         raise AssertionError("something is still being written")
+
+    async def _remove_gates(self) -> None:
+        """Look at every group whose turn it is. Changes need not be waited for."""
+        gates = self.leading.gates
+        gates._look_at_all()
+        while (group := gates._queue.take()) is not None:
+            await gates._work(group)
 
     def _look_anew(self) -> None:
         """What is kept of looks and proofs must be what a new look sees."""
@@ -261,10 +277,10 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(*objects: Any) -> AsyncIterator[Stage]:
+async def staged(*objects: Any, gates: GatesMode = "Gathering") -> AsyncIterator[Stage]:
     """A stage with these objects on it."""
     with ThreadPoolExecutor(1) as executor:
-        stage = Stage(executor, Api())
+        stage = Stage(executor, Api(), PlanningConfiguration(gates=gates))
         stage.add(*objects)
         yield stage
         await stage.close()

@@ -36,6 +36,7 @@ from controllers.gangs.effects import (
     SayScheduled,
     Wake,
 )
+from controllers.gangs.gates import Removal, removal
 from controllers.gangs.life import ActivePlan, Ending, Former, Life, PlannedPod, RoomMade
 from controllers.gangs.observations import (
     Asked,
@@ -44,6 +45,7 @@ from controllers.gangs.observations import (
     DeletionRefused,
     EvictorStopped,
     Failed,
+    GatesRemoved,
     GroupGone,
     MemberProof,
     MembersSeen,
@@ -132,6 +134,8 @@ class Lives(RuleBasedStateMachine):
         """Evicting plans in vain since the gang was Bound."""
         self.barred = 0.0
         """Until then nobody goes."""
+        self.gated = False
+        """Members have our scheduling gate."""
         self.delay = 0.0
         """For how long nobody went the last time. Only Bound resets it, and a restart, which knows the plans alone."""
 
@@ -172,6 +176,7 @@ class Lives(RuleBasedStateMachine):
                 assert not plan.spec.victims or self.now >= self.barred, (
                     "nobody goes for a gang that is barred"
                 )
+                assert not (plan.spec.victims and self.gated), "no scheduler can try the members"
             case _:
                 pass
 
@@ -236,9 +241,19 @@ class Lives(RuleBasedStateMachine):
         self.now += seconds
 
     @precondition(lambda self: self.plan is None)
-    @rule(members=st.integers(0, 3), bound=st.integers(0, 3))
-    def members_change(self, members: int, bound: int) -> None:
+    @rule(members=st.integers(0, 3), bound=st.integers(0, 3), gated=st.booleans())
+    def members_change(self, members: int, bound: int, gated: bool) -> None:
+        self.gated = self.gated or (gated and members > bound)
         self.observe(MembersSeen(2, max(members, bound), bound))
+        if max(members, bound) < 2 or bound >= 2:
+            assert not self.life.placed
+
+    @precondition(lambda self: self.gated)
+    @rule()
+    def gates_are_removed(self) -> None:
+        """A gate goes if the rule of any mode says so, or somebody else removes it."""
+        self.gated = False
+        self.observe(GatesRemoved())
 
     @rule(happens=SELDOM)
     def group_goes(self, happens: bool) -> None:
@@ -296,10 +311,16 @@ class Lives(RuleBasedStateMachine):
             decision,
             members,
             room=self._room(),
-            untried=untried,
+            untried=untried or self.gated,
+            gated=self.gated,
             only_free=only_free,
         )
         self.observe(decided)
+        if self.plan is not None:
+            assert self.life.placed
+        if self.gated and self.now >= self.barred and outcome in ("Fits", "Preempts") and not modelled:
+            seen = MembersSeen(2, 2, 0)
+            assert removal("UntilPlanned", seen, self.life) is Removal.NOW, "nobody waits for ever"
 
     # ---- looking
 

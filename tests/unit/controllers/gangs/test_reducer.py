@@ -24,6 +24,7 @@ from controllers.gangs.effects import (
 from controllers.gangs.life import Life
 from controllers.gangs.observations import (
     Failed,
+    GatesRemoved,
     MemberProof,
     MembersSeen,
     NotDecided,
@@ -33,7 +34,9 @@ from controllers.gangs.observations import (
     Stored,
 )
 from controllers.gangs.proofs import Proof
+from controllers.gangs.rules import Confirmation, Rules
 from tests.unit.controllers.gangs.lives import (
+    RULES,
     UNKNOWN,
     Gang,
     decided,
@@ -257,3 +260,80 @@ def test_progress_that_cannot_be_stored_ends_the_plan() -> None:
     assert isinstance(end, End)
     assert end.ending.reason == "NotStored"
     assert end.plan.writing is None
+
+
+# ---- members that the scheduler has not tried
+
+
+def complete(rules: Rules = RULES) -> Gang:
+    gang = Gang(rules=rules)
+    gang(MembersSeen(2, 2, 0))
+    return gang
+
+
+def test_a_plan_that_evicts_waits_for_the_scheduler_to_try_every_member() -> None:
+    gang = complete()
+    untried = replace(decided(), untried=True)
+    assert gang(untried) == []
+    assert (gang.life.wants_plan, gang.life.looked) == (True, False)
+    assert gang(untried, after=RULES.untried_seconds - 0.1) == []
+    assert kinds(gang(untried, after=0.1)) == [Commit]
+
+
+@pytest.mark.parametrize("confirmation", ["Prefer", "Off"])
+def test_no_plan_evicts_while_a_planned_member_is_gated(confirmation: Confirmation) -> None:
+    gang = complete(replace(RULES, confirmation=confirmation))
+    gated = replace(decided(), untried=True, gated=True)
+    for _ in range(5):
+        assert gang(gated, after=RULES.untried_seconds) == []
+    assert kinds(gang(decided(), after=0.0)) == [Commit] if confirmation == "Off" else True
+
+
+def test_the_time_to_try_members_begins_when_the_last_gate_is_gone() -> None:
+    gang = complete()
+    assert gang(replace(decided(), untried=True, gated=True)) == []
+    gang(GatesRemoved(), after=4.0)
+    untried = replace(decided(), untried=True)
+    assert gang(untried, after=RULES.untried_seconds - 0.1) == []
+    assert kinds(gang(untried, after=0.1)) == [Commit]
+
+
+def test_gates_that_nobody_waits_for_change_nothing() -> None:
+    gang = complete()
+    before = gang.life
+    assert gang(GatesRemoved()) == []
+    assert gang.life == before
+
+
+def test_a_plan_without_victims_does_not_wait_for_gates() -> None:
+    gang = complete()
+    assert kinds(gang(replace(decided(outcome="Fits", victims=0), gated=True))) == [Commit]
+
+
+@pytest.mark.parametrize(
+    ("observation", "placed"),
+    [
+        (decided(outcome="Fits", victims=0), True),
+        (decided(), True),
+        (replace(decided(), untried=True, gated=True), True),
+        (decided(not_modelled=["resource claims (DRA)"]), False),
+        (decided(outcome="Unschedulable", victims=0), False),
+        (decided(outcome="SearchBudgetExhausted", victims=0), False),
+        (NotDecided("the class does not exist"), False),
+    ],
+)
+def test_a_gang_is_placed_if_a_plan_may_be_made(observation: Observation, placed: bool) -> None:
+    for before in (False, True):
+        gang = complete()
+        gang.life = replace(gang.life, placed=before)
+        gang(observation)
+        assert gang.life.placed is placed
+
+
+def test_with_fewer_members_than_min_count_a_gang_is_not_placed() -> None:
+    gang = complete()
+    gang(replace(decided(), untried=True))
+    gang(MembersSeen(2, 3, 0))
+    assert gang.life.placed
+    gang(MembersSeen(2, 1, 0))
+    assert not gang.life.placed
