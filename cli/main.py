@@ -22,6 +22,10 @@ COMMANDS: Final = {
         "cli.validate.command",
         "Say whether objects would be accepted, from files, without a cluster.",
     ),
+    "ungate": (
+        "cli.ungate.command",
+        "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",
+    ),
     "serve": ("cli.serve.command", "Run the scheduler extender, the webhooks, or both, for a cluster."),
 }
 """By name: the module, and one line of help. The module has the command under the same name."""

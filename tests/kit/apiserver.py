@@ -126,8 +126,11 @@ class Api:
 
     def _list(self, path: str, query: Mapping[str, str]) -> Object:
         field, _, wanted = query.get("fieldSelector", "").partition("=")
-        assert field in ("", "metadata.name")
-        items = [each for name, each in self.of(path).items() if wanted in ("", name)]
+        assert field in ("", "metadata.name", "spec.nodeName")
+        items = list(self.of(path).values())
+        if field:
+            parent, name = field.split(".")
+            items = [each for each in items if each[parent].get(name, "") == wanted]
         start = int(query.get("continue", "0"))
         more = str(start + PAGE) if len(items) > start + PAGE else ""
         return {"metadata": {"continue": more}, "items": items[start : start + PAGE]}

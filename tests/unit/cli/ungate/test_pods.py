@@ -1,0 +1,110 @@
+"""Which pods lose the gate, and what is said of those that keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from api.groups import SCHEDULING_GATE
+from cli.ungate.pods import Result, adds_gates, remove_gates
+from controllers.gangs.writer import Writer
+from kube.client import ApiClient, ApiError
+from tests.kit.apiserver import Api
+from webhooks.registrations import configurations
+
+PODS = "/api/v1/pods"
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+OURS = {"name": SCHEDULING_GATE}
+OTHER = {"name": "example.com/wait"}
+
+
+def pod(name: str, *gates: Any, namespace: str = "team-a", **spec: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
+    return {"metadata": metadata, "spec": {"schedulingGates": list(gates) or None, **spec}}
+
+
+async def ungated(api: Api, namespace: str | None = None) -> tuple[Result, list[str]]:
+    client, told = cast(ApiClient, api), list[str]()
+    result = await remove_gates(client, Writer(client, api.clock), namespace, told.append)
+    return result, told
+
+
+def refusing(*names: str, code: int = 403) -> Callable[[str, str], ApiError | None]:
+    """The API server lets nobody change these pods."""
+    return lambda method, path: (
+        ApiError(code, "Forbidden", "x") if method == "PATCH" and path.endswith(names) else None
+    )
+
+
+async def test_every_pod_with_the_gate_loses_it_and_nothing_else() -> None:
+    """There are more of them than a page has."""
+    api = Api()
+    others = [pod("free"), pod("waits", OTHER), pod("runs", nodeName="n0")]
+    api.put(PODS, *others, *(pod(f"p{number}", OTHER, OURS) for number in range(5)), pod("last", OURS))
+    result, told = await ungated(api)
+    names = [*(f"team-a/p{number}" for number in range(5)), "team-a/last"]
+    assert sorted(result.removed) == sorted(told) == sorted(names)
+    assert (result.errors, result.left) == ([], [])
+    assert len(api.written) == 6
+    assert api.of(PODS)["p0"]["spec"]["schedulingGates"] == [OTHER]
+    assert api.of(PODS)["last"]["spec"]["schedulingGates"] == []
+    again, _ = await ungated(api)
+    assert again == Result()
+
+
+async def test_what_the_api_server_refuses_is_left() -> None:
+    api = Api()
+    api.put(PODS, pod("a", OURS), pod("b", OURS))
+    api.refuse = refusing("/a")
+    result, _ = await ungated(api)
+    assert (result.removed, result.left) == (["team-a/b"], ["team-a/a"])
+    assert result.errors == ["team-a/a: 403 Forbidden: x"]
+
+
+async def test_a_pod_that_goes_meanwhile_is_neither_removed_nor_left() -> None:
+    api = Api()
+    api.put(PODS, pod("a", OURS))
+
+    def goes(method: str, _path: str) -> ApiError | None:
+        if method == "PATCH":
+            api.of(PODS).clear()
+        return None
+
+    api.refuse = goes
+    assert (await ungated(api))[0] == Result()
+
+
+async def test_a_list_that_took_too_long_begins_again() -> None:
+    api = Api()
+    api.put(PODS, *(pod(f"p{number}", OURS) for number in range(5)))
+    answers = iter([None, ApiError(410, "Expired", "x")])
+
+    def expires(method: str, _path: str) -> ApiError | None:
+        return next(answers, None) if method == "GET" else None
+
+    api.refuse = expires
+    result, _ = await ungated(api)
+    assert len(result.removed) == 5
+    assert result.left == []
+
+
+async def test_pods_that_cannot_be_listed_are_an_error() -> None:
+    api = Api()
+    api.refuse = lambda method, _path: ApiError(403, "Forbidden", "x") if method == "GET" else None
+    with pytest.raises(ApiError):
+        await ungated(api)
+
+
+async def test_whether_the_webhook_is_there() -> None:
+    api = Api()
+    client = cast(ApiClient, api)
+    assert not await adds_gates(client)
+    mutating, _ = configurations()
+    api.put(WEBHOOKS, mutating)
+    assert await adds_gates(client)
+    mutating["webhooks"] = [each for each in mutating["webhooks"] if not each["name"].startswith("pods.")]
+    assert not await adds_gates(client)
+    api.refuse = lambda _method, _path: ApiError(403, "Forbidden", "x")
+    assert not await adds_gates(client), "nobody may know"
