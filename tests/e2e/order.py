@@ -26,6 +26,7 @@ LONGEST: Final = (
     "disagreement",
     "control_plane",
     "confirmation",
+    "gates",
     "webhook_certificates",
     "api_plane",
     "webhooks",
