@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 
 from api.core import Pod
 from controllers.gangs.account import Account
-from controllers.gangs.controller import GangController, Leading
+from controllers.gangs.controller import GangController
 from controllers.gangs.gangs import Gang
+from controllers.gangs.leading import Leading
 from controllers.gangs.life import hold_text
 from controllers.gangs.marks import HOLD_MARK
 from controllers.gangs.observations import NotOffered, Observation, Offered, PreemptCalled

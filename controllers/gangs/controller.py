@@ -2,67 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
 from typing import Final
 
 import structlog
 
 from api.clock import Clock
 from api.core import Pod
-from api.plans import PreemptionPlan, PreemptionPlanSpec
-from controllers.gangs.account import Account
-from controllers.gangs.arrivals import Arrivals
-from controllers.gangs.asking import Asking
-from controllers.gangs.candidates import Candidates
-from controllers.gangs.claims import Claims, with_uids
+from api.plans import PreemptionPlan
+from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
-from controllers.gangs.decide import Decider
-from controllers.gangs.events import Reporter
-from controllers.gangs.evictions import Evictions
-from controllers.gangs.evictor import Evictor
-from controllers.gangs.evidence import Evidence
-from controllers.gangs.exclusions import Exclusions
-from controllers.gangs.gangs import Gangs
-from controllers.gangs.gates import GatedPods, Gates
-from controllers.gangs.housekeeping import Housekeeping, Retention
-from controllers.gangs.life import ActivePlan, GroupKey, Life
-from controllers.gangs.look import Looks
-from controllers.gangs.nominations import Nominations
-from controllers.gangs.observations import Asked, Failed, GatesRemoved, Resumed
+from controllers.gangs.gates import GatedPods
+from controllers.gangs.leading import Known, Leading
+from controllers.gangs.life import GroupKey
 from controllers.gangs.parked import ParkedPods
-from controllers.gangs.performing import Hands, Performer
-from controllers.gangs.planner import Planner, World
-from controllers.gangs.planning_queue import PlanningQueue
-from controllers.gangs.plans import PlanStore
-from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
-from controllers.gangs.rules import Rules
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
-from controllers.gangs.share import Share
-from controllers.gangs.sparing import Sparing
-from controllers.gangs.stored import StoredPlan
-from controllers.gangs.timekeeping import Timekeeper
-from controllers.gangs.verdicts import Verdicts
 from controllers.gangs.waiting import WaitingPods
-from controllers.gangs.writer import Writer
-from controllers.gangs.writes import Writes
 from kube.client import ApiClient
 from kube.reflector import Resource
-from kube.retry import Backoff
-from kube.sender import Sender
-from nodes.state.slots import Slots
 from runtime.readiness import not_synced, too_old
 from runtime.term import Term
 from runtime.views import Views
 from runtime.watched_tables import WatchedTables
 from serving.ops import Check
 
-__all__ = ["PLANS", "GangController", "Leading"]
+__all__ = ["PLANS", "GangController"]
 
 log = structlog.get_logger(__name__)
 
@@ -141,7 +109,21 @@ class GangController:
 
     def begin(self, term: Term) -> Leading:
         """All that acts in this term. It hears of pods from now on, and does nothing yet."""
-        self._acting = Leading(self, self._configuration, self._client, self._executor, term)
+        known = Known(
+            self.mirror.tables,
+            self.roster,
+            self.reservations,
+            self.claims,
+            self.waiting,
+            self.parked,
+            self.gated,
+            self.scheduler,
+            self.clock,
+            self.plans.apply,
+            self.is_trusted,
+            self.tell_time,
+        )
+        self._acting = Leading(known, self._configuration, self._client, self._executor, term)
         return self._acting
 
     async def take_over(self, leading: Leading) -> None:
@@ -185,239 +167,3 @@ class GangController:
     def _changed(self) -> None:
         if self._acting is not None:
             self._acting.nudge()
-
-
-class Leading:
-    """All state that acts in one term."""
-
-    def __init__(
-        self,
-        controller: GangController,
-        configuration: PlanningConfiguration,
-        client: ApiClient,
-        executor: Executor,
-        term: Term,
-    ) -> None:
-        clock, roster, claims = controller.clock, controller.roster, controller.claims
-        self._clock, self._roster, self._claims = clock, roster, claims
-        self._plan_seconds = configuration.plan_deadline_seconds
-        self._nudged = asyncio.Event()
-        self.writer = Writer(client, clock, sender=Sender(client, allows=term.allows))
-        rules = Rules(
-            Backoff(configuration.backoff_initial_seconds, configuration.backoff_max_seconds, jitter=0.0),
-            configuration.plan_deadline_seconds,
-            configuration.confirmation,
-            configuration.confirmation_seconds,
-            configuration.in_vain_seconds,
-            untried_seconds=configuration.confirmation_seconds,
-        )
-        self.waker = Waker(self.writer, roster, clock, controller.gated)
-        self.reporter = Reporter(self.writer, roster, clock)
-        self.asking = Asking(
-            self.writer, self.waker, controller.waiting, controller.parked, clock, self._was_asked
-        )
-        self.evidence = Evidence(
-            roster,
-            controller.scheduler,
-            clock,
-            self._presented,
-            offer_seconds=configuration.offer_seconds,
-        )
-        self.writes = Writes(self._write_failed)
-        self.gates = Gates(
-            configuration.gates,
-            controller.gated,
-            roster,
-            self._life_of,
-            self.writer,
-            controller.is_trusted,
-            clock,
-        )
-        self.gangs = Gangs(roster, rules, clock, self.nudge, self.gates.gang_changed)
-        store = PlanStore(self.writer, claims.stored, controller.plans.apply, clock)
-        retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
-        self._evictions = Evictions(
-            Evictor(self.writer, roster, self.reporter),
-            store,
-            self.reporter,
-            self.gangs,
-            roster,
-            Account(roster, controller.reservations),
-            controller.is_trusted,
-            self.nudge,
-        )
-        self.exclusions = Exclusions(roster.node_changes, clock, seconds=configuration.exclusion_seconds)
-        reservations = controller.reservations
-        self.arrivals = Arrivals(
-            roster,
-            lambda uid, node: reservations.grants.covers(uid, node) or reservations.claimant(uid) is not None,
-        )
-        self._verdicts = Verdicts(roster, claims.stored, store, self.exclusions, self.arrivals, clock)
-        sparing = Sparing(
-            roster,
-            claims.stored,
-            self.reporter,
-            clock,
-            taken_seconds=configuration.taken_node_seconds,
-            cycle_seconds=configuration.cycle_seconds,
-        )
-        hands = Hands(
-            store,
-            self._evictions,
-            self.asking,
-            self.waker,
-            self.reporter,
-            Housekeeping(claims.stored, store, retention, clock),
-            self._verdicts,
-            Nominations(controller.waiting, roster, self.evidence, self.waker),
-            self.writes,
-        )
-        refusals = Refusals()
-        decider = Decider(
-            controller.mirror.tables,
-            roster,
-            controller.reservations,
-            refusals,
-            self.exclusions,
-            sparing,
-            self.evidence,
-            controller.gated,
-            executor,
-            configuration.search_budget,
-        )
-        performer = Performer(
-            hands,
-            self.gangs,
-            roster,
-            claims,
-            controller.waiting,
-            refusals,
-            self.exclusions,
-            clock,
-            lambda nodes, is_promised: self.planner.promised(nodes, is_promised),
-        )
-        timekeeper = Timekeeper(
-            hands,
-            self.gangs,
-            controller.reservations,
-            self.evidence,
-            controller.waiting,
-            refusals,
-            self.exclusions,
-            sparing,
-            clock.monotonic,
-        )
-        world = World(
-            controller.mirror.tables,
-            Looks(roster, controller.reservations, self.evidence),
-            controller.is_trusted,
-            controller.tell_time,
-        )
-        self.planner = Planner(
-            world,
-            self.gangs,
-            PlanningQueue(Slots(controller.mirror.tables), clock, Share()),
-            Candidates(roster, self.evidence, clock),
-            decider,
-            performer,
-            timekeeper,
-            hands,
-            clock,
-            self._nudged,
-        )
-
-    def nudge(self) -> None:
-        """Have the planner look again now."""
-        self._nudged.set()
-
-    def resume(self) -> None:
-        """Go on from the plans that a former process was carrying out."""
-        for owner in self._claims.stored.owners():
-            group = (owner[1], owner[2])
-            seen = self._verdicts.remember(group, self._claims.stored.of(owner))
-            if seen is not None:
-                self.gangs.observe(self.gangs.gather(group), seen)
-        for stored in self._claims.stored:
-            spec = stored.active or stored.to_finish
-            if spec is None:
-                continue
-            plan = self._resumed(stored, spec)
-            if stored.evicted:
-                self._evictions.adopt(plan)
-            if stored is self._claims.stored.to_carry_out(stored.owner):
-                gang = self.gangs.gather((stored.owner[1], stored.owner[2]))
-                self.gangs.observe(gang, Resumed(plan))
-                if plan.phase == "Evicting":
-                    self._verdicts.begin(plan)
-                log.info("resuming", plan=stored.meta.name, phase=stored.phase)
-            else:
-                self._evictions.finish(plan)
-
-    async def run(self) -> None:
-        """Act until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.planner.run(), name="planner")
-            tasks.create_task(self.asking.run(), name="asking")
-            tasks.create_task(self.gates.run(), name="gates")
-
-    def _presented(self, group: GroupKey, uid: str) -> None:
-        """A scheduler works on a member: what it showed may confirm the gang's plan."""
-        self.asking.presented(group, uid)
-        gang = self.gangs.get(group)
-        if gang is not None and (gang.life.phase == "Planned" or gang.life.untried_until is not None):
-            self.gangs.stir(group)
-
-    def gates_removed(self, group: GroupKey) -> None:
-        """No pod of the group has our scheduling gate any longer."""
-        gang = self.gangs.get(group)
-        if gang is not None:
-            self.gangs.observe(gang, GatesRemoved())
-
-    def _life_of(self, group: GroupKey) -> Life:
-        gang = self.gangs.get(group)
-        return gang.life if gang is not None else Life()
-
-    def _was_asked(self, group: GroupKey) -> None:
-        gang = self.gangs.get(group)
-        if gang is not None:
-            self.gangs.observe(gang, Asked())
-        self.nudge()
-
-    def _write_failed(self, key: tuple[str, str]) -> None:
-        gang = self.gangs.get(key)
-        if gang is not None:
-            self.gangs.observe(gang, Failed())
-
-    async def close(self) -> None:
-        """Stop acting; write the events that wait."""
-        await self._evictions.close()
-        await self.writes.close()
-        await self.writer.close()
-
-    def pod_changed(self, uid: str, pod: Pod | None) -> None:
-        """Keep what is known of pods that wait in step with the mirror."""
-        self.evidence.pod_changed(uid, pod)
-        self.gates.pod_changed(uid)
-        if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
-            self.waker.forget(uid)
-            self.asking.forget(uid)
-        else:
-            self.waker.recall(pod)
-
-    def _resumed(self, stored: StoredPlan, spec: PreemptionPlanSpec) -> ActivePlan:
-        spec = with_uids(spec, self._roster, stored.committed)
-        victims = [pod.uid for victim in spec.victims for pod in victim.pods]
-        seconds = self._plan_seconds + self._roster.grace_seconds(victims)
-        plan = ActivePlan(
-            name=stored.meta.name,
-            spec=spec,
-            members=self._roster.planned(spec),
-            deadline=self._clock.monotonic() + seconds - (self._clock.wall() - stored.committed),
-            stored=True,
-        )
-        if stored.phase in ("Planned", "Confirmed"):
-            return plan  # what the scheduler had shown is not stored: it is asked again
-        # Evicting may have been written and nobody evicted: then the plan is compared once more. Ready is entered
-        # again, since it is not written down whether every member was woken.
-        begun = any(self._roster.evictable(uid) is None for uid in plan.victims)
-        return replace(plan, phase="Evicting", begun=begun, evicted=stored.phase == "Ready")

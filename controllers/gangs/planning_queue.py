@@ -4,7 +4,7 @@ A gang that the search has found no plan for waits in a bucket with all gangs th
 (`nodes.state.slots`) say without a search whether somebody in a bucket could be helped. Each gang also waits in a
 bucket for free room: it may take that at any time, also when it may not evict yet.
 
-See docs/decisions/0029.
+See docs/decisions/0030.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def test_victims_are_told_by_whom(sandbox: Sandbox) -> None:
         assert len(nominations) <= 1, "written once; a member may be bound before it"
 
 
-def test_a_gang_is_planned_again_when_the_cluster_changes(sandbox: Sandbox) -> None:
-    """Every decision is an object of its own; the last three are kept."""
+def test_a_gang_is_planned_again_when_something_could_help_it(sandbox: Sandbox) -> None:
+    """Every decision is an object of its own; the last three are kept. A node that is too small helps nobody."""
     sandbox.node("n0", cpu="500m")
     sandbox.gang("hero", 1, priority=100)
     seen: set[str] = set()
@@ -102,6 +102,11 @@ def test_a_gang_is_planned_again_when_the_cluster_changes(sandbox: Sandbox) -> N
     for number in range(4):
         seen.update(wait_for(new, what="no new plan"))
         sandbox.node(f"useless{number}", cpu="500m")
+        time.sleep(QUIET_SECONDS)
+        assert not new()
+        sandbox.delete_pod("hero-0")
+        sandbox.wait_gone("hero-0")
+        sandbox.pod("hero-0", group="hero", priority=100)
     wait_for(lambda: len(sandbox.plans("hero")) == 3, what="more than three plans are kept")
     sandbox.node("useful", cpu="1")
     sandbox.wait_bound("hero-0")

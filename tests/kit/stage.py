@@ -19,7 +19,8 @@ from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from api.plans import PreemptionPlan
 from controllers.gangs.configuration import PlanningConfiguration
-from controllers.gangs.controller import GangController, Leading
+from controllers.gangs.controller import GangController
+from controllers.gangs.leading import Leading
 from controllers.gangs.look import Looks
 from controllers.gangs.rules import GatesMode
 from extender.configuration import ExtenderConfiguration
