@@ -130,13 +130,13 @@ class PlanningQueue:
         if before == candidate:
             return
         seen = self._seen.get(key)
-        if before is not None:
-            self._leave(before)
         if seen is None or not candidate.looked:
             seen = _Seen(self._moment, self._moment)
         self._candidates[key], self._seen[key] = candidate, seen
         for need in candidate.needs:
             insort(self._bucket(need).gangs, candidate.rank)
+        if before is not None:
+            self._leave(before)  # after it has entered: a bucket that is empty is forgotten
         if candidate.due > self._clock.monotonic():
             heapq.heappush(self._dues, (candidate.due, candidate.rank))
         elif not candidate.looked:

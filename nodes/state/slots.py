@@ -125,7 +125,7 @@ class Slots:
     def follow(self) -> list[Kind]:
         """Count again what has changed.
 
-        Returns the kinds that may do better than before: a node that admits them has changed or has more room.
+        Returns the kinds that may do better than before: a node with slots for them has changed or has more room.
         """
         tables = self._tables
         since = self._seen if self._class_changes == tables.class_changes else -1
@@ -133,10 +133,11 @@ class Slots:
         self._reach()
         better = np.zeros(self._kinds.size, np.bool_)
         for node in tables.nodes.changed_since(since):
-            if tables.nodes.changes.array[node] > since:
+            has_changed = bool(tables.nodes.changes.array[node] > since)
+            if has_changed:
                 self._follow_shape(node)
-                better |= self._admitted[self._class_of, node][: len(better)]
-            better |= self._follow_room(node)[: len(better)]
+            has_grown = self._follow_room(node)
+            better |= ((has_grown | has_changed) & (self._slots[:, node] > 0))[: len(better)]
         keys = self._kinds.keys
         return [kind for row in np.flatnonzero(better).tolist() if (kind := keys[row]) is not None]
 
@@ -149,7 +150,7 @@ class Slots:
             self._admitted[row, node] = self._admits(row, node)
 
     def _follow_room(self, node: int) -> Bools:
-        """Count the node again. Returns for which kinds it has more room than before [K]."""
+        """Count the node again. Returns for which kinds it has more of a resource that they request [K]."""
         live = bool(self._tables.nodes.live.array[node])
         there = self._potentials[node] = potential(self._tables, node) if live else None
         before = self._room[:, node].copy()
@@ -158,7 +159,7 @@ class Slots:
         room, requests = self._room[self._level_of, node], self._requests[self._class_of]
         admitted = self._admitted[self._class_of, node]
         self._slots[:, node] = _slots(room, requests, admitted)
-        more: Bools = admitted & ((room > before[self._level_of]) & (requests > 0)).any(axis=1)
+        more: Bools = ((room > before[self._level_of]) & (requests > 0)).any(axis=1)
         return more
 
     def _admits(self, its_class: int, node: int) -> bool:
