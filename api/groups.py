@@ -15,6 +15,7 @@ from api.meta import Condition, ObjectMeta, Struct
 
 __all__ = [
     "API_VERSION",
+    "INITIALLY_SCHEDULED",
     "POD_GROUP_LABEL",
     "SCHEDULING_GATE",
     "DisruptionMode",
@@ -25,6 +26,7 @@ __all__ = [
     "PodGroupSpec",
     "PodGroupStatus",
     "TopologyConstraint",
+    "has_run",
 ]
 
 API_VERSION: Final = "reprieve.dev/v1alpha1"
@@ -32,6 +34,9 @@ POD_GROUP_LABEL: Final = "reprieve.dev/pod-group"
 """A pod joins the PodGroup of this name in its own namespace."""
 SCHEDULING_GATE: Final = "reprieve.dev/gang"
 """The scheduling gate (KEP-3521) that the webhook puts on members of PodGroups. The gang controller removes it."""
+INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
+"""Upstream's PodGroup condition. True is terminal: minCount members were bound at one time. False has the reason
+Unschedulable or SchedulerError. We add PriorityMismatch, SchedulerMismatch and EvictedInVain (api.plans)."""
 
 
 class Empty(Struct):
@@ -111,3 +116,9 @@ class PodGroup(Struct, kw_only=True):
     metadata: ObjectMeta
     spec: PodGroupSpec
     status: PodGroupStatus | None = None
+
+
+def has_run(group: PodGroup) -> bool:
+    """Whether the gang has run whole at some time. A gang that has run never loses this again."""
+    conditions = (group.status.conditions if group.status is not None else None) or ()
+    return any(each.type == INITIALLY_SCHEDULED and each.status == "True" for each in conditions)

@@ -9,7 +9,6 @@ from api.groups import PodGroup
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.workloads import Workload
 from kube.reflector import Resource
-from nodes.state.pods import ENDED
 
 __all__ = [
     "BUDGETS",
@@ -27,15 +26,16 @@ __all__ = [
 KUEUE: Final = "/apis/kueue.x-k8s.io/v1beta2"
 
 
-def _has_ended(pod: Pod) -> bool:
-    return pod.status.phase in ENDED
+def _has_failed(pod: Pod) -> bool:
+    return pod.status.phase == "Failed"
 
 
 NODES: Final = Resource("nodes", "/api/v1/nodes", Node)
-PODS: Final = Resource(
-    "pods", "/api/v1/pods", Pod, "status.phase!=Succeeded,status.phase!=Failed", left=_has_ended
-)
-"""Pods that have not ended, because an ended pod uses nothing. The API server sends the end of a pod as a deletion."""
+PODS: Final = Resource("pods", "/api/v1/pods", Pod, "status.phase!=Failed", left=_has_failed)
+"""Pods that have not Failed. The API server sends the failure of a pod as a deletion.
+
+A pod that Succeeded uses nothing either, but its group counts it. See docs/decisions/0031.
+"""
 BUDGETS: Final = Resource("poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets", PodDisruptionBudget)
 PRIORITY_CLASSES: Final = Resource(
     "priorityclasses", "/apis/scheduling.k8s.io/v1/priorityclasses", PriorityClass

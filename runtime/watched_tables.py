@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from api.core import Pod
 from kube.reflector import HasMetadata
-from nodes.state.pods import Change
+from nodes.state.pods import ENDED, Change
 from nodes.state.tables import Tables
 from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
 from runtime.views import ObjectHook, Views
@@ -58,7 +58,11 @@ class WatchedTables:
 
     def on_pod(self, hook: ObjectHook[Pod]) -> None:
         """Call `hook` with a pod's UID and each newer state of it. The state is None if the pod is gone or ended."""
-        self.pods.on_object(hook)
+
+        def living(uid: str, pod: Pod | None) -> None:
+            hook(uid, None if pod is None or pod.status.phase in ENDED else pod)
+
+        self.pods.on_object(living)
 
     @property
     def synced(self) -> bool:

@@ -68,12 +68,13 @@ def check_budget(budget: PodDisruptionBudget) -> None:
 
 
 def check_group(group: PodGroup) -> None:
-    """Check that each union has one member."""
+    """Check that each union has one member, and the time."""
     policy, mode = group.spec.scheduling_policy, group.spec.disruption_mode
     if (policy.basic is None) == (policy.gang is None):
         raise FieldError("spec.schedulingPolicy", "must have exactly one of basic and gang")
     if mode is not None and mode.single is not None and mode.all is not None:
         raise FieldError("spec.disruptionMode", "must not have both single and all")
+    _check_time("metadata.creationTimestamp", group.metadata.creation_timestamp)
 
 
 def _check_selector(check: Callable[[T, str], None], selector: T, path: str) -> None:

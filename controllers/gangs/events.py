@@ -11,7 +11,7 @@ import structlog
 
 from api.clock import Clock
 from api.core import Pod
-from api.groups import PodGroup
+from api.groups import INITIALLY_SCHEDULED, PodGroup, has_run
 from api.meta import Condition
 from api.plans import Victim, VictimPod
 from controllers.gangs.effects import CannotSchedule
@@ -25,10 +25,6 @@ __all__ = ["Reporter"]
 
 log = structlog.get_logger(__name__)
 
-INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
-"""Upstream's PodGroup condition: True is terminal; False has the reason Unschedulable or SchedulerError.
-We add PriorityMismatch, SchedulerMismatch and EvictedInVain (api.plans)."""
-
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 """Upstream's PodGroup condition about its preemption."""
 
@@ -40,6 +36,10 @@ class Reporter:
         self._writer, self._roster, self._clock = writer, roster, clock
         self._told: dict[GroupKey, AbstractSet[str]] = {}
         """Pods (UIDs) of a gang for which nobody goes whose conditions say so."""
+
+    def astray(self, group: GroupKey, message: str) -> None:
+        """Members of the gang are bound outside of its domain."""
+        self._event(group, "Warning", "GangInSeveralDomains", "Binding", message)
 
     def preempting(self, plan: ActivePlan) -> None:
         """The first eviction is about to be asked for."""
@@ -152,8 +152,7 @@ class Reporter:
         group = self._roster.group(key)
         if group is None:
             return
-        there = (group.status.conditions if group.status else None) or ()
-        if any(each.type == INITIALLY_SCHEDULED and each.status == "True" for each in there):
+        if has_run(group):
             return  # True is terminal
         await self._write(group, INITIALLY_SCHEDULED, status, reason, message)
 

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 
-from api.groups import PodGroup
+from api.groups import PodGroup, has_run
 from nodes.state.columns import Register
 
 __all__ = ["GroupKey", "GroupTable"]
@@ -85,7 +85,10 @@ class GroupTable:
         self.keys.drop(row)
 
     def upsert(self, group: PodGroup) -> bool:
-        """Add or change a group. Returns whether something changed that decisions depend on, so not its status."""
+        """Add or change a group. Returns whether something changed that decisions depend on.
+
+        Of its status, only whether it has run is such a thing.
+        """
         meta = group.metadata
         key = (meta.namespace, meta.name)
         row = self.keys.get(key)
@@ -93,7 +96,12 @@ class GroupTable:
         if row is None or before is None:
             row = self.hold(key)
         self.objects[row] = group
-        changed = before is None or before.metadata.uid != meta.uid or before.spec != group.spec
+        changed = (
+            before is None
+            or before.metadata.uid != meta.uid
+            or before.spec != group.spec
+            or has_run(before) != has_run(group)
+        )
         if changed:
             self.touch(row)
         return changed

@@ -41,6 +41,8 @@ class NodeTable:
         """By row: grows when the nomination of a pending pod to the node ends."""
         self.unit_changes = Column(np.int64)
         """By row: grows when it changes who may evict a pod on the node: its priority, its group or its flags."""
+        self.shape_changes = 0
+        """Grows when a node comes, goes, or changes its shape."""
         self._sequence = 0
         """The highest count of all counters."""
         self._dropped = 0
@@ -150,6 +152,7 @@ class NodeTable:
         before = self.shapes[row]
         if before == shape:
             return False
+        self.shape_changes += 1
         if shape is not None:
             interned, _ = self._interned.hold(shape)
             self.shapes[row] = self._interned.keys[interned]

@@ -1,4 +1,7 @@
-"""The table of pods that use room or ask for it. A pod that Succeeded or Failed is not in it."""
+"""The table of pods that use room or ask for it. A pod that Succeeded or Failed is not in it.
+
+What is kept of members that Succeeded is in `nodes.state.succeeded`.
+"""
 
 from __future__ import annotations
 

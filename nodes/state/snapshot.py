@@ -84,8 +84,8 @@ class Snapshot:
     """Columns of nodes [N], pods [P], groups [G], classes [C], label sets [L], budgets [B]; R resources.
 
     Units: cpu in milli, everything else in whole units (kube-scheduler's Resource; KEP-5710 has none). The
-    resource named `pods` counts pods. Pods that Succeeded or Failed are not in the tables. Times are whole
-    seconds since the epoch.
+    resource named `pods` counts pods. Pods that Succeeded or Failed have no rows. Times are whole seconds since
+    the epoch.
     """
 
     version: int
@@ -137,6 +137,8 @@ class Snapshot:
     """(namespace, name), also for dead rows."""
     groups: list[PodGroup | None]
     """None if pods name this group but it does not exist."""
+    group_succeeded: list[int]
+    """How many pods of the group Succeeded. Those that are older than the group do not count."""
 
     label_sets: list[tuple[str, Mapping[str, str]] | None]
     label_budgets: list[tuple[int, ...]]

@@ -18,9 +18,10 @@ from nodes.state.classes import PodClass
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
 from nodes.state.pod_facts import Controller
-from nodes.state.pods import DEFAULT_GRACE, Change, MemberStatus, PodTable
+from nodes.state.pods import DEFAULT_GRACE, ENDED, Change, MemberStatus, PodTable
 from nodes.state.resources import Resources
 from nodes.state.snapshot import Snapshot
+from nodes.state.succeeded import SucceededMembers
 
 __all__ = ["MemberCounts", "PodView", "Tables"]
 
@@ -42,6 +43,7 @@ class Tables:
         self.label_sets = LabelSets(self.budgets)
         self.classes = ClassTable(self.resources)
         self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets)
+        self.succeeded_members = SucceededMembers(self.groups)
         self.priority_classes: dict[str, PriorityClass] = {}
         self.class_changes = 0
         """Grows whenever a PriorityClass comes, goes, or changes what decisions depend on."""
@@ -57,12 +59,19 @@ class Tables:
         return self._decides(self.nodes.delete(name))
 
     def upsert_pod(self, pod: Pod) -> Change:
-        """Add or change a pod, or remove it if it Succeeded or Failed."""
-        return self._note(self.pods.upsert(pod))
+        """Add or change a pod, or remove it if it Succeeded or Failed. Its group counts it if it Succeeded."""
+        if pod.status.phase in ENDED:
+            counted = self._decides(self.succeeded_members.note(pod))
+            return max(counted, self._note(self.pods.upsert(pod)))
+        changed = self._note(self.pods.upsert(pod))
+        return max(changed, self._forget_succeeded(pod.metadata.namespace, pod.metadata.name))
 
     def delete_pod(self, namespace: str, name: str) -> Change:
         """Remove a pod."""
-        return self._note(self.pods.delete(namespace, name))
+        return max(self._note(self.pods.delete(namespace, name)), self._forget_succeeded(namespace, name))
+
+    def _forget_succeeded(self, namespace: str, name: str) -> Change:
+        return self._decides(self.succeeded_members.forget(namespace, name))
 
     def upsert_group(self, group: PodGroup) -> Change:
         """Add or change a PodGroup."""
@@ -125,6 +134,16 @@ class Tables:
         """Rows of the pods whose label names the group, including bound, gated and terminating pods."""
         row = self.groups.keys.get(key)
         return self.groups.members[row] if row is not None else frozenset()
+
+    def succeeded(self, key: GroupKey) -> Set[str]:
+        """UIDs of the pods whose label names the group and that Succeeded. Good until the next event."""
+        row = self.groups.keys.get(key)
+        return self.succeeded_members.uids(row) if row is not None else frozenset()
+
+    def count_succeeded(self, key: GroupKey) -> int:
+        """See `SucceededMembers.count`."""
+        row = self.groups.keys.get(key)
+        return self.succeeded_members.count(row) if row is not None else 0
 
     def member_counts(self, key: GroupKey) -> MemberCounts:
         """How many of the group's pods have neither ended nor begun to terminate."""
@@ -258,6 +277,7 @@ class Tables:
             class_requests=self.classes.requests.array[:c, order],
             group_keys=[key or ("", "") for key in groups.keys.keys],
             groups=groups.objects.copy(),
+            group_succeeded=[self.succeeded_members.count(row) for row in range(len(groups.objects))],
             label_sets=self.label_sets.sets.copy(),
             label_budgets=self.label_sets.selected_by.copy(),
             budgets=self.budgets.rows.copy(),

@@ -59,6 +59,11 @@ def contents(snapshot: Snapshot) -> dict[str, Any]:
         "nodes": nodes,
         "pods": pods,
         "groups": {key: held for key, held in zip(snapshot.group_keys, snapshot.groups, strict=True) if held},
+        "succeeded": {
+            key: count
+            for key, count in zip(snapshot.group_keys, snapshot.group_succeeded, strict=True)
+            if count
+        },
         "budgets": {held for held in snapshot.budgets if held is not None},
         "classes": {held for held in snapshot.classes if held is not None},
         "labels": sorted(

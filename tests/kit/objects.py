@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
-from api.groups import PodGroup
+from api.groups import INITIALLY_SCHEDULED, PodGroup
 from hack.controlplane import objects
 from nodes.state.tables import Tables
 
@@ -130,10 +130,11 @@ def group(
     uid: str | None = None,
     version: int | None = None,
     status: dict[str, object] | None = None,
+    created: str | None = None,
 ) -> PodGroup:
     """A PodGroup with a gang policy."""
     body = objects.pod_group(name, namespace, min_count=minimum, priority=priority) | {"status": status}
-    return _typed(PodGroup, body, uid, version)
+    return _typed(PodGroup, body, uid, version, creationTimestamp=created)
 
 
 def budget(
@@ -173,11 +174,16 @@ def priority_class(
 
 
 def gang(
-    name: str = GANG, minimum: int = 2, mode: str = "single", generation: int = 1, **spec: Any
+    name: str = GANG,
+    minimum: int = 2,
+    mode: str = "single",
+    generation: int = 1,
+    has_run: bool = False,
+    **spec: Any,
 ) -> PodGroup:
     """A PodGroup of priority GANG_PRIORITY in `default`; a basic one if the minimum is 0.
 
-    None leaves a field of the spec out.
+    None leaves a field of the spec out. `has_run`: its status says that it has run whole.
     """
     fields = {"priority": GANG_PRIORITY, **spec}
     body = objects.pod_group(
@@ -186,6 +192,9 @@ def gang(
         mode=mode,
         **{key: value for key, value in fields.items() if value is not None},
     )
+    if has_run:
+        condition = {"type": INITIALLY_SCHEDULED, "status": "True", "reason": "Scheduled"}
+        body["status"] = {"conditions": [condition]}
     return _typed(PodGroup, body, f"uid-{name}", None, generation=generation)
 
 

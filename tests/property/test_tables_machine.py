@@ -45,6 +45,8 @@ SELECTORS = st.sampled_from(
 )
 
 OURS = st.booleans()
+TIMES = st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"])
+HAS_RUN = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled"}
 
 Key = tuple[str, str, str]
 """Kind, namespace, name."""
@@ -115,10 +117,11 @@ class TablesMachine(RuleBasedStateMachine):
         group=st.sampled_from([None, "g", "h"]),
         priority=st.sampled_from([None, 0, 5]),
         schedulerName=st.sampled_from(["", "default-scheduler", "other"]),
-        phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded"]),
+        phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded", "Succeeded", "Failed"]),
         deleting=st.booleans(),
         nominated=NODES,
         controller=st.sampled_from([None, "x", "y"]),
+        created=TIMES,
         ours=OURS,
     )
     def put_pod(self, namespace: str, name: str, on: str, ours: bool, **fields: Any) -> None:
@@ -133,9 +136,17 @@ class TablesMachine(RuleBasedStateMachine):
     def put_node(self, name: str, cpu: str, zone: str, ours: bool) -> None:
         self.put("node", node, "", name, ours, cpu=cpu, labels={"zone": zone})
 
-    @rule(namespace=NAMESPACES, name=st.sampled_from(["g", "h"]), minimum=st.integers(1, 2), ours=OURS)
-    def put_group(self, namespace: str, name: str, minimum: int, ours: bool) -> None:
-        self.put("group", group, namespace, name, ours, minimum=minimum)
+    @rule(
+        namespace=NAMESPACES,
+        name=st.sampled_from(["g", "h"]),
+        minimum=st.integers(1, 2),
+        created=TIMES,
+        has_run=st.booleans(),
+        ours=OURS,
+    )
+    def put_group(self, namespace: str, name: str, has_run: bool, ours: bool, **fields: Any) -> None:
+        status = {"conditions": [HAS_RUN]} if has_run else None
+        self.put("group", group, namespace, name, ours, status=status, **fields)
 
     @rule(namespace=NAMESPACES, name=NAMES, selector=SELECTORS, allowed=st.integers(0, 1), ours=OURS)
     def put_budget(self, namespace: str, name: str, selector: Any, allowed: int, ours: bool) -> None:
@@ -282,6 +293,22 @@ class TablesMachine(RuleBasedStateMachine):
         return tables.node_changes(name), tables.node_pod_changes(name), tables.nomination_changes(name)
 
     @invariant()
+    def members_that_succeeded_are_counted(self) -> None:
+        for namespace in ("blue", "red"):
+            for name in ("g", "h"):
+                its_group = self.objects.get(("group", namespace, name))
+                succeeded = [
+                    each.metadata
+                    for (kind, its_namespace, _), each in self.objects.items()
+                    if kind == "pod" and its_namespace == namespace and each.status.phase == "Succeeded"
+                    if (each.metadata.labels or {}).get(POD_GROUP_LABEL) == name
+                ]
+                assert self.tables.succeeded((namespace, name)) == {meta.uid for meta in succeeded}
+                since = its_group.metadata.creation_timestamp if its_group is not None else "later"
+                counted = [meta for meta in succeeded if (meta.creation_timestamp or "") >= since]
+                assert self.tables.count_succeeded((namespace, name)) == len(counted)
+
+    @invariant()
     def the_lowest_running_priority_of_a_group_is_known(self) -> None:
         for namespace in ("blue", "red"):
             for name in ("g", "h"):
@@ -320,7 +347,8 @@ class TablesMachine(RuleBasedStateMachine):
         assert not tables.snapshot().leaving.any()
         registers = (
             tables.nodes.names, tables.classes.classes, tables.groups.keys, tables.label_sets.keys,
-            tables.pods, tables.pods.schedulers, tables.pods.controllers, tables.nodes, tables.groups, tables.budgets,
+            tables.pods, tables.succeeded_members, tables.pods.schedulers, tables.pods.controllers,
+            tables.nodes, tables.groups, tables.budgets,
         )  # fmt: skip
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status

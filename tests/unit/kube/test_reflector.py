@@ -106,7 +106,7 @@ async def test_pages_then_events_from_the_lists_version_on() -> None:
     assert watch["resourceVersion"] == "10"
     assert watch["allowWatchBookmarks"] == "true"
     assert 300 <= int(watch["timeoutSeconds"]) <= 600
-    assert watch["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
+    assert watch["fieldSelector"] == "status.phase!=Failed"
 
 
 async def test_a_connection_reset_in_the_middle_of_an_event_loses_nothing() -> None:

@@ -127,11 +127,11 @@ def test_whatever_is_not_in_a_list_is_gone(view: View[Pod], store: Reader) -> No
     assert view.synced
 
 
-def test_a_pod_that_has_ended_is_gone(view: View[Pod], store: Reader) -> None:
+def test_a_pod_that_failed_is_gone(view: View[Pod], store: Reader) -> None:
     told: list[tuple[str, Pod | None]] = []
     view.upsert(pod("p", version=1), listed=False)
     view.on_object(lambda uid, item: told.append((uid, item)))
-    assert view.apply(pod("p", version=3, phase="Succeeded"))
+    assert view.apply(pod("p", version=3, phase="Failed"))
     view.upsert(pod("p", version=2), listed=False)
     assert len(store) == 0
     assert told == [("uid-default-p", None)]

@@ -32,11 +32,14 @@ async def test_tables_tell_of_decisions_and_of_every_state_of_a_pod() -> None:
     watched.pods.upsert(pod("p", node="n", phase="Running", version=3), listed=False)
     await asyncio.sleep(0)
     assert changes == [2]  # no decision depends on it
+    watched.pods.upsert(pod("p", node="n", phase="Succeeded", version=4), listed=False)
+    await asyncio.sleep(0)
+    assert changes == [2, 3]  # its room is free
     watched.pods.delete(ObjectMeta("p", "default", "uid-default-p"))
     watched.nodes.delete(ObjectMeta("n"))
     await asyncio.sleep(0)
-    assert changes == [2, 4]
-    assert told == [("uid-default-p", True)] * 2 + [("uid-default-p", False)]
+    assert changes == [2, 3, 4]
+    assert told == [("uid-default-p", True)] * 2 + [("uid-default-p", False)] * 2
 
 
 def test_the_quota_state_follows_and_keeps_what_it_could_read() -> None:

@@ -12,7 +12,8 @@ from api.times import parse_rfc3339
 from nodes.state.pods import Change
 from nodes.state.snapshot import GATED, MIRROR, TERMINATING
 from nodes.state.tables import Tables
-from tests.kit.objects import budget, group, node, pod, priority_class
+from tests.kit.objects import budget, gang, group, node, pod, priority_class
+from tests.kit.objects import tables as filled
 
 
 def used(tables: Tables, name: str, column: str = "used") -> dict[str, int]:
@@ -341,3 +342,28 @@ def test_our_own_scheduling_gate_makes_no_pod_gated() -> None:
     assert tables.version == version
     tables.upsert_pod(pod("b", group="gang", schedulingGates=[ours]))
     assert tables.version > version
+
+
+def test_members_that_succeeded_are_kept_until_their_pod_is_deleted() -> None:
+    key = ("default", "g")
+    mirror = filled(group("g"), pod("a", group="g", node="n"), pod("b", group="g", node="n"))
+    before = mirror.version, mirror.touched(key)
+    assert mirror.upsert_pod(pod("a", group="g", node="n", phase="Succeeded")) is Change.DECISION
+    assert mirror.touched(key) > before[1]
+    assert mirror.succeeded(key) == {"uid-default-a"}
+    assert len(mirror.members(key)) == 1
+    assert mirror.upsert_pod(pod("a", group="g", node="n", phase="Succeeded")) is Change.NOTHING
+    mirror.upsert_pod(pod("b", group="g", node="n", phase="Failed"))
+    assert mirror.count_succeeded(key) == 1
+    mirror.delete_group("default", "g")
+    assert mirror.count_succeeded(key) == 0
+    mirror.upsert_group(group("g"))
+    assert mirror.count_succeeded(key) == 1
+    assert mirror.delete_pod("default", "a") is Change.DECISION
+    assert mirror.succeeded(key) == set()
+
+
+def test_whether_a_group_has_run_is_a_matter_of_decisions() -> None:
+    mirror = filled(gang())
+    assert mirror.upsert_group(gang(has_run=True)) is Change.DECISION
+    assert mirror.upsert_group(gang(has_run=True)) is Change.NOTHING
