@@ -73,7 +73,9 @@ def _sentence(spec: PreemptionPlanSpec) -> str:
         who += f" of priority {spec.priority_cutoff} or lower"
         if why_blocked(spec):
             return f"Nobody goes. Otherwise {who} would have to go."
-        return f"{who} must go so that {counted(len(spec.placements), 'pod')} can run in {_place(spec)}."
+        _, _, also = spec.reason.partition("; ")
+        place = f"{_place(spec)}: {also}" if also else _place(spec)
+        return f"{who} must go so that {counted(len(spec.placements), 'pod')} can run in {place}."
     if spec.placements:
         return f"{counted(len(spec.placements), 'pod')} can run in {_place(spec)}: {spec.reason}."
     return f"{spec.reason[:1].upper()}{spec.reason[1:]}. Nobody goes."

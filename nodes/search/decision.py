@@ -5,6 +5,7 @@ The live planner and `reprieve plan` call the same functions.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,12 +13,13 @@ import numpy as np
 
 from api import plans
 from api.words import counted
-from native.codes import PREEMPTS
+from native.codes import EXHAUSTED, PREEMPTS
 from native.nodes._victims import search
 from native.nodes.problem import Solution
 from nodes.search.comparison import compare
 from nodes.search.excluded import list_excluded
 from nodes.search.mismatch import Mismatch
+from nodes.search.others import TRIES, others
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
 from nodes.search.reasons import unavailable
@@ -36,6 +38,9 @@ EFFORT: Final = 20_000_000
 
 That takes a few seconds on a large cluster.
 """
+
+NAMED: Final = 3
+"""Members that a reason names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,8 @@ def decide_pod(
 
 def _decide(snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool) -> Decision:
     members = len(preemptor.bound) + len(preemptor.unbound)
+    if not members and preemptor.policy == "gang" and not preemptor.minimum:
+        return Decision(_spec(preemptor, "Fits", "no member exists, and none has to run any longer"))
     if members < max(1, preemptor.minimum):
         return Decision(
             _spec(preemptor, "Unschedulable", f"{members} of {max(1, preemptor.minimum)} members exist")
@@ -120,6 +127,8 @@ def _decide(snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, 
     else:
         decision = Decision(_without_victims(cluster))
     list_excluded(cluster, decision.spec)
+    if cluster.layout.astray:
+        decision.spec.reason += f"; {cluster.layout.astray}"
     return decision
 
 
@@ -167,8 +176,7 @@ def _fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
 
 
 def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> Decision:
-    built = build(cluster, strict=strict)
-    found = search(built.problem, budget, effort)
+    cluster, built, found = _search(cluster, budget, effort, strict)
     comparison = compare(cluster, built, found, budget)
     if found.winner < 0:
         spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
@@ -182,6 +190,33 @@ def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> D
     uids = cluster.snapshot.pod_uids
     alike = tuple(tuple(uids[pod] for pod in members) for members in built.shapes if len(members) > 1)
     return Decision(spec, alike if found.winner >= 0 else ())
+
+
+def _search(cluster: Cluster, budget: int, effort: int, strict: bool) -> tuple[Cluster, Built, Solution]:
+    """The search for the oldest members that are needed. If they fit nowhere, for others: see `others`.
+
+    All searches for others together have the budget of the first one. If one of them spends its part, and no other one
+    finds a plan, then it is the answer: it is not known whether those members fit.
+    """
+    built = build(cluster, strict=strict)
+    answer = cluster, built, search(built.problem, budget, effort)
+    preemptor = cluster.preemptor
+    if _decides(answer[2]) or len(preemptor.unbound) == preemptor.needed:
+        return answer
+    for other in others(cluster, strict=strict):
+        asking = cluster.asking_with(other)
+        built = build(asking, strict=strict)
+        found = search(built.problem, max(1, budget // TRIES), effort)
+        if found.winner >= 0:
+            return asking, built, found
+        if _decides(found) and not _decides(answer[2]):
+            answer = asking, built, found
+    return answer
+
+
+def _decides(found: Solution) -> bool:
+    """Whether the search has found a plan, or has not come to its end."""
+    return found.winner >= 0 or EXHAUSTED in found.outcomes
 
 
 def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.PreemptionPlanSpec:
@@ -208,7 +243,24 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.Preemption
         spec.priority_cutoff = found.scores[found.winner][1]
         spec.victims = victims_of(snapshot, built, found.victims)
         spec.pod_disruption_budget_violations = violations_of(built, found.victims)
+    if passed := _passed_over(cluster.preemptor, snapshot, {pod for pod, _ in later}):
+        spec.reason += f"; {passed}"
     return spec
+
+
+def _passed_over(preemptor: Preemptor, snapshot: Snapshot, placed: Collection[int]) -> str:
+    """Which older members the gang does without, because they do not fit with the others; empty if there are none."""
+    youngest = max(_age(snapshot, pod) for pod in preemptor.required)
+    older = (pod for pod in preemptor.later if _age(snapshot, pod) < youngest)
+    names = [snapshot.pod_names[pod] for pod in older if pod not in placed]
+    if not names:
+        return ""
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"without older members that do not fit: {', '.join(names[:NAMED])}{rest}"
+
+
+def _age(snapshot: Snapshot, pod: int) -> tuple[int, str]:
+    return int(snapshot.pod_created[pod]), snapshot.pod_names[pod]
 
 
 def _required_nodes(built: Built, found: Solution) -> dict[int, int]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from api.groups import API_VERSION, PodGroup
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
+from nodes.search.gangs import minimum_of, topology_key_of
 from nodes.search.mismatch import Asking, Mismatch, mismatch
 from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
 
@@ -35,7 +36,7 @@ class DecisionError(ValueError):
 class Preemptor:
     """A group or pod that asks for room.
 
-    Pods are rows of the snapshot. The search places them in this order: by creation, then by name.
+    Pods are rows of the snapshot, by creation, then by name. The search places them in this order.
     """
 
     kind: Literal["PodGroup", "Pod"]
@@ -52,11 +53,12 @@ class Preemptor:
     """Row of its group, -1 for a pod without one."""
     policy: Literal["gang", "basic"]
     minimum: int
-    """How many members must run together, including bound members."""
+    """How many members must run, including bound members: see `minimum_of`."""
     topology_key: str | None
     """The node label whose values are the domains. None means that the whole cluster is one domain."""
     bound: tuple[int, ...]
     unbound: tuple[int, ...]
+    """The required members come first. Only `nodes.search.others` puts younger members before older ones."""
 
     @property
     def needed(self) -> int:
@@ -86,8 +88,6 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
     gang = spec.scheduling_policy.gang
     if (gang is None) == (spec.scheduling_policy.basic is None):
         raise DecisionError(subject, "spec.schedulingPolicy", "must have exactly one of basic and gang")
-    constraints = spec.scheduling_constraints
-    topology = constraints.topology if constraints is not None else None
     members = _members(snapshot, row)
     unbound = tuple(pod for pod in members if snapshot.pod_node[pod] < 0)
     evicts = gang is not None and preemption_policy(group, snapshot.priority_classes) != "Never"
@@ -103,8 +103,8 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         mismatch=differs,
         group=row,
         policy="gang" if gang is not None else "basic",
-        minimum=gang.min_count if gang is not None else 0,
-        topology_key=topology[0].key if topology else None,
+        minimum=minimum_of(group, len(members), snapshot.group_succeeded[row]) or 0,
+        topology_key=topology_key_of(group),
         bound=tuple(pod for pod in members if snapshot.pod_node[pod] >= 0),
         unbound=unbound,
     )

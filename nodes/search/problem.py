@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -10,13 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native.nodes.problem import Problem
+from nodes.search.gangs import BoundDomain, bound_domain
 from nodes.search.preemptor import Preemptor
 from nodes.search.tokens import Tokens
 from nodes.search.units import Units, candidates
 from nodes.state.classes import admits
 from nodes.state.snapshot import Exclusion, Snapshot
 
-__all__ = ["EXCLUDED", "Admission", "Built", "Cluster", "Layout", "MisplacedError", "build", "lay_out"]
+__all__ = [
+    "EXCLUDED",
+    "Admission",
+    "Built",
+    "Cluster",
+    "Layout",
+    "MisplacedError",
+    "build",
+    "lay_out",
+    "shapes_of",
+]
 
 Rows = NDArray[np.intp]
 Int64s = NDArray[np.int64]
@@ -41,6 +54,8 @@ class Layout:
     values: list[str | None]
     first: list[int]
     nodes: Rows
+    astray: str = ""
+    """Which members are bound outside of the only domain: see `BoundDomain`."""
 
     def of(self, domain: int) -> Rows:
         """Rows of the domain's nodes."""
@@ -94,6 +109,12 @@ class Cluster:
         classes = snapshot.pod_class[list(preemptor.unbound)]
         self.columns = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
         """Columns of the resources that a member requests. No other resource can keep a member off a node."""
+
+    def asking_with(self, preemptor: Preemptor) -> Cluster:
+        """The same view for a preemptor with the same unbound members in another order. What is known is shared."""
+        other = copy(self)
+        other.preemptor = preemptor
+        return other
 
     @cached_property
     def requests(self) -> Int64s:
@@ -152,16 +173,19 @@ def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
     rows = np.flatnonzero(snapshot.node_live).tolist()
     domains = {row: _domain_of(snapshot, preemptor, row) for row in rows}
     values: list[str | None] = [None]
-    if preemptor.topology_key is not None:
-        fixed = _bound_domain(snapshot, preemptor, domains)
-        values = [*sorted(fixed or {value for value in domains.values() if value is not None})]
+    fixed = _bound_domain(snapshot, preemptor, domains)
+    if fixed is not None:
+        values = [fixed.value]
+    elif preemptor.topology_key is not None:
+        values = [*sorted({value for value in domains.values() if value is not None})]
     place = {value: index for index, value in enumerate(values)}
     chosen = sorted(
         (place[value], snapshot.node_names[row], row) for row, value in domains.items() if value in place
     )
     counts = np.bincount([index for index, _, _ in chosen], minlength=len(values))
     first = [0, *np.cumsum(counts).tolist()]
-    return Layout(preemptor.topology_key, values, first, np.array([row for *_, row in chosen], np.intp))
+    nodes = np.array([row for *_, row in chosen], np.intp)
+    return Layout(preemptor.topology_key, values, first, nodes, fixed.astray if fixed is not None else "")
 
 
 def _domain_of(snapshot: Snapshot, preemptor: Preemptor, node: int) -> str | None:
@@ -172,23 +196,26 @@ def _domain_of(snapshot: Snapshot, preemptor: Preemptor, node: int) -> str | Non
     return snapshot.node_names[node] if preemptor.kind == "Pod" else shape.labels.get(preemptor.topology_key)
 
 
-def _bound_domain(snapshot: Snapshot, preemptor: Preemptor, domains: dict[int, str | None]) -> set[str]:
-    """The domain of the bound members; empty if no member is bound."""
-    found: dict[str, str] = {}
+def _bound_domain(
+    snapshot: Snapshot, preemptor: Preemptor, domains: dict[int, str | None]
+) -> BoundDomain | None:
+    """The domain of the bound members; None if no member is bound, or without domains.
+
+    Raises MisplacedError if every bound member is on a node without the label.
+    """
+    if preemptor.topology_key is None or not preemptor.bound:
+        return None
+    where: dict[str | None, list[str]] = {}
     for pod in preemptor.bound:
-        node = int(snapshot.pod_node[pod])
-        name, value = snapshot.node_names[node], domains.get(node)
-        if value is None:
-            raise MisplacedError(
-                f"pod {snapshot.pod_names[pod]} is bound to {name}, which has no {preemptor.topology_key}"
-            )
-        found[value] = snapshot.pod_names[pod]
-    if len(found) > 1:
-        where = ", ".join(f"{pod} in {value}" for value, pod in sorted(found.items()))
+        where.setdefault(domains.get(int(snapshot.pod_node[pod])), []).append(snapshot.pod_names[pod])
+    found = bound_domain(preemptor.topology_key, where)
+    if found is None:
+        first = preemptor.bound[0]
+        node = snapshot.node_names[int(snapshot.pod_node[first])]
         raise MisplacedError(
-            f"members are bound in {len(found)} domains of {preemptor.topology_key}: {where}"
+            f"pod {snapshot.pod_names[first]} is bound to {node}, which has no {preemptor.topology_key}"
         )
-    return set(found)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +232,8 @@ class Built:
 def build(cluster: Cluster, *, strict: bool) -> Built:
     """The problem for the required members. It leaves out nodes that admit no required member."""
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
-    shapes, masks = _shapes(cluster)
+    shapes = shapes_of(cluster, preemptor.required)
+    masks: Bools = np.array([cluster.mask(members[0]) for members in shapes], np.bool_)
     first = [members[0] for members in shapes]
     tokens = cluster.tokens
     wanted: Bools = np.logical_or.reduce(masks)[layout.nodes]
@@ -235,20 +263,18 @@ def build(cluster: Cluster, *, strict: bool) -> Built:
     return Built(problem, units, nodes, shapes)
 
 
-def _shapes(cluster: Cluster) -> tuple[list[list[int]], Bools]:
-    """Required members grouped by equal requests, admitted nodes and tokens, and each shape's admitted nodes [S, N]."""
+def shapes_of(cluster: Cluster, members: Iterable[int]) -> list[list[int]]:
+    """The unbound members grouped by equal requests, admitted nodes and tokens, in the order of their first members."""
     shapes: dict[tuple[bytes, ...], list[int]] = {}
     keys: dict[int, tuple[bytes, bytes]] = {}
     tokens = cluster.tokens
-    for pod in cluster.preemptor.required:
+    for pod in members:
         its_class = int(cluster.snapshot.pod_class[pod])
         if its_class not in keys:
             keys[its_class] = (cluster.request(pod).tobytes(), cluster.mask(pod).tobytes())
         apart = (tokens.brings[pod].tobytes(), tokens.forbids[pod].tobytes())
         shapes.setdefault((*keys[its_class], *apart), []).append(pod)
-    return list(shapes.values()), np.array(
-        [cluster.mask(members[0]) for members in shapes.values()], np.bool_
-    )
+    return list(shapes.values())
 
 
 def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np.signedinteger]]:

@@ -161,9 +161,17 @@ def _hero(draw: st.DrawFn, nodes: list[str]) -> list[Object]:
         spec["preemptionPolicy"] = "Never"
     group = {
         "kind": "PodGroup",
-        "metadata": {"name": "hero", "namespace": "d", "uid": "uid-hero"},
+        "metadata": {
+            "name": "hero",
+            "namespace": "d",
+            "uid": "uid-hero",
+            "creationTimestamp": "2026-01-01T00:00:01Z",
+        },
         "spec": spec,
     }
+    if not draw(st.integers(0, 3)):
+        has_run = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled"}
+        group["status"] = {"conditions": [has_run]}
     shapes = [draw(_shape()) for _ in range(draw(st.integers(1, 3)))]
     odd = not draw(st.integers(0, 3))
     return [group, *(draw(_member(index, shapes, nodes, spec["priority"], odd)) for index in range(members))]
@@ -206,7 +214,8 @@ def _member(
     if not draw(st.integers(0, 19)) and "nodeName" not in spec:
         gates = draw(st.sets(st.sampled_from(("example.com/wait", "reprieve.dev/gang")), min_size=1))
         spec["schedulingGates"] = [{"name": gate} for gate in sorted(gates)]
-    return {"kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
+    phase = "Succeeded" if not draw(st.integers(0, 19)) else "Running"
+    return {"kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": phase}}
 
 
 @st.composite

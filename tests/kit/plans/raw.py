@@ -128,13 +128,14 @@ class Unit:
 
 @dataclass
 class Cluster:
-    """Pods by (namespace, name); ended ones are left out."""
+    """Pods by (namespace, name); ended ones are left out, and of those that Succeeded the metadata is kept."""
 
     nodes: dict[str, Object] = field(default_factory=dict)
     pods: dict[tuple[str, str], Object] = field(default_factory=dict)
     groups: dict[tuple[str, str], Object] = field(default_factory=dict)
     classes: dict[str, int] = field(default_factory=dict)
     budgets: list[Object] = field(default_factory=list)
+    succeeded: list[Object] = field(default_factory=list)
 
     @classmethod
     def of(cls, objects: Iterable[Object]) -> Cluster:
@@ -146,7 +147,10 @@ class Cluster:
                 case "Node":
                     cluster.nodes[meta["name"]] = item
                 case "Pod":
-                    if item.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
+                    phase = item.get("status", {}).get("phase")
+                    if phase == "Succeeded":
+                        cluster.succeeded.append(meta)
+                    elif phase != "Failed":
                         cluster.pods[key] = item
                 case "PodGroup":
                     cluster.groups[key] = item

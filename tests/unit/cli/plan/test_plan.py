@@ -137,6 +137,46 @@ def test_a_pod_that_has_ended_is_named() -> None:
     )
 
 
+RAN = """
+{apiVersion: reprieve.dev/v1alpha1, kind: PodGroup, metadata: {name: g}, spec: {priority: 100, schedulingPolicy: {gang:
+  {minCount: 3}}, schedulingConstraints: {topology: [{key: rack}]}},
+  status: {conditions: [{type: PodGroupInitiallyScheduled, status: "True", reason: Scheduled}]}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n0, labels: {rack: r0}}, status: {allocatable: {cpu: "2", pods: "9"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {rack: r1}}, status: {allocatable: {cpu: "2", pods: "9"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: low}, spec: {priority: 1, nodeName: n0,
+  containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}
+"""
+
+
+def of_ran(name: str, phase: str, node: str = "") -> str:
+    return f"""
+---
+{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {{reprieve.dev/pod-group: g}}}}, spec: {{priority: 100,
+  nodeName: "{node}", containers: [{{name: c, resources: {{requests: {{cpu: "1"}}}}}}]}}, status: {{phase: {phase}}}}}
+"""
+
+
+def test_members_that_succeeded_count_in_files_too() -> None:
+    stdin = RAN + of_ran("a", "Succeeded", "n0") + of_ran("b", "Running", "n0") + of_ran("c", "Pending")
+    result = invoke("-f", "-", "--for", "default/g", stdin=stdin)
+    assert result.exit_code == 0, result.stderr
+    assert (
+        "1 unit with 1 pod of priority 1 or lower must go so that 1 pod can run in rack=r0." in result.stdout
+    )
+
+
+def test_a_gang_in_two_domains_is_named() -> None:
+    stdin = RAN + of_ran("a", "Running", "n0") + of_ran("b", "Running", "n1") + of_ran("c", "Pending")
+    result = invoke("-f", "-", "--for", "default/g", stdin=stdin)
+    assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    assert "must go" in said
+    assert "rack=r0: members are bound in 2 domains of rack (a in r0, b in r1): r0 counts." in said
+
+
 def test_ignored_kinds_are_noted_beside_the_text() -> None:
     stdin = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
     arguments = ["-f", TRAINING, "-f", "-", "--for", "research/llama-train"]

@@ -76,9 +76,6 @@ def test_bound_members_fix_the_domain() -> None:
     plan = decide(gang(schedulingConstraints=RACK), *members(1, cpu="1"), bound, *racks)
     assert plan.domain is not None
     assert (plan.domain.value, [each.value for each in plan.domains]) == ("r1", ["r1"])
-    other = pod("b", group="gang", node="n0", requests={"cpu": "1"})
-    apart = decide(gang(minimum=3, schedulingConstraints=RACK), *members(1), bound, other, *racks)
-    assert apart.reason == "members are bound in 2 domains of rack: b in r0, a in r1"
     nowhere = pod("c", group="gang", node="n9", requests={"cpu": "1"})
     lost = decide(gang(schedulingConstraints=RACK), *members(1), nowhere, *racks, node("n9"))
     assert (lost.outcome, lost.reason) == ("Unschedulable", "pod c is bound to n9, which has no rack")
