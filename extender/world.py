@@ -52,13 +52,12 @@ class LiveWorld:
         if self._roster.group(key) is None:
             leading.reporter.unknown_group(pod, key)
             return Hold(f"{HOLD_MARK}there is no PodGroup {'/'.join(key)}")
-        minimum = self._roster.minimum(key)
-        if minimum is None:
+        if self._roster.minimum(key) is None:
             return None
         life = leading.gangs.gather(key).life
         hold = Hold(hold_text(key, life.phase))
         if life.plan is None:
-            return None if self._roster.bound_count(key) >= minimum else hold
+            return None if self._roster.count(key).runs else hold
         member = life.plan.members.get(pod.metadata.uid)
         return Offer(member.node) if life.plan.phase == "Ready" and member is not None else hold
 

@@ -31,6 +31,7 @@ class Candidates:
             due=self._due(gang),
             looked=life.looked,
             failed=life.failures > 0,
+            gathering=self._clock.monotonic() < life.gathering_until,
         )
 
     def _below(self, gang: Gang) -> int:
@@ -46,6 +47,8 @@ class Candidates:
     def _due(self, gang: Gang) -> float:
         """Members that the scheduler tries are awaited: it shows where they may go."""
         life = gang.life
+        if self._clock.monotonic() < life.gathering_until:
+            return max(life.due, life.gathering_until)
         if life.untried_until is None or self._clock.monotonic() >= life.untried_until:
             return life.due
         return max(life.due, life.untried_until) if self._evidence.is_untried(gang.key) else life.due

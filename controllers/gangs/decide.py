@@ -91,7 +91,7 @@ class Decider:
         return (
             isinstance(decided, Decided)
             and decided.spec.mismatch is UNSET
-            and not self._roster.bound_count(key)
+            and not self._roster.count(key).bound
             and not self._sparing.spares(key)
             and not self._tables.classes.keeping_apart
         )

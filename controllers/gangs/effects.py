@@ -23,6 +23,7 @@ __all__ = [
     "Record",
     "Rehearse",
     "Remind",
+    "SayAstray",
     "SayPreempting",
     "SayScheduled",
     "Wake",
@@ -139,6 +140,13 @@ class CannotSchedule:
 
 
 @dataclass(frozen=True, slots=True)
+class SayAstray:
+    """Say that members are bound outside of the gang's domain."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class SayPreempting:
     """Say that the first eviction is about to be asked for."""
 
@@ -172,6 +180,7 @@ Effect = (
     | End
     | Judge
     | CannotSchedule
+    | SayAstray
     | SayPreempting
     | SayScheduled
     | Wake

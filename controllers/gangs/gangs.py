@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from api.clock import Clock
 from controllers.gangs.effects import Effect
 from controllers.gangs.life import GangPhase, GroupKey, Life
+from controllers.gangs.look import members_seen
 from controllers.gangs.metrics import PHASE_SECONDS
-from controllers.gangs.observations import GroupGone, MembersSeen, Observation
+from controllers.gangs.observations import GroupGone, Observation
 from controllers.gangs.reducer import reduce
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import Rules
@@ -163,10 +164,9 @@ class Gangs:
         self._roster.forget(gang.key)
 
     def _count_members(self, gang: Gang) -> None:
-        minimum = self._roster.minimum(gang.key)
-        if gang.life.plan is None and minimum is not None:
-            members, bound = self._roster.member_count(gang.key), self._roster.bound_count(gang.key)
-            self.observe(gang, MembersSeen(minimum, members, bound))
+        seen = members_seen(self._roster, gang.key)
+        if gang.life.plan is None and seen is not None:
+            self.observe(gang, seen)
         self.stir(gang.key)
 
     def take_stirred(self) -> list[Gang]:
@@ -193,10 +193,10 @@ class Gangs:
 
     def lets_pass(self, key: GroupKey) -> bool:
         """Whether the group's pods are scheduled like any others: it is no gang, or it runs and has no plan."""
-        minimum, gang = self._roster.minimum(key), self._gangs.get(key)
-        if minimum is None:
+        gang = self._gangs.get(key)
+        if self._roster.minimum(key) is None:
             return self._roster.group(key) is not None
-        return gang is not None and gang.life.plan is None and self._roster.bound_count(key) >= minimum
+        return gang is not None and gang.life.plan is None and self._roster.count(key).runs
 
     def keeps_nominations(self, key: GroupKey) -> bool:
         """Whether nominations of the group's pods stay: a plan uses them, now or soon, or it is no gang that waits."""

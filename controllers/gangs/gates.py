@@ -225,10 +225,8 @@ class Gates:
                 return []
 
     def _seen(self, group: GroupKey) -> MembersSeen | None:
-        minimum = self._roster.minimum(group)
-        if minimum is None:
-            return None
-        return MembersSeen(minimum, self._roster.member_count(group), self._roster.bound_count(group))
+        count = self._roster.count(group)
+        return None if count.minimum is None else MembersSeen(count.minimum, count.members, count.bound)
 
     def _past_grace(self, pods: Iterable[GatedPod]) -> list[GatedPod]:
         return [pod for pod in pods if self._is_due(pod, pod.since + GRACE_SECONDS)]

@@ -207,6 +207,12 @@ class Life:
     barred: float = 0.0
     """Nobody goes for the gang before this time, in monotonic seconds. It takes free room."""
 
+    gathering_until: float = 0.0
+    """Members that come together are awaited until then, although the gang has run. In monotonic seconds."""
+    domain: str = ""
+    """In which its bound members were last seen."""
+    astray: str = ""
+    """Which of them were seen elsewhere."""
     untried_until: float | None = None
     """Before this time, no plan evicts while the scheduler has not tried every member. In monotonic seconds.
 

@@ -1,4 +1,4 @@
-"""What the cluster looks like for a plan: the observation PlanSeen, and the comparison before an eviction.
+"""What the cluster looks like for a gang and its plan: observations, and the comparison before an eviction.
 
 See docs/decisions/0007.
 """
@@ -9,16 +9,17 @@ from collections import Counter
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from api.groups import has_run
 from api.plans import PreemptionPlanSpec, Victim, VictimPod
 from controllers.gangs.account import Account, asks_with
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.life import ActivePhase, ActivePlan, GroupKey
 from controllers.gangs.marks import is_ours
-from controllers.gangs.observations import PlanSeen
+from controllers.gangs.observations import MembersSeen, PlanSeen
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 
-__all__ = ["Looks", "difference", "protected", "unit_changed"]
+__all__ = ["Looks", "difference", "members_seen", "protected", "unit_changed"]
 
 BEFORE_EVICTING: Final = ("Planned", "Confirmed")
 
@@ -90,13 +91,14 @@ def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSe
         return PlanSeen(trusted=False, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
     account = Account(roster, reservations)
-    gone = [planned.name for uid, planned in plan.members.items() if uid not in members]
+    known = members.keys() | roster.succeeded(plan.group)
+    gone = [planned.name for uid, planned in plan.members.items() if uid not in known]
     there = [members[uid] for uid in plan.members if uid in members]
     priority = asks_with(plan.spec.preemptor.priority, there)
     return PlanSeen(
         trusted=False,
         member_gone=gone[0] if gone else "",
-        members_lost=roster.needed(plan.group, but=plan.members) > len(plan.members),
+        members_lost=_members_lost(plan, roster),
         all_bound=not gone and all(member.node is not None for member in there),
         unbound=frozenset(member.uid for member in there if member.node is None),
         changed=difference(plan, roster) if plan.phase in BEFORE_EVICTING else strayed(plan, roster),
@@ -104,6 +106,33 @@ def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSe
         room_taken=_room_taken(plan, roster, account, priority),
         is_free=_is_free(plan, roster, account, priority),
     )
+
+
+def members_seen(roster: Roster, key: GroupKey) -> MembersSeen | None:
+    """How many members a gang has; None if the group is no gang."""
+    count, group, domain = roster.count(key), roster.group(key), roster.domains.of(key)
+    gang = group.spec.scheduling_policy.gang if group is not None else None
+    if count.minimum is None or gang is None:
+        return None
+    return MembersSeen(
+        count.minimum,
+        count.members,
+        count.bound,
+        left=max(0, gang.min_count - count.succeeded),
+        domain=domain.value if domain is not None else "",
+        astray=domain.astray if domain is not None else "",
+    )
+
+
+def _members_lost(plan: ActivePlan, roster: Roster) -> bool:
+    """Whether the gang would not run with the planned members.
+
+    A gang that has run is planned for as it is: a member that comes later is for the next plan.
+    """
+    group = roster.group(plan.group)
+    if group is not None and has_run(group):
+        return False
+    return roster.needed(plan.group, but=plan.members) > len(plan.members)
 
 
 def _messages(plan: ActivePlan, roster: Roster) -> dict[str, tuple[str, str]]:

@@ -43,8 +43,15 @@ class MembersSeen:
     """
 
     minimum: int
+    """How many must run."""
     members: int
     bound: int
+    left: int = 0
+    """minCount less the members that Succeeded. For a gang that has run, `minimum` is less if fewer members exist."""
+    domain: str = ""
+    """In which the bound members are; empty without a topology key or bound members."""
+    astray: str = ""
+    """Which of them are elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from controllers.gangs.effects import (
     Record,
     Rehearse,
     Remind,
+    SayAstray,
     SayPreempting,
     SayScheduled,
     Wake,
@@ -131,6 +132,8 @@ class Performer:
                 return partial(hands.reporter.cannot_schedule, gang.key, effect)
             case Nominate(plan) | Remind(plan):
                 return partial(self._bring_back, plan, nominate=isinstance(effect, Nominate))
+            case SayAstray(message):
+                hands.reporter.astray(gang.key, message)
             case SayPreempting(plan):
                 hands.verdicts.begin(plan)
                 hands.reporter.preempting(plan)

@@ -44,6 +44,8 @@ class Candidate:
     """The search has looked at the gang as it is now. It is planned again when something could help it."""
     failed: bool
     """A plan for it has come to nothing before."""
+    gathering: bool = False
+    """Until it is due, it waits for members and not for room."""
 
     @property
     def key(self) -> GroupKey:
@@ -53,6 +55,8 @@ class Candidate:
     @property
     def needs(self) -> list[Need]:
         """The buckets in which it waits."""
+        if self.gathering:
+            return []
         free = Need(self.demand, NOBODY)
         return [free] if self.below == NOBODY else [free, Need(self.demand, self.below)]
 
@@ -152,7 +156,8 @@ class PlanningQueue:
     def _queue(self, candidate: Candidate) -> None:
         if candidate.rank in self._queued:
             return
-        has_chance = candidate.demand.may_be_met(self._slots, candidate.below)
+        # Nobody counts slots for a gang that gathers.
+        has_chance = candidate.gathering or candidate.demand.may_be_met(self._slots, candidate.below)
         heapq.heappush(self._new if has_chance and not candidate.failed else self._again, candidate.rank)
         self._queued.add(candidate.rank)
 

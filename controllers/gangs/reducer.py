@@ -30,10 +30,9 @@ from controllers.gangs.effects import (
     Rehearse,
     Remind,
     SayPreempting,
-    SayScheduled,
-    Wake,
 )
 from controllers.gangs.endings import CONTINUED, CONTRADICTED, GROUP_GONE, LONGER, NOT_STORED, SAID, ending_of
+from controllers.gangs.gathering import at_rest, members_seen
 from controllers.gangs.judging import (
     after_begun,
     after_bound,
@@ -84,7 +83,7 @@ def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> St
     """The life after the observation, and what has to be done. `now` is in monotonic seconds."""
     match observation:
         case MembersSeen():
-            return _members_seen(life, observation)
+            return members_seen(life, observation, now)
         case Decided():
             return _decided(life, observation, now, rules)
         case NotDecided(reason):
@@ -109,26 +108,6 @@ def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> St
 
 
 # ---- without a plan
-
-
-def _members_seen(life: Life, seen: MembersSeen) -> Step:
-    if life.plan is not None:
-        return life, ()
-    satisfied = seen.bound >= seen.minimum
-    gathering = seen.members < seen.minimum
-    life = replace(life, complete=not gathering and not satisfied, looked=False)
-    if satisfied:
-        life, judged = after_bound(life)
-        effects = () if life.phase == "Bound" else (SayScheduled(), Wake("Bound", "the pod group runs"))
-        return _at_rest(replace(life, phase="Bound")), (*judged, *effects)
-    if gathering:
-        return _at_rest(replace(life, phase="Gathering")), ()
-    return (replace(life, phase="Gathering") if life.phase == "Bound" else life), ()
-
-
-def _at_rest(life: Life) -> Life:
-    """Nothing is wanted. What went wrong before says nothing about the next plan."""
-    return replace(life, looked=False, failures=0, replans=0, due=0.0, untried_until=None, placed=False)
 
 
 def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
@@ -378,7 +357,7 @@ def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rule
 
 def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
     if ending.phase == "Bound":
-        return _at_rest(replace(life, phase="Bound")), ()
+        return at_rest(replace(life, phase="Bound")), ()
     if ending.reason in SAID:
         return _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
     life = replace(life, phase="Gathering")

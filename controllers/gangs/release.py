@@ -76,6 +76,11 @@ class Waker:
         self._note(group, pod)
         self._kept.add(group)
 
+    def hold_outside(self, group: GroupKey | None, pod: Pod) -> None:
+        """Filter kept the pod in the domain of its gang. It comes back when the gang says so, not when filter lets the
+        gang's pods pass: it does that already."""
+        self._note(group, pod)
+
     def recall(self, pod: Pod) -> None:
         """After a restart only the pod's status tells that a former process turned it down."""
         if pod.metadata.uid in self._under:

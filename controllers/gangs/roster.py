@@ -5,7 +5,7 @@ Everything is read when asked, on the event loop; nothing here is kept but membe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,9 +16,10 @@ from api.groups import POD_GROUP_LABEL, PodGroup
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.requests import PODS
+from controllers.gangs.bound_domains import BoundDomains
 from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod
 from controllers.gangs.reservations import Claim, Requests
-from nodes.search.demand import Demand, demand_of
+from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import Asking, mismatch
 from nodes.state.classes import admits
 from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
@@ -70,6 +71,7 @@ class Roster:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+        self.domains = BoundDomains(tables)
         self._members: dict[GroupKey, tuple[int, list[MemberView]]] = {}
 
     @property
@@ -125,14 +127,20 @@ class Roster:
         self._members[key] = (touched, members)
         return members
 
+    def count(self, key: GroupKey) -> Count:
+        """The group's members in numbers."""
+        return count_members(self._tables, key)
+
     def minimum(self, key: GroupKey) -> int | None:
-        """The group's minCount; None if there is no such group, or it is no gang."""
-        group = self.group(key)
-        gang = group.spec.scheduling_policy.gang if group is not None else None
-        return gang.min_count if gang is not None else None
+        """How many members must run; None if there is no such group, or it is no gang."""
+        return self.count(key).minimum
+
+    def succeeded(self, key: GroupKey) -> Set[str]:
+        """UIDs of the group's pods that Succeeded. Good until the next event."""
+        return self._tables.succeeded(key)
 
     def needed(self, key: GroupKey, *, but: Collection[str]) -> int:
-        """How many of the pods `but` (UIDs) have to run so that minCount members do; 0 if the group is no gang."""
+        """How many of the pods `but` (UIDs) have to run so that as many members run as must; 0 if it is no gang."""
         minimum = self.minimum(key)
         if minimum is None:
             return 0
@@ -157,23 +165,17 @@ class Roster:
     def forget(self, key: GroupKey) -> None:
         """The group is gone: do not keep its members."""
         self._members.pop(key, None)
-
-    def bound_count(self, key: GroupKey) -> int:
-        """How many members are bound."""
-        return self._tables.member_counts(key).bound
-
-    def member_count(self, key: GroupKey) -> int:
-        """How many members there are, whether or not they are bound."""
-        return sum(self._tables.member_counts(key))
+        self.domains.forget(key)
 
     def demand(self, key: GroupKey) -> Demand | None:
         """What the gang needs at least; None if it needs no member that waits."""
         return demand_of(self._tables, key)
 
     def waiting(self, plan: ActivePlan) -> dict[str, PlannedPod]:
-        """The planned members that are not bound, by UID."""
-        bound = {member.uid for member in self.members(plan.group) if member.node is not None}
-        return {uid: member for uid, member in plan.members.items() if uid not in bound}
+        """The planned members that are not bound and have not Succeeded, by UID."""
+        placed = {member.uid for member in self.members(plan.group) if member.node is not None}
+        placed |= self.succeeded(plan.group)
+        return {uid: member for uid, member in plan.members.items() if uid not in placed}
 
     def unscheduled_message(self, uid: str) -> str:
         """Why the scheduler last turned the group's member down; empty if it has not."""

@@ -11,6 +11,7 @@ __all__ = [
     "ASKED_SECONDS",
     "ASK_AGAIN_SECONDS",
     "REPLANS_AT_ONCE",
+    "REGATHER_SECONDS",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
     "VAIN_AT_MOST",
@@ -47,6 +48,11 @@ REMIND_SECONDS: Final = 5.0
 
 VAIN_AT_MOST: Final = 2
 """After so many evicting plans in vain the gang evicts nobody for a long while."""
+
+REGATHER_SECONDS: Final = 2.0
+"""A gang that has run, and of which nobody is bound, waits so long after each new member, until minCount are there.
+
+A Job that is resumed creates its pods one after the other. Nobody promises that all of them come."""
 
 REWRITE_SECONDS: Final = 1.0
 """How long a phase that could not be written waits."""

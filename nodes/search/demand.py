@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nodes.search.gangs import main_domain, minimum_of, topology_key_of
 from nodes.state.classes import PodClass
 from nodes.state.domains import Domain
 from nodes.state.groups import GroupKey
 from nodes.state.slots import Kind, Slots
 from nodes.state.tables import Tables
 
-__all__ = ["Demand", "demand_of"]
+__all__ = ["Count", "Demand", "count_members", "demand_of"]
+
+
+class Count(NamedTuple):
+    """The members of a group, in numbers. Those that have ended, terminate or are gated do not count."""
+
+    members: int
+    bound: int
+    succeeded: int
+    """See `SucceededMembers.count`."""
+    minimum: int | None
+    """How many must run: see `minimum_of`. None if there is no such group, or it is no gang."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is a gang of which as many members are bound as must run."""
+        return self.minimum is not None and self.bound >= self.minimum
+
+
+def count_members(tables: Tables, key: GroupKey) -> Count:
+    """The group's members as they are now. Nothing is walked over."""
+    counts, succeeded, group = (
+        tables.member_counts(key),
+        tables.count_succeeded(key),
+        tables.groups.find(*key),
+    )
+    minimum = minimum_of(group, sum(counts), succeeded) if group is not None else None
+    return Count(sum(counts), counts.bound, succeeded, minimum)
 
 
 @dataclass(frozen=True)
@@ -58,26 +87,28 @@ class Demand:
 def demand_of(tables: Tables, key: GroupKey) -> Demand | None:
     """What the gang needs now; None if there is no such gang, or it needs no member that waits."""
     row, group = tables.groups.keys.get(key), tables.groups.find(*key)
-    gang = group.spec.scheduling_policy.gang if group is not None else None
-    if row is None or group is None or gang is None:
+    count = count_members(tables, key)
+    if row is None or group is None or count.minimum is None:
         return None
     waiting = {
         tables.classes.classes.keys[each]: members for each, members in tables.groups.waiting[row].items()
     }
-    needed = gang.min_count - tables.groups.running[row].total()
+    needed = count.minimum - count.bound
     if needed <= 0 or not waiting:
         return None
-    constraints = group.spec.scheduling_constraints
-    topology = constraints.topology if constraints is not None else None
-    topology_key = topology[0].key if topology else None
+    topology_key = topology_key_of(group)
     classes = frozenset((each, members) for each, members in waiting.items() if each is not None)
     return Demand(classes, needed, topology_key, _domain(tables, topology_key, tables.groups.nodes[row]))
 
 
-def _domain(tables: Tables, topology_key: str | None, nodes: Iterable[int]) -> Domain:
-    """The one domain of these nodes (rows); None if they are in several, or in none."""
+def _domain(tables: Tables, topology_key: str | None, nodes: Mapping[int, int]) -> Domain:
+    """The domain that counts of bound members: how many there are by the row of their node. None if there is none."""
     if topology_key is None:
         return None
-    shapes = (tables.nodes.shapes[node] for node in nodes)
-    values = {shape.labels.get(topology_key) for shape in shapes if shape is not None}
-    return values.pop() if len(values) == 1 else None
+    bound: dict[str, int] = {}
+    for node, members in nodes.items():
+        shape = tables.nodes.shapes[node]
+        value = shape.labels.get(topology_key) if shape is not None else None
+        if value is not None:
+            bound[value] = bound.get(value, 0) + members
+    return main_domain(bound)

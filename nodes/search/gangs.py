@@ -8,7 +8,7 @@ from typing import NamedTuple
 from api.groups import PodGroup, has_run
 from api.words import counted
 
-__all__ = ["BoundDomain", "bound_domain", "minimum_of", "topology_key_of"]
+__all__ = ["BoundDomain", "bound_domain", "main_domain", "minimum_of", "topology_key_of"]
 
 
 class BoundDomain(NamedTuple):
@@ -42,15 +42,23 @@ def topology_key_of(group: PodGroup) -> str | None:
     return topology[0].key if topology else None
 
 
-def bound_domain(topology_key: str, where: Mapping[str | None, Sequence[str]]) -> BoundDomain | None:
+def main_domain(bound: Mapping[str, int]) -> str | None:
     """The domain that counts: the one with the most bound members, of equals the first name; None if there is none.
+
+    `bound`: how many members are bound in each domain.
+    """
+    return min(bound, key=lambda value: (-bound[value], value), default=None)
+
+
+def bound_domain(topology_key: str, where: Mapping[str | None, Sequence[str]]) -> BoundDomain | None:
+    """The domain that counts, and who is elsewhere; None if no bound member has a domain.
 
     `where`: names of bound members by the value that their node has for the key, None for nodes without the label.
     """
     domains = sorted(value for value in where if value is not None)
-    if not domains:
+    value = main_domain({each: len(where[each]) for each in domains})
+    if value is None:
         return None
-    value = max(domains, key=lambda each: len(where[each]))
     named = [f"{min(where[each])} in {each}" for each in domains]
     if unlabelled := where.get(None):
         named.append(f"{min(unlabelled)} on a node without {topology_key}")

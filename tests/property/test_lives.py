@@ -32,6 +32,7 @@ from controllers.gangs.effects import (
     Record,
     Rehearse,
     Remind,
+    SayAstray,
     SayPreempting,
     SayScheduled,
     Wake,
@@ -474,6 +475,8 @@ class Lives(RuleBasedStateMachine):
                 assert reason
             case SayPreempting(plan):
                 assert plan.spec.victims
+            case SayAstray(message):
+                assert message
             case SayScheduled():
                 pass
 
