@@ -25,10 +25,12 @@ from extender.wire import (
 
 __all__ = ["PASSING", "BoundPod", "Hold", "Offer", "Verbs", "World"]
 
+OUTSIDE = HOLD_MARK + "the pod group runs in another domain"
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
 
 ROOM_IS_RESERVED = "room there is reserved"
 VICTIM_LEAVES = "a victim leaves for a pod group"
+ANOTHER_DOMAIN = "the pod group runs in another domain"
 PASSING = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
 """Reasons against a node that pass when a plan ends."""
 
@@ -45,6 +47,13 @@ class Offer:
     """This node and no other."""
 
     node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """These nodes only; there the pod is treated as an ordinary one."""
+
+    nodes: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class World(Protocol):
     def not_ready(self, pod: Pod) -> None:
         """Preempt was called while the mirror could not be trusted: the pod must be brought back later."""
 
-    def verdict(self, pod: Pod) -> Hold | Offer | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
 
     def offered(self, pod: Pod, *, among: bool) -> None:
@@ -78,6 +87,9 @@ class World(Protocol):
 
     def held(self, pod: Pod) -> None:
         """Filter turned the pod down because of its own gang: it must be woken when the gang goes on."""
+
+    def outside(self, pod: Pod) -> None:
+        """Filter kept the pod in its gang's domain: it must be woken when that is another one."""
 
     def kept_out(self, pod: Pod) -> None:
         """Filter kept the pod, of whatever group, out of reserved room: it must be woken when a reservation ends."""
@@ -118,6 +130,8 @@ class Verbs:
         verdict = self._world.verdict(args.pod)
         if verdict is None:
             return self._filter_ordinary(args)
+        if isinstance(verdict, Within):
+            return self._filter_within(args, verdict)
         names = names_decoder.decode(args.node_names) or []
         self._world.filter_called(args.pod, names)
         if isinstance(verdict, Hold):
@@ -127,11 +141,34 @@ class Verbs:
         self._world.offered(args.pod, among=is_among)
         return filter_only([verdict.node], {}) if is_among else filter_none(names, NOT_PLANNED)
 
+    def _filter_within(self, args: ExtenderArgs, verdict: Within) -> bytes:
+        """One node outside of the domain gets the reason for all: the scheduler needs none for the others."""
+        names = names_decoder.decode(args.node_names) or []
+        inside = [name for name in names if name in verdict.nodes]
+        if len(inside) == len(names):
+            return self._filter_ordinary(args)
+        self._world.outside(args.pod)
+        first = next(name for name in names if name not in verdict.nodes)
+        barred = self._barred(args.pod, inside)
+        kept = [name for name in inside if name not in barred]
+        return filter_only(kept, {first: OUTSIDE, **dict.fromkeys(sorted(barred), RESERVED)})
+
     def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
         if not self._reservations:
             return filter_all(args.node_names)
         names = names_decoder.decode(args.node_names) or []
-        pod, requests = args.pod, {**pod_requests(args.pod), "pods": 1}
+        barred = self._barred(args.pod, names)
+        if not barred:
+            return filter_all(args.node_names)
+        return filter_only(
+            [name for name in names if name not in barred], dict.fromkeys(sorted(barred), RESERVED)
+        )
+
+    def _barred(self, pod: Pod, names: list[str]) -> set[str]:
+        """The nodes on which the pod would take reserved room. What it may take on the others is noted."""
+        if not self._reservations:
+            return set()
+        requests = {**pod_requests(pod), "pods": 1}
         uid, priority = pod.metadata.uid, self._world.priority(pod)
 
         def free(node: str, resource: str) -> int:
@@ -142,12 +179,9 @@ class Verbs:
         barred = {name for name in reserved if self._reservations.bars(name, uid, requests, priority, free)}
         if granted := reserved - barred:
             self._reservations.grants.note(uid, granted, requests)
-        if not barred:
-            return filter_all(args.node_names)
-        self._world.kept_out(pod)
-        return filter_only(
-            [name for name in names if name not in barred], dict.fromkeys(sorted(barred), RESERVED)
-        )
+        if barred:
+            self._world.kept_out(pod)
+        return barred
 
     def preempt(self, args: ExtenderPreemptionArgs) -> bytes:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
@@ -155,7 +189,8 @@ class Verbs:
             self._world.not_ready(args.pod)
             return preemption_result({})
         offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
-        if self._world.verdict(args.pod) is not None:
+        verdict = self._world.verdict(args.pod)
+        if verdict is not None and not isinstance(verdict, Within):
             candidates = {node: [pod.uid for pod in each.pods or ()] for node, each in offered.items()}
             self._world.preempt_called(args.pod, candidates)
             return preemption_result({})
@@ -166,7 +201,7 @@ class Verbs:
         struck = {
             node: reason
             for node, victims in offered.items()
-            if (reason := self._strikes(node, victims, priority))
+            if (reason := self._strikes(node, victims, priority, verdict))
         }
         if offered and not struck:
             return preemption_all(args.node_name_to_meta_victims)
@@ -174,8 +209,10 @@ class Verbs:
             self._world.nothing_to_evict(args.pod, struck)
         return preemption_result({node: victims for node, victims in offered.items() if node not in struck})
 
-    def _strikes(self, node: str, victims: MetaVictims, priority: int) -> str | None:
+    def _strikes(self, node: str, victims: MetaVictims, priority: int, within: Within | None) -> str | None:
         """Why the scheduler must not evict on this node for a pod of this priority; None if it may."""
+        if within is not None and node not in within.nodes:
+            return ANOTHER_DOMAIN
         if self._reservations.holders(node, at_least=priority):
             return ROOM_IS_RESERVED
         # After kubernetes PR 135486, a candidate may come without victims: another extender's filter refused the node.

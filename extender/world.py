@@ -9,13 +9,13 @@ from controllers.gangs.account import Account
 from controllers.gangs.controller import GangController
 from controllers.gangs.gangs import Gang
 from controllers.gangs.leading import Leading
-from controllers.gangs.life import hold_text
+from controllers.gangs.life import GroupKey, hold_text
 from controllers.gangs.marks import HOLD_MARK
 from controllers.gangs.observations import NotOffered, Observation, Offered, PreemptCalled
 from controllers.gangs.parked import Why
 from controllers.gangs.roster import group_of
 from extender.metrics import PARKED
-from extender.verbs import PASSING, BoundPod, Hold, Offer
+from extender.verbs import PASSING, BoundPod, Hold, Offer, Within
 
 __all__ = ["LiveWorld"]
 
@@ -42,7 +42,7 @@ class LiveWorld:
         """Remember whoever called in vain."""
         self._controller.parked.note(pod, Why.NOT_READY)
 
-    def verdict(self, pod: Pod) -> Hold | Offer | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
         key, leading = group_of(pod), self._leading
         if key is None:
@@ -57,9 +57,13 @@ class LiveWorld:
         life = leading.gangs.gather(key).life
         hold = Hold(hold_text(key, life.phase))
         if life.plan is None:
-            return None if self._roster.count(key).runs else hold
+            return self._beside_the_gang(key) if self._roster.count(key).runs else hold
         member = life.plan.members.get(pod.metadata.uid)
         return Offer(member.node) if life.plan.phase == "Ready" and member is not None else hold
+
+    def _beside_the_gang(self, key: GroupKey) -> Within | None:
+        nodes = self._roster.domains.nodes(key)
+        return Within(nodes) if nodes is not None else None
 
     def offered(self, pod: Pod, *, among: bool) -> None:
         """Note what the scheduler does with its chance: to bind the pod, or to find its node unfit again and again."""
@@ -78,6 +82,11 @@ class LiveWorld:
         """Filter kept the pod out of reserved room, which other groups' plans give back."""
         if (waker := self._controller.waker) is not None:
             waker.hold(None, pod)
+
+    def outside(self, pod: Pod) -> None:
+        """Filter found no node of its gang's domain for the pod."""
+        if (waker := self._controller.waker) is not None:
+            waker.hold_outside(group_of(pod), pod)
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from api.core import Pod
-from extender.verbs import BoundPod, Hold, Offer
+from extender.verbs import BoundPod, Hold, Offer, Within
 from hack.controlplane import objects
 
 __all__ = ["StillWorld", "pod"]
@@ -17,13 +17,13 @@ __all__ = ["StillWorld", "pod"]
 class StillWorld:
     """A world that stands still, and notes what it is told."""
 
-    answer: Hold | Offer | None = None
+    answer: Hold | Offer | Within | None = None
     rooms: dict[tuple[str, str], int] = field(default_factory=dict)
     pods: dict[str, BoundPod] = field(default_factory=dict)
     ready: bool = True
     told: list[str] = field(default_factory=list)
 
-    def verdict(self, pod: Pod) -> Hold | Offer | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         return self.answer
 
     def offered(self, pod: Pod, *, among: bool) -> None:
@@ -31,6 +31,9 @@ class StillWorld:
 
     def held(self, pod: Pod) -> None:
         self.told.append(f"held {pod.metadata.name}")
+
+    def outside(self, pod: Pod) -> None:
+        self.told.append(f"outside {pod.metadata.name}")
 
     def kept_out(self, pod: Pod) -> None:
         self.told.append(f"kept out {pod.metadata.name}")

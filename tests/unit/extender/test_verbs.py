@@ -6,9 +6,9 @@ import orjson
 import pytest
 
 from api.clock import SYSTEM_CLOCK
-from controllers.gangs.marks import RESERVED
+from controllers.gangs.marks import RESERVED, is_ours
 from controllers.gangs.reservations import Claim, Reservations
-from extender.verbs import NOT_PLANNED, BoundPod, Hold, Offer, Verbs
+from extender.verbs import NOT_PLANNED, OUTSIDE, BoundPod, Hold, Offer, Verbs, Within
 from extender.wire import filter_decoder, preemption_decoder
 from tests.kit.verbs import StillWorld, pod
 
@@ -102,6 +102,39 @@ def test_two_pods_in_a_row_do_not_take_the_reserved_room_between_them() -> None:
     other = orjson.dumps({"Pod": {**pod(), "metadata": {"name": "q", "uid": "uid-q"}}, "NodeNames": ["n1"]})
     answer = orjson.loads(Verbs(world, reservations).filter(filter_decoder.decode(other)))
     assert answer["NodeNames"] == [], "the first is on its way to the same room"
+
+
+def test_a_member_beside_its_gang_gets_the_nodes_of_the_domain_only() -> None:
+    world = StillWorld(Within({"n1", "n2"}))
+    answer = filtered(world, Reservations(SYSTEM_CLOCK), "n0", "n1", "n2", "n3")
+    assert answer["NodeNames"] == ["n1", "n2"]
+    assert answer["FailedAndUnresolvableNodes"] == {"n0": OUTSIDE}, "one reason for all"
+    assert world.told == ["outside p"]
+    assert filtered(world, Reservations(SYSTEM_CLOCK), "n0")["NodeNames"] == []
+    assert is_ours(f"0/1 nodes are available: 1 {OUTSIDE}.")
+
+
+def test_a_member_whose_nodes_are_all_in_the_domain_is_an_ordinary_pod() -> None:
+    world = StillWorld(Within({"n1", "n2"}))
+    assert filtered(world, Reservations(SYSTEM_CLOCK), "n1", "n2")["NodeNames"] == ["n1", "n2"]
+    assert filtered(world, Reservations(SYSTEM_CLOCK))["NodeNames"] == []
+    assert world.told == []
+
+
+def test_reserved_room_counts_for_a_member_beside_its_gang_too() -> None:
+    world = StillWorld(Within({"n1", "n2"}), rooms={("n1", "cpu"): 1000, ("n1", "pods"): 9})
+    answer = filtered(world, reserved(), "n0", "n1", "n2")
+    assert answer["NodeNames"] == ["n2"]
+    assert answer["FailedAndUnresolvableNodes"] == {"n0": OUTSIDE, "n1": RESERVED}
+    assert world.told == ["outside p", "kept out p"]
+
+
+def test_preempt_strikes_out_what_is_outside_of_the_domain() -> None:
+    pods = {"v": BoundPod("n1", 0, False), "w": BoundPod("n2", 0, False)}
+    world = StillWorld(Within({"n1"}), pods=pods)
+    assert list(preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"], "n2": ["w"]})) == ["n1"]
+    assert preempted(world, Reservations(SYSTEM_CLOCK), {"n2": ["w"]}) == {}
+    assert world.told == ["nothing n2"]
 
 
 def test_preempt_for_a_gang_evicts_nothing() -> None:
