@@ -282,6 +282,19 @@ class Sandbox:
         """Delete at once."""
         self.client.delete("v1", "Pod", name, self.namespace, grace_seconds=0)
 
+    def job(self, name: str, *, priority: int | None = None, group: str | None = None, **spec: Any) -> str:
+        """Create a Job whose pods ask for one CPU; `spec` are fields of its spec. Returns its name."""
+        pod = self.pod_body("template", priority=priority, group=group, restartPolicy="Never")
+        template = {"metadata": {"labels": pod["metadata"]["labels"]}, "spec": pod["spec"]}
+        meta = {"name": name, "namespace": self.namespace}
+        body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta}
+        self.client.create({**body, "spec": {"template": template, **spec}})
+        return name
+
+    def end_pod(self, name: str, phase: str) -> None:
+        """The pod has Succeeded or Failed."""
+        self.client.patch("v1", "Pod", name, {"status": {"phase": phase}}, self.namespace, "status")
+
     def delete_group(self, name: str) -> None:
         """Delete the PodGroup object, not its pods."""
         self.client.delete(REPRIEVE, "PodGroup", name, self.namespace)
@@ -408,6 +421,8 @@ class Sandbox:
     def remove(self) -> None:
         """Delete pods, groups, nodes and classes, and wait for the pods; the namespace takes its time to follow."""
         self.history.close()
+        for job in self.client.list("batch/v1", "Job", self.namespace):
+            self.client.delete("batch/v1", "Job", job["metadata"]["name"], self.namespace)
         for pod in self.list_pods():
             if pod["metadata"].get("finalizers"):
                 self.release(pod["metadata"]["name"])
