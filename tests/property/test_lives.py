@@ -75,6 +75,8 @@ LIVES = int(os.environ.get("REPRIEVE_LIVES", examples(300)))
 BACKOFF = Backoff(1.0, 60.0, jitter=0.0)
 MEMBERS = ("m0", "m1")
 VICTIMS = ("v0", "v1", "v2")
+ROUNDING_SECONDS = 1e-6
+"""Times are sums of fractions that are not exact."""
 SELDOM = st.sampled_from([False] * 9 + [True])
 ACTIVE = ("Planned", "Confirmed", "Evicting", "Ready")
 CONFIRMED = {uid: MemberProof(Proof.CONFIRMED, "offered", 0.0) for uid in MEMBERS}
@@ -202,7 +204,8 @@ class Lives(RuleBasedStateMachine):
             assert self.life.barred > self.now
         if self.life.barred > max(before.barred, self.now):
             delay = self.life.barred - self.now
-            assert delay >= min(2 * self.delay, self.setting.vain_seconds), "the delay doubles"
+            least = min(2 * self.delay, self.setting.vain_seconds)
+            assert delay >= least - ROUNDING_SECONDS, "the delay doubles"
             self.barred, self.delay = max(self.barred, self.life.barred), delay
 
     def _gone(self, name: str, decision: PreemptionPlanSpec) -> int:

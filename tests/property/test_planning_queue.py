@@ -174,7 +174,7 @@ class Queue(RuleBasedStateMachine):
             self.due[turn.key] = self.clock.monotonic() + BACKOFF_SECONDS
         shared = (
             spec.mismatch is UNSET
-            and not self.roster.bound_count(turn.key)
+            and not self.roster.count(turn.key).bound
             and not self.tables.classes.keeping_apart
         )
         self.queue.told(turn, shared=shared)
@@ -211,8 +211,8 @@ class Queue(RuleBasedStateMachine):
 
     def _candidate(self, key: GroupKey) -> Candidate | None:
         demand, priority = self.roster.demand(key), self.roster.group_priority(key)
-        minimum = self.roster.minimum(key)
-        if demand is None or priority is None or minimum is None or self.roster.member_count(key) < minimum:
+        count = self.roster.count(key)
+        if demand is None or priority is None or count.minimum is None or count.members < count.minimum:
             return None
         return Candidate(
             rank=self.roster.rank(key),
