@@ -17,10 +17,11 @@ from api.clock import Clock
 from controllers.gangs.candidates import Candidates
 from controllers.gangs.decide import Decider
 from controllers.gangs.gangs import Gang, Gangs
-from controllers.gangs.life import GangPhase, GroupKey
+from controllers.gangs.life import ActivePlan, GangPhase, GroupKey
 from controllers.gangs.look import Looks
 from controllers.gangs.metrics import GANGS
 from controllers.gangs.observations import Decided, Failed, NotDecided
+from controllers.gangs.pace import Pace
 from controllers.gangs.performing import Hands, Performer
 from controllers.gangs.plan_index import PlanIndex
 from controllers.gangs.planning_queue import PlanningQueue, Turn
@@ -71,7 +72,7 @@ class Planner:
         self._world, self._gangs, self._queue, self._candidates = world, gangs, queue, candidates
         self._decider, self._performer, self._timekeeper = decider, performer, timekeeper
         self._hands, self._clock, self._nudged = hands, clock, nudged
-        self._index = PlanIndex()
+        self._index, self._pace = PlanIndex(), Pace(clock)
         self._seen = self._classes = -1
         """The tables' last change that was followed, and the last change of PriorityClasses."""
         self._ticked = 0.0
@@ -102,8 +103,8 @@ class Planner:
         """Seconds until there is something to do on a quiet cluster."""
         if not self._world.trusted():
             return TICK_SECONDS
-        tick, due = self._timekeeper.next_tick(), self._queue.due_in()
-        return tick if due is None else min(due, tick)
+        times = (self._timekeeper.next_tick(), self._queue.due_in(), self._pace.due_in())
+        return min(seconds for seconds in times if seconds is not None)
 
     async def step(self) -> bool:
         """Everything that is due, and one search. Returns whether another search is due at once."""
@@ -121,6 +122,7 @@ class Planner:
     def _follow(self) -> None:
         self._queue.follow()
         self._follow_nodes()
+        self._stir(self._pace.due())
         while True:
             self._follow_groups()
             stirred = self._gangs.take_stirred()
@@ -150,6 +152,7 @@ class Planner:
         followed = self._gangs.follow()
         for gang in followed.gone:
             self._index.remove(gang.key)
+            self._pace.forget(gang.key)
             self._queue.remove(gang.key)
             self._performer.perform(gang)
             self._performer.forget(gang.key)
@@ -172,8 +175,8 @@ class Planner:
         """Look at the gang until nothing more follows from what is seen. A fault with it holds up no other gang."""
         try:
             self._performer.perform(gang)
-            while (plan := gang.life.plan) is not None:
-                self._gangs.see(gang, self._world.looks.look(plan, trusted=self._world.trusted()))
+            while (plan := gang.life.plan) is not None and not self._pace.rests(gang.key):
+                self._look(gang, plan)
                 if not gang.todo:
                     break
                 self._performer.perform(gang)
@@ -181,6 +184,11 @@ class Planner:
             log.exception("a gang is passed over for now", group=gang.key)
             self._gangs.observe(gang, Failed())
         self._enlist(gang)
+
+    def _look(self, gang: Gang, plan: ActivePlan) -> None:
+        began = self._clock.monotonic()
+        self._gangs.see(gang, self._world.looks.look(plan, trusted=self._world.trusted()))
+        self._pace.looked(gang.key, self._clock.monotonic() - began)
 
     def _enlist(self, gang: Gang) -> None:
         """The queue and the index know the gang as it is now."""
@@ -190,6 +198,7 @@ class Planner:
             self._queue.remove(gang.key)
             return
         self._index.remove(gang.key)
+        self._pace.forget(gang.key)
         candidate = self._candidates.of(gang)
         if candidate is None:
             self._queue.remove(gang.key)
