@@ -8,16 +8,18 @@ import sys
 
 from rich.console import Console
 
-from bench import confirmation, decisions, gang, mirror, quota, verbs, webhooks
+from bench import confirmation, decisions, events, gang, mirror, quota, verbs, waiting, webhooks
 
 PARTS = {
     "decisions": decisions.run,
     "mirror": mirror.run,
+    "events": events.run,
     "quota": quota.run,
     "webhooks": webhooks.run,
     "verbs": verbs.run,
     "gang": gang.run,
     "confirmation": confirmation.run,
+    "waiting": waiting.run,
 }
 
 

@@ -7,6 +7,8 @@ or later, which is above every count that the name ever had, so no memory of nam
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,9 @@ from nodes.state.columns import Column, Columns, Register
 from nodes.state.resources import Resources
 
 __all__ = ["NodeTable"]
+
+REMEMBERED: Final = 50_000
+"""So many of the last counts are remembered at least. Who asks about more is told of all nodes."""
 
 
 class NodeTable:
@@ -45,6 +50,8 @@ class NodeTable:
         """Grows when a node comes, goes, or changes its shape."""
         self._sequence = 0
         """The highest count of all counters."""
+        self._log: list[tuple[int, bool, bool]] = []
+        """The last counts, the newest one last: the row, and whether it is of a nomination, and of the end of one."""
         self._dropped = 0
         """The highest count when a row last lost its name."""
         self._counters = (
@@ -118,24 +125,33 @@ class NodeTable:
         """The counter of this node grows."""
         self._sequence += 1
         counter.array[row] = self._sequence
+        ends = counter is self.nomination_ends
+        self._log.append((row, ends or counter is self.nomination_changes, ends))
+        if len(self._log) >= 2 * REMEMBERED:
+            del self._log[:REMEMBERED]
 
     def changed_since(self, change: int, *, nominations: bool = False) -> list[int]:
         """Rows of the nodes whose room, shape or units have changed since `last_change` was this. -1: all rows.
 
         With `nominations`, also those to which a pod was nominated, or is no longer.
         """
-        size = self.names.size
-        newest = np.maximum(self.changes.array[:size], self.pod_changes.array[:size])
-        newest = np.maximum(newest, self.unit_changes.array[:size])
-        if nominations:
-            newest = np.maximum(newest, self.nomination_changes.array[:size])
-        rows: list[int] = np.flatnonzero(newest > change).tolist()
-        return rows
+        log = self._since(change)
+        if log is None:
+            return list(range(self.names.size))
+        return list({row: None for row, is_nomination, _ in log if nominations or not is_nomination})
 
     def released_since(self, change: int) -> list[str]:
         """Names of the nodes to which a pod is nominated no longer since `last_change` was this."""
-        rows = np.flatnonzero(self.nomination_ends.array[: self.names.size] > change).tolist()
+        log = self._since(change)
+        rows = range(self.names.size) if log is None else {row: None for row, _, ends in log if ends}
         return [name for row in rows if (name := self.names.keys[row]) is not None]
+
+    def _since(self, change: int) -> list[tuple[int, bool, bool]] | None:
+        """What was counted since then; None if that is not known any longer."""
+        counts = self._sequence - change
+        if change < 0 or counts > len(self._log):
+            return None
+        return self._log[len(self._log) - counts :]
 
     def read(self, counter: Column[np.int64], name: str) -> int:
         """The counter of the node of this name, whether or not the node exists."""

@@ -42,15 +42,16 @@ def potential(tables: Tables, node: int) -> Potential:
     """
     nodes, pods = tables.nodes, tables.pods
     free = nodes.allocatable.array[node] - nodes.used.array[node] + nodes.leaving.array[node]
-    held = [(level, row) for row in pods.on(node) if (level := _level(tables, row)) is not None]
+    held = sorted((level, row) for row in pods.on(node) if (level := _level(tables, row)) is not None)
     if not held:
         return Potential(np.zeros(0, np.int64), free[np.newaxis])
-    levels, place = np.unique(np.array([level for level, _ in held], np.int64), return_inverse=True)
-    amounts = np.zeros((len(levels) + 1, len(free)), np.int64)
-    amounts[0] = free
+    last = {level: index for index, (level, _) in enumerate(held)}
     classes = pods.pod_class.array[[row for _, row in held]]
-    np.add.at(amounts, place + 1, tables.classes.requests.array[classes])
-    return Potential(levels, np.cumsum(amounts, axis=0))
+    gone = tables.classes.requests.array[classes].cumsum(axis=0)[list(last.values())]
+    amounts = np.empty((len(last) + 1, len(free)), np.int64)
+    amounts[0] = free
+    np.add(gone, free, out=amounts[1:])
+    return Potential(np.array(list(last), np.int64), amounts)
 
 
 def _level(tables: Tables, row: int) -> int | None:

@@ -61,11 +61,15 @@ class Slots:
         self._domains: dict[str | None, Domains] = {}
         self._seen = self._class_changes = -1
         """The tables' last change that is counted, and the last change of PriorityClasses."""
+        self._sizes: tuple[int, ...] = ()
+        """For which the arrays have room."""
 
     # ---- kinds
 
     def hold(self, kind: Kind) -> None:
         """Count slots of this kind too, until `drop`."""
+        if not len(self._kinds):
+            self._catch_up()
         row, is_new = self._kinds.hold(kind)
         if not is_new:
             return
@@ -127,8 +131,13 @@ class Slots:
 
         Returns the kinds that may do better than before: a node with slots for them has changed or has more room.
         """
+        return self._catch_up() if len(self._kinds) else []
+
+    def _catch_up(self) -> list[Kind]:
         tables = self._tables
         since = self._seen if self._class_changes == tables.class_changes else -1
+        if since == tables.nodes.last_change:
+            return []
         self._seen, self._class_changes = tables.nodes.last_change, tables.class_changes
         self._reach()
         better = np.zeros(self._kinds.size, np.bool_)
@@ -182,6 +191,10 @@ class Slots:
     def _reach(self) -> None:
         """Make room for all kinds, classes, priorities, nodes and resources."""
         k, c, r = self._kinds.size, self._classes.size, len(self._tables.resources)
+        sizes = (k, c, r, self._levels.size, self._tables.nodes.names.size)
+        if sizes == self._sizes:
+            return
+        self._sizes = sizes
         self._slots = grown(self._slots, k, self._tables.nodes.names.size)
         n = self._slots.shape[1]
         self._class_of, self._level_of = grown(self._class_of, k), grown(self._level_of, k)

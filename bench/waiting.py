@@ -1,0 +1,269 @@
+"""The waiting cluster: many gangs that cannot fit, a little churn, and ordinary pods that arrive all the time.
+
+Every node is nearly full of pods of priority 1000. Gangs of eight pods of priority 100 ask for a whole node each, so
+none of them fits. Half of their pods have the scheduling gate, filter holds the others. One pod is deleted and one
+created a second, and ordinary pods arrive at a steady rate, find room, and are deleted. The same load runs on a
+control plane of its own each: without reprieve, with reprieve and no gangs, with reprieve and the gangs.
+
+REPRIEVE_BENCH_WAITING has the number of nodes, of pods on each, and of gangs, such as 5000,30,1000.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from api.groups import SCHEDULING_GATE
+from bench.metrics import Samples, grown, reprieve_metrics
+from bench.watching import Bindings, Plans
+from hack.controlplane import objects
+from hack.controlplane.client import Client, Json
+from hack.controlplane.nodes import wait_for_nodes
+from hack.controlplane.plane import ControlPlane, Options
+
+__all__ = ["run"]
+
+SIZES: Final = os.environ.get("REPRIEVE_BENCH_WAITING", "300,10,100")
+MEMBERS: Final = 8
+ORDINARY_PER_SECOND: Final = 20.0
+SECONDS: Final = 60.0
+NEW_GANGS: Final = 20
+"""Feasible gangs that come one after the other, of each of two priorities."""
+NAMESPACE: Final = "default"
+FULL: Final = "running"
+SETTLE_SECONDS: Final = 10.0
+LIMIT_SECONDS: Final = 300.0
+PRIORITIES: Final = {"lowest": 1, "middle": 100, "highest": 900, "running": 1000}
+HELD_BY_GATE: Final[dict[str, Any]] = {"schedulingGates": [{"name": SCHEDULING_GATE}]}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the cluster is."""
+
+    nodes: int
+    pods: int
+    """On each node."""
+    gangs: int
+
+    @classmethod
+    def of(cls, text: str) -> Size:
+        """From numbers with commas. Raises ValueError."""
+        return cls(*map(int, text.split(",")))
+
+
+@dataclass(slots=True)
+class Measured:
+    """What was measured of one setting."""
+
+    ordinary: list[float]
+    """Seconds from creation to binding of each ordinary pod."""
+    first_looks: dict[str, list[float]] = field(default_factory=dict)
+    """By priority, the seconds from the last member of a new gang to its plan."""
+    per_second: dict[str, float] = field(default_factory=dict)
+
+
+def run(console: Console) -> bool:
+    """Print the tables. Returns whether every ordinary pod and every new gang was served."""
+    size = Size.of(SIZES)
+    console.print(
+        f"[bold]The waiting cluster[/]: {size.nodes:,} nodes, {size.nodes * size.pods:,} pods, {size.gangs:,} gangs"
+    )
+    settings = {
+        "without reprieve": (False, 0),
+        "with reprieve, no gangs": (True, 0),
+        "with reprieve and gangs": (True, size.gangs),
+    }
+    measured = {}
+    for name, (reprieve, gangs) in settings.items():
+        with console.status(name), ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reprieve-bench-")))
+            told = {"planning": {"gates": "UntilPlanned"}}
+            options = Options(
+                reprieve=reprieve,
+                scheduler_settings={"percentageOfNodesToScore": 100},
+                reprieve_settings=told if reprieve else {},
+            )
+            plane = stack.enter_context(ControlPlane(folder, options))
+            world = _World(plane, size, console)
+            world.wait_with(gangs)
+            measured[name] = world.measure(reprieve=reprieve)
+    _print(console, measured)
+    return all(each.ordinary for each in measured.values())
+
+
+def _print(console: Console, measured: dict[str, Measured]) -> None:
+    table = Table("", "ordinary pods", "p50 s to bind", "p99", "filter calls/s", "searches/s", "writes/s")
+    for name, each in measured.items():
+        rates = [
+            f"{each.per_second[key]:.1f}" if each.per_second else "" for key in ("filter", "search", "write")
+        ]
+        table.add_row(name, str(len(each.ordinary)), *_quantiles(each.ordinary), *rates)
+    alone, gangs = (measured[name].ordinary for name in ("without reprieve", "with reprieve and gangs"))
+    ratios = (f"{_quantile(gangs, at) / _quantile(alone, at):.2f}" for at in (0.5, 0.99))
+    table.add_row("with gangs / without reprieve", "", *ratios, "", "", "")
+    looks = Table("new gang of priority", "gangs", "p50 s to its plan", "p99", title="First look")
+    for priority, seconds in measured["with reprieve and gangs"].first_looks.items():
+        looks.add_row(priority, str(len(seconds)), *_quantiles(seconds))
+    console.print(table)
+    console.print(looks)
+
+
+def _quantiles(seconds: list[float]) -> tuple[str, str]:
+    return f"{_quantile(seconds, 0.5):.3f}", f"{_quantile(seconds, 0.99):.3f}"
+
+
+def _quantile(values: list[float], at: float) -> float:
+    if len(values) < 2:
+        return values[0] if values else float("nan")
+    return statistics.quantiles(values, n=100, method="inclusive")[round(at * 100) - 1]
+
+
+class _World:
+    """A control plane with a nearly full cluster."""
+
+    def __init__(self, plane: ControlPlane, size: Size, console: Console) -> None:
+        self._plane, self._client, self._size, self._console = plane, plane.client, size, console
+        client = self._client
+        client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": FULL}})
+        client.create_all(objects.priority_class(name, value) for name, value in PRIORITIES.items())
+        nodes = [f"n{i:04}" for i in range(size.nodes)]
+        client.create_all(objects.node(name, cpu="4") for name in nodes)
+        wait_for_nodes(client, *nodes)
+        self._wait_account()
+        self._cpu = 3600 // size.pods
+        client.create_all(self._filler(node, number) for node in nodes for number in range(size.pods))
+
+    def _wait_account(self) -> None:
+        while self._client.find("v1", "ServiceAccount", "default", FULL) is None:
+            time.sleep(0.1)
+
+    def _filler(self, node: str, number: int) -> Json:
+        return objects.pod(
+            f"{node}-{number}", FULL, cpu=f"{self._cpu}m", priority_class="running", node_name=node
+        )
+
+    def wait_with(self, gangs: int) -> None:
+        """So many gangs wait. Returns when each was looked at."""
+        client = self._client
+        client.create_all(
+            objects.pod_group(f"w{number}", min_count=MEMBERS, priority_class="middle")
+            for number in range(gangs)
+        )
+        client.create_all(
+            objects.pod(
+                f"w{number}-{member}",
+                cpu="3900m",
+                priority_class="middle",
+                group=f"w{number}",
+                **(HELD_BY_GATE if number % 2 else {}),
+            )
+            for number in range(gangs)
+            for member in range(MEMBERS)
+        )
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while gangs and len(client.list("reprieve.dev/v1alpha1", "PreemptionPlan", NAMESPACE)) < gangs:
+            if time.monotonic() > deadline:
+                raise TimeoutError("some gangs were not looked at")
+            time.sleep(1.0)
+        time.sleep(SETTLE_SECONDS)
+
+    def measure(self, *, reprieve: bool) -> Measured:
+        """Run the load for a while."""
+        churn = threading.Event()
+        churner = threading.Thread(target=self._churn, args=(churn,))
+        churner.start()
+        try:
+            before = self._metrics(reprieve)
+            began = time.monotonic()
+            measured = Measured(self._ordinary())
+            seconds, after = time.monotonic() - began, self._metrics(reprieve)
+            if reprieve:
+                measured.per_second = _rates(before, after, seconds)
+                measured.first_looks = {name: self._first_looks(name) for name in ("lowest", "highest")}
+            return measured
+        finally:
+            churn.set()
+            churner.join()
+
+    def _metrics(self, reprieve: bool) -> Samples:
+        return reprieve_metrics(self._plane) if reprieve else {}
+
+    def _churn(self, stop: threading.Event) -> None:
+        """Delete a pod and create it again, once a second."""
+        turn = 0
+        while not stop.wait(1.0):
+            node, number = f"n{turn % self._size.nodes:04}", turn // self._size.nodes % self._size.pods
+            self._client.delete("v1", "Pod", f"{node}-{number}", FULL, grace_seconds=0)
+            self._client.create(self._filler(node, number))
+            turn += 1
+
+    def _ordinary(self) -> list[float]:
+        """Ordinary pods arrive at a steady rate, and are deleted once they are bound."""
+        with Bindings(self._client, NAMESPACE) as bindings:
+            began, created = time.monotonic(), {}
+            for number in range(round(SECONDS * ORDINARY_PER_SECOND)):
+                time.sleep(max(0.0, began + number / ORDINARY_PER_SECOND - time.monotonic()))
+                name = f"ordinary-{number}"
+                created[name] = time.monotonic()
+                self._client.create(objects.pod(name, cpu="100m", priority_class="lowest"))
+                self._delete_bound(bindings, created)
+            bindings.wait(created, LIMIT_SECONDS)
+            return [bindings.bound[name] - at for name, at in created.items()]
+
+    def _delete_bound(self, bindings: Bindings, created: dict[str, float]) -> None:
+        for name in bindings.take_new():
+            if name in created:
+                self._client.delete("v1", "Pod", name, NAMESPACE, grace_seconds=0)
+
+    def _first_looks(self, priority: str) -> list[float]:
+        """The seconds from the last member of a gang that fits to its plan."""
+        seconds = []
+        with Plans(self._client, NAMESPACE) as plans:
+            for number in range(NEW_GANGS):
+                name = f"{priority}-{number}"
+                self._client.create(objects.pod_group(name, min_count=2, priority_class=priority))
+                for member in range(2):
+                    self._client.create(
+                        objects.pod(f"{name}-{member}", cpu="100m", priority_class=priority, group=name)
+                    )
+                complete = time.monotonic()
+                seconds.append(plans.wait(name, LIMIT_SECONDS) - complete)
+                self._remove_gang(self._client, name)
+        return seconds
+
+    @staticmethod
+    def _remove_gang(client: Client, name: str) -> None:
+        client.delete("reprieve.dev/v1alpha1", "PodGroup", name, NAMESPACE)
+        for member in range(2):
+            client.delete("v1", "Pod", f"{name}-{member}", NAMESPACE, grace_seconds=0)
+
+
+def _rates(before: Samples, after: Samples, seconds: float) -> dict[str, float]:
+    writes = sum(grown(before, after, "reprieve_write_seconds_count", what=what) for what in _kinds(after))
+    return {
+        "filter": grown(before, after, "reprieve_extender_verb_seconds_count", verb="filter") / seconds,
+        "search": grown(before, after, "reprieve_planning_seconds_count") / seconds,
+        "write": writes / seconds,
+    }
+
+
+def _kinds(samples: Samples) -> set[str]:
+    """The kinds of writes."""
+    return {
+        value
+        for name, labels in samples
+        if name == "reprieve_write_seconds_count"
+        for label, value in labels
+        if label == "what"
+    }

@@ -1,0 +1,92 @@
+"""Threads that note when something happens, by a watch."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
+
+from hack.controlplane.client import Client, Json, Watch
+
+__all__ = ["Bindings", "Plans"]
+
+
+class _Watching:
+    """Follows one resource of a namespace while the context lasts."""
+
+    def __init__(self, client: Client, api_version: str, kind: str, namespace: str) -> None:
+        self._watch: Watch = client.watch(api_version, kind, namespace)
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watch.close()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        for event in self._watch:
+            now = time.monotonic()
+            with self._changed:
+                self.note(event["type"], event["object"], now)
+                self._changed.notify_all()
+
+    def note(self, event: str, item: Json, now: float) -> None:
+        """Something has happened to an object."""
+        raise NotImplementedError
+
+
+class Bindings(_Watching):
+    """When each pod of a namespace was first seen with a node."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self.bound: dict[str, float] = {}
+        """In monotonic seconds, by name."""
+        self._new: list[str] = []
+        super().__init__(client, "v1", "Pod", namespace)
+
+    def note(self, event: str, item: Json, now: float) -> None:
+        """See `_Watching`."""
+        name = item["metadata"]["name"]
+        if item["spec"].get("nodeName") and name not in self.bound:
+            self.bound[name] = now
+            self._new.append(name)
+
+    def take_new(self) -> list[str]:
+        """Pods that were bound since the last call."""
+        with self._changed:
+            new, self._new = self._new, []
+            return new
+
+    def wait(self, names: Iterable[str], seconds: float) -> None:
+        """Wait until all these pods were bound. Raises TimeoutError."""
+        wanted = set(names)
+        with self._changed:
+            if not self._changed.wait_for(lambda: wanted <= self.bound.keys(), seconds):
+                raise TimeoutError(f"not bound: {sorted(wanted - self.bound.keys())[:5]}")
+
+
+class Plans(_Watching):
+    """When the first plan for each PodGroup was seen."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._seen: dict[str, float] = {}
+        super().__init__(client, "reprieve.dev/v1alpha1", "PreemptionPlan", namespace)
+
+    def note(self, event: str, item: Json, now: float) -> None:
+        """See `_Watching`."""
+        self._seen.setdefault(item["spec"]["preemptor"]["name"], now)
+
+    def wait(self, name: str, seconds: float) -> float:
+        """When there was a plan for the group, in monotonic seconds. Raises TimeoutError."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: name in self._seen, seconds):
+                raise TimeoutError(f"there is no plan for {name}")
+            return self._seen[name]
