@@ -29,6 +29,8 @@ class Gang:
     """Effects that nobody has carried out yet, oldest first."""
     since: float
     """When its life entered its phase, in monotonic seconds."""
+    priority: int | None = None
+    """Of its PodGroup, when that or a member last changed; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +121,11 @@ class Gangs:
         self._touched[key] = None
         self._nudge()
 
-    def touch_all(self) -> None:
-        """Something has changed that may concern every gang."""
-        for key in self._gangs:
-            self.touch(key)
+    def classes_changed(self) -> None:
+        """A PriorityClass has changed: gangs that have another priority now have changed, too."""
+        for gang in self._gangs.values():
+            if gang.priority != self._roster.group_priority(gang.key):
+                self.touch(gang.key)
 
     @property
     def touched(self) -> list[GroupKey]:
@@ -164,6 +167,7 @@ class Gangs:
         self._roster.forget(gang.key)
 
     def _count_members(self, gang: Gang) -> None:
+        gang.priority = self._roster.group_priority(gang.key)
         seen = members_seen(self._roster, gang.key)
         if gang.life.plan is None and seen is not None:
             self.observe(gang, seen)

@@ -146,7 +146,7 @@ class Planner:
     def _follow_groups(self) -> None:
         if self._classes != self._world.tables.class_changes:
             self._classes = self._world.tables.class_changes
-            self._gangs.touch_all()
+            self._gangs.classes_changed()
         for key in self._gangs.touched:
             self._stir(self._index.of_victim(key))
         followed = self._gangs.follow()

@@ -12,7 +12,7 @@ import pytest
 from controllers.gangs.life import GroupKey
 from controllers.gangs.observations import Decided, NotDecided
 from kube.client import ApiError
-from tests.kit.objects import gang, group, node, pod
+from tests.kit.objects import gang, group, node, pod, priority_class
 from tests.kit.stage import Stage, staged
 
 SEARCH_SECONDS = 0.05
@@ -103,6 +103,21 @@ async def test_known_decisions_are_not_stored_again() -> None:
             stage.add(node("n0"))
             await stage.settle(2)
         assert stage.api.written[count:] == []
+
+
+async def test_a_priority_class_concerns_only_the_gangs_that_have_it() -> None:
+    of_class = gang("of-class", minimum=1, priority=None, priorityClassName="high")
+    members = [pod("of-class-0", group="of-class", requests={"cpu": "64"}, priority=500)]
+    async with staged(node("n0"), of_class, *members) as stage:
+        searches = await crowded(stage, 3)
+        before = sum(searches.looks.values())
+        stage.add(priority_class("other", 7))
+        await stage.settle(4)
+        assert sum(searches.looks.values()) == before
+        stage.add(priority_class("high", 500))
+        stage.clock += 1.0
+        await stage.settle(4)
+        assert searches.looks - Counter({f"c{number}": 1 for number in range(3)}) == {"of-class": 1}
 
 
 # ---- one freed slot
