@@ -23,6 +23,7 @@ from controllers.gangs.roster import Roster
 from controllers.gangs.sparing import Sparing
 from nodes.search.decision import Decision, DecisionError, group_decision
 from nodes.search.naming import plan_name
+from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from runtime.failpoints import failpoint
@@ -57,13 +58,14 @@ class Decider:
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
         """The decision for one gang. Room that is promised to others of its priority or above is not planned with.
 
-        `barred`: why nobody may go for it now; empty if somebody may.
+        `barred`: why nobody may go for it now; empty if somebody may. Then no promised room is planned with.
         """
         await failpoint("planner.delay")
         priority = self._roster.group_priority(key)
         snapshot = self._tables.snapshot()
         if priority is not None:  # otherwise there is no decision at all
-            asks = asks_with(priority, self._roster.members(key))
+            # Who may not evict takes no room that others are making, whatever their priority.
+            asks = NOBODY if barred else asks_with(priority, self._roster.members(key))
             snapshot = subtract(snapshot, self._reservations, key, asks)
         snapshot = self._exclusions.apply(self._refusals.exempt(snapshot))
         snapshot = self._sparing.apply(snapshot, key)

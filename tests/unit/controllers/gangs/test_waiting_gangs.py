@@ -148,6 +148,21 @@ async def test_a_freed_slot_goes_to_the_gang_of_the_higher_priority(first: str, 
         assert stage.api.deleted == []
 
 
+async def test_a_gang_that_may_not_evict_takes_no_room_that_others_make() -> None:
+    """The plan of the lower gang would be overrun, and evict somebody else."""
+    victim = pod("v", node="n0", requests=BIG, priority=1)
+    async with staged(node("n0"), victim, *waits("low", priority=10, cpu="4", members=1)) as stage:
+        await stage.settle()
+        assert stage.phases() == ["Evicting"]
+        high = waits("high", priority=500, cpu="4", members=1)
+        stage.leading.gangs._rules = replace(stage.leading.gangs._rules, untried_seconds=60.0)
+        stage.add(*high)
+        await stage.settle()
+        stage.add(pod("v", node="n0", requests=BIG, priority=1, deleting=True))
+        await stage.settle()
+        assert stage.phases() == ["Evicting"], "it waits until the scheduler has tried its member"
+
+
 # ---- writes
 
 
