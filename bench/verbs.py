@@ -10,7 +10,7 @@ import ssl
 import statistics
 import tempfile
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,7 @@ from rich.table import Table
 
 from bench.listener import listening
 from bench.load import Request, load
-from bench.verb_world import Case, cases, fill, preempt_by_gang
+from bench.verb_world import GANGS, Case, cases, fill, grants, preempt_by_gang
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane, Options
 
@@ -86,17 +86,19 @@ def run(console: Console) -> bool:
             fill(plane.client)
             plane.start_reprieve()
         target = target_of(plane)
-        for has_gang in (False, True):
-            if has_gang:
-                preempt_by_gang(plane.client, lambda body: answer_of(target, "filter", body))
-            for case in cases(plane.client, SIZES, has_gang=has_gang):
+        granted = list(grants(plane.client))
+        for gang in (None, *GANGS):
+            if gang is not None:
+                preempt_by_gang(plane.client, gang, lambda body: answer_of(target, "filter", body))
+            for case in cases(plane.client, SIZES, gang):
                 answer = answer_of(target, case.verb, case.body)
                 right &= is_right(case, answer)
                 with (
                     console.status(f"{case.title}, {case.verb}"),
                     _constant(plane, target, answer) as constant,
                 ):
-                    rounds = measure(case, {"ours": target, "constant": constant})
+                    before = granted if case.has_grants else ()
+                    rounds = measure(case, {"ours": target, "constant": constant}, before)
                 ours, others = rounds["ours"], rounds["constant"]
                 figures = (*ours.medians(), *others.medians(), *ours.ratios(others))
                 table.add_row(case.title, case.verb, f"{case.names:,}", *figures)
@@ -126,11 +128,16 @@ def is_right(case: Case, answer: bytes) -> bool:
     return len(content["NodeNames" if case.verb == "filter" else "NodeNameToMetaVictims"]) == case.remaining
 
 
-def measure(case: Case, targets: Mapping[str, Target]) -> dict[str, Rounds]:
-    """The targets answer in turns, many times. Returns the rounds of each."""
+def measure(case: Case, targets: Mapping[str, Target], before: Sequence[bytes] = ()) -> dict[str, Rounds]:
+    """The targets answer in turns, many times. Returns the rounds of each.
+
+    `before` are filter calls that are made before each round.
+    """
     rounds = {name: Rounds() for name in targets}
     for _ in range(ROUNDS):
         for name, target in targets.items():
+            for body in before:
+                load(target.port, target.context, Request("/v1/filter", body, ANSWERED["filter"]), 1, 1)
             one_round(case, target, rounds[name])
     return rounds
 
