@@ -41,13 +41,15 @@ class NodeTable:
         self.pod_changes = Column(np.int64)
         """By row: grows when a pod is bound to the node, leaves, begins to terminate, or changes its requests."""
         self.nomination_changes = Column(np.int64)
-        """By row: grows when a pending pod is nominated to the node, or its nomination ends."""
+        """By row: grows when a pending pod is nominated to the node, changes its requests, or its nomination ends."""
         self.nomination_ends = Column(np.int64)
         """By row: grows when the nomination of a pending pod to the node ends."""
         self.unit_changes = Column(np.int64)
         """By row: grows when it changes who may evict a pod on the node: its priority, its group or its flags."""
         self.shape_changes = 0
         """Grows when a node comes, goes, or changes its shape."""
+        self.population = 0
+        """Grows when a node comes or goes. Until then, the row of a node that exists stays the same."""
         self._sequence = 0
         """The highest count of all counters."""
         self._log: list[tuple[int, bool, bool]] = []
@@ -99,6 +101,7 @@ class NodeTable:
         if row is None:
             row = self.hold(name)
             self.live.array[row] = True
+            self.population += 1
         changed = self._set_shape(row, shape) | self._set_allocatable(row, amounts) | is_new
         if changed:
             self.count(self.changes, row)
@@ -111,6 +114,7 @@ class NodeTable:
             return False
         self._set_shape(row, None)
         self.live.array[row] = False
+        self.population += 1
         self.allocatable.array[row] = 0
         self.count(self.changes, row)
         self.drop(row)

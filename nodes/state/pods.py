@@ -153,6 +153,7 @@ class PodTable:
         deletion = deletion_time(pod)
         facts = self._hold(pod, deletion)
         replaced = Change.NOTHING
+        asks_otherwise = False
         if row is not None and self.uids[row] != meta.uid:
             replaced, row = self._remove(row), None
         if row is None:
@@ -161,10 +162,11 @@ class PodTable:
         else:
             before = self._read(row)
             changed = self._set(row, facts, before)
+            asks_otherwise = facts.priority != before.priority or self._requests_otherwise(facts, before)
             self._release(before)
         self._note_deletion(row, deletion)
         self._note_grace(row, pod)
-        nominated = self._note_nomination(row, facts, pod.status.nominated_node_name)
+        nominated = self._note_nomination(row, facts, pod.status.nominated_node_name, asks_otherwise)
         return max(replaced, changed, nominated, self._note_status(row, facts.group, pod))
 
     def delete(self, namespace: str, name: str) -> Change:
@@ -318,8 +320,9 @@ class PodTable:
 
     def _holds_otherwise(self, facts: Facts, before: Facts) -> bool:
         """Whether the pod has begun to terminate, or requests something else."""
-        if (facts.flags ^ before.flags) & TERMINATING:
-            return True
+        return bool((facts.flags ^ before.flags) & TERMINATING) or self._requests_otherwise(facts, before)
+
+    def _requests_otherwise(self, facts: Facts, before: Facts) -> bool:
         requests = self._classes.requests.array
         return facts.pod_class != before.pod_class and not np.array_equal(
             requests[facts.pod_class], requests[before.pod_class]
@@ -338,15 +341,15 @@ class PodTable:
         else:
             self._deletions[row] = deletion
 
-    def _note_nomination(self, row: int, facts: Facts, name: str) -> Change:
+    def _note_nomination(self, row: int, facts: Facts, name: str, asks_otherwise: bool) -> Change:
         """Follow the nomination of a pending pod; a pod that is bound or terminates has none.
 
-        It takes room only on a node that exists.
+        It takes room only on a node that exists. A pod that asks for something else now is nominated anew.
         """
         if facts.node != NOWHERE or facts.flags & TERMINATING:
             name = ""
         before = self.nominations.get(row)
-        if name == ("" if before is None else self._nodes.names.keys[before]):
+        if name == ("" if before is None else self._nodes.names.keys[before]) and not asks_otherwise:
             return Change.NOTHING
         ended = self._end_nomination(row)
         if not name:

@@ -45,6 +45,11 @@ class Resources:
             vector[self._columns[name]] = amount
         return vector
 
+    def column(self, name: str) -> int:
+        """The resource's column. An unknown resource gets a column."""
+        self._know((name,))
+        return self._columns[name]
+
     def _know(self, names: Iterable[str]) -> None:
         new = [name for name in names if name not in self._columns]
         for name in new:

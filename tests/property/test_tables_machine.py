@@ -265,7 +265,9 @@ class TablesMachine(RuleBasedStateMachine):
             for was, is_now, low, high in zip(facts, now, before, after, strict=True):
                 assert high > low if was != is_now else high >= low
                 assert high == low or was != is_now or not (facts[0] and now[0])
-            assert {self.tables.view(row).uid for row in self.tables.nominated(name)} == now[2]
+            assert {self.tables.view(row).uid for row in self.tables.nominated(name)} == {
+                uid for uid, _, _ in now[2]
+            }
 
     def facts(self, name: str) -> tuple[object, set[Any], set[Any]]:
         """What each of the three counters counts: the node, the pods there, the pods nominated there."""
@@ -281,7 +283,7 @@ class TablesMachine(RuleBasedStateMachine):
             if item.spec.node_name == name
         }
         nominated = {
-            item.metadata.uid
+            (item.metadata.uid, item.spec.priority or 0, str(item.spec.containers))
             for item in pods
             if item.status.nominated_node_name == name
             if not item.spec.node_name and not item.metadata.deletion_timestamp

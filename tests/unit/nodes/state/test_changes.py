@@ -122,7 +122,9 @@ def test_a_nomination_is_followed_until_it_ends() -> None:
 
     assert seen() == ([], False, False)
     assert seen(nominated="n1") == (["p"], True, False)
-    assert seen(nominated="n1", priority=7) == (["p"], False, False)
+    assert seen(nominated="n1", labels={"a": "b"}) == (["p"], False, False)
+    assert seen(nominated="n1", priority=7) == (["p"], True, False)
+    assert seen(nominated="n1", priority=7, requests={"cpu": "2"}) == (["p"], True, False)
     assert seen(nominated="n2") == ([], True, True)
     assert seen(nominated="n1") == (["p"], True, True)
     assert seen() == ([], True, False)
