@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from api.core import Pod
-from api.requests import pod_requests
 from controllers.gangs.marks import HOLD_MARK, RESERVED
 from controllers.gangs.reservations import Reservations
 from extender.wire import (
@@ -91,19 +90,20 @@ class World(Protocol):
     def outside(self, pod: Pod) -> None:
         """Filter kept the pod in its gang's domain: it must be woken when that is another one."""
 
-    def kept_out(self, pod: Pod) -> None:
-        """Filter kept the pod, of whatever group, out of reserved room: it must be woken when a reservation ends."""
+    def attempted(self, pod: Pod) -> None:
+        """The scheduler tries the pod: what came of an earlier attempt is void, or this one has found no node."""
+
+    def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
+        """On which of these nodes the pod, of whatever group, would take promised room.
+
+        It must be woken when that room comes back. It counts as on its way to the other nodes from now on.
+        """
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""
 
     def why_nobody_goes(self, pod: Pod) -> str:
         """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
-
-    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
-        """Allocatable less what pods hold that are not leaving, and less what other pods of this own priority or more
-        are nominated for on the node; what plans claim is not subtracted.
-        """
 
     def bound(self, uid: str) -> BoundPod | None:
         """The bound pod of this UID, None if there is none."""
@@ -127,6 +127,7 @@ class Verbs:
 
     def filter(self, args: ExtenderArgs) -> bytes:
         """Which of the offered nodes the pod may use (kube-scheduler calls this after its own filters)."""
+        self._world.attempted(args.pod)
         verdict = self._world.verdict(args.pod)
         if verdict is None:
             return self._filter_ordinary(args)
@@ -149,42 +150,24 @@ class Verbs:
             return self._filter_ordinary(args)
         self._world.outside(args.pod)
         first = next(name for name in names if name not in verdict.nodes)
-        barred = self._barred(args.pod, inside)
-        kept = [name for name in inside if name not in barred]
-        return filter_only(kept, {first: OUTSIDE, **dict.fromkeys(sorted(barred), RESERVED)})
+        rejected = {first: OUTSIDE, **dict.fromkeys(self._barred(args.pod, inside), RESERVED)}
+        return filter_only([name for name in inside if name not in rejected], rejected)
 
     def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
         if not self._reservations:
             return filter_all(args.node_names)
         names = names_decoder.decode(args.node_names) or []
-        barred = self._barred(args.pod, names)
-        if not barred:
+        rejected = dict.fromkeys(self._barred(args.pod, names), RESERVED)
+        if not rejected:
             return filter_all(args.node_names)
-        return filter_only(
-            [name for name in names if name not in barred], dict.fromkeys(sorted(barred), RESERVED)
-        )
+        return filter_only([name for name in names if name not in rejected], rejected)
 
-    def _barred(self, pod: Pod, names: list[str]) -> set[str]:
-        """The nodes on which the pod would take reserved room. What it may take on the others is noted."""
-        if not self._reservations:
-            return set()
-        requests = {**pod_requests(pod), "pods": 1}
-        uid, priority = pod.metadata.uid, self._world.priority(pod)
-
-        def free(node: str, resource: str) -> int:
-            return self._world.free(pod, node, resource, priority)
-
-        self._reservations.grants.expire()
-        reserved = set(self._reservations.nodes).intersection(names)
-        barred = {name for name in reserved if self._reservations.bars(name, uid, requests, priority, free)}
-        if granted := reserved - barred:
-            self._reservations.grants.note(uid, granted, requests)
-        if barred:
-            self._world.kept_out(pod)
-        return barred
+    def _barred(self, pod: Pod, names: list[str]) -> list[str]:
+        return self._world.barred(pod, names) if self._reservations else []
 
     def preempt(self, args: ExtenderPreemptionArgs) -> bytes:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
+        self._world.attempted(args.pod)
         if not self._world.ready:
             self._world.not_ready(args.pod)
             return preemption_result({})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from api.core import Pod
-from controllers.gangs.account import Account
+from api.requests import PODS, pod_requests
+from controllers.gangs.account import pod_asks_with
 from controllers.gangs.controller import GangController
 from controllers.gangs.gangs import Gang
 from controllers.gangs.leading import Leading
@@ -27,7 +28,6 @@ class LiveWorld:
 
     def __init__(self, controller: GangController) -> None:
         self._controller, self._roster = controller, controller.roster
-        self._account = Account(controller.roster, controller.reservations)
 
     @property
     def ready(self) -> bool:
@@ -75,24 +75,33 @@ class LiveWorld:
         """Filter turned the pod down because of its own gang."""
         if not self.ready:
             self.not_ready(pod)
-        if (waker := self._controller.waker) is not None:
-            waker.hold(group_of(pod), pod)
+        if (acting := self._controller.acting) is not None:
+            acting.waker.hold(group_of(pod), pod)
 
-    def kept_out(self, pod: Pod) -> None:
-        """Filter kept the pod out of reserved room, which other groups' plans give back."""
-        if (waker := self._controller.waker) is not None:
-            waker.hold(None, pod)
+    def attempted(self, pod: Pod) -> None:
+        """What filter let the pod do in an earlier attempt counts no longer."""
+        self._controller.reservations.grants.settle(pod.metadata.uid)
+
+    def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
+        """On which of these nodes the pod would take promised room. It may be on its way to the others from now on."""
+        requests, priority = {**pod_requests(pod), PODS: 1}, self.priority(pod)
+        judged = self._controller.leftover.judge(pod.metadata.uid, requests, priority, names)
+        if judged.open:
+            self._controller.reservations.grants.note(pod, judged.open, requests)
+        if judged.barred and (acting := self._controller.acting) is not None:
+            if not acting.waker.is_held(pod.metadata.uid):  # its gang may bring it back as well
+                acting.waker.hold(None, pod)
+            acting.kept_out.hold(pod, priority, requests, judged.barred)
+        return judged.barred
 
     def outside(self, pod: Pod) -> None:
         """Filter found no node of its gang's domain for the pod."""
-        if (waker := self._controller.waker) is not None:
-            waker.hold_outside(group_of(pod), pod)
+        if (acting := self._controller.acting) is not None:
+            acting.waker.hold_outside(group_of(pod), pod)
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""
-        key, own = group_of(pod), pod.spec.priority or 0
-        priority = self._roster.group_priority(key) if key is not None else None
-        return own if priority is None else min(own, priority)
+        return pod_asks_with(self._roster, pod)
 
     def why_nobody_goes(self, pod: Pod) -> str:
         """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
@@ -100,10 +109,6 @@ class LiveWorld:
         if key is None or self._roster.minimum(key) is None:
             return ""
         return self._roster.why_nobody_goes(key)
-
-    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
-        """What is left beside pods that are not leaving, and beside other pods that are nominated there."""
-        return self._account.free_for(pod.metadata.uid, node, resource, priority)
 
     def bound(self, uid: str) -> BoundPod | None:
         """The bound pod of this UID, None if there is none."""

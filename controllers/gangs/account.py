@@ -2,25 +2,26 @@
 
 Room is promised by the claims of plans and by nominations of pods, ours or not. Room comes back from terminating pods
 that are not overdue. Who asks has a priority, and sees through all promises of a lower one. `subtract` says of a whole
-snapshot what `Account.room` says of one node.
+snapshot what `Account.room` says of one node. `controllers.gangs.leftover` says it of the pods that no plan places.
 
 See docs/decisions/0026.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from api.core import Pod
 from controllers.gangs.life import GroupKey
 from controllers.gangs.reservations import Claim, Reservations, Room
-from controllers.gangs.roster import MemberView, Roster
+from controllers.gangs.roster import MemberView, Roster, group_of
 from nodes.state.snapshot import STAYING, Snapshot, is_leaving
 
-__all__ = ["Account", "asks_with", "subtract"]
+__all__ = ["Account", "asks_with", "is_counted", "pod_asks_with", "subtract"]
 
 Int64s = NDArray[np.int64]
 
@@ -31,6 +32,13 @@ def asks_with(priority: int, members: Iterable[MemberView]) -> int:
     The verbs ask in the same way for each member: no member may enter room that is promised above its own priority.
     """
     return min([priority, *(each.asking.priority for each in members if each.node is None)])
+
+
+def pod_asks_with(roster: Roster, pod: Pod) -> int:
+    """The priority with which filter asks for a pod: its own, or its group's, whichever is lower."""
+    key, own = group_of(pod), pod.spec.priority or 0
+    priority = roster.group_priority(key) if key is not None else None
+    return own if priority is None else min(own, priority)
 
 
 class Account:
@@ -60,39 +68,21 @@ class Account:
         priority = self._reservations.priority(group)
         return None if priority is None else self._reservations.overrun(group, self._free(priority, group))
 
-    def free_for(self, pod: str, node: str, resource: str, priority: int) -> int:
-        """What `Reservations.bars` asks for a pod (UID): what is free beside pods that are not leaving, and beside what
-        other pods are nominated for. Pods that filter has just let pass are counted with the grants.
-        """
-        grants = self._reservations.grants
-        free = self._roster.free(node, resource)
-        return free - self._nominated(
-            node, resource, priority, None, lambda other: other == pod or grants.covers(other, node)
-        )
-
     def _free(self, priority: int, group: GroupKey) -> Room:
         return lambda node, resource: (
             self._roster.free(node, resource) - self._nominated(node, resource, priority, group)
         )
 
-    def _nominated(
-        self,
-        node: str,
-        resource: str,
-        priority: int,
-        own: GroupKey | None,
-        but: Callable[[str], bool] = lambda _: False,
-    ) -> int:
+    def _nominated(self, node: str, resource: str, priority: int, own: GroupKey) -> int:
         """What pods of this own priority or more, nominated to the node, will take. What plans claim is not counted."""
         return sum(
             nominee.requests.get(resource, 0)
             for nominee in self._roster.nominees(node, at_least=priority)
-            if not but(nominee.uid)
-            and not _is_counted(self._reservations, nominee.uid, nominee.group, priority, own)
+            if not is_counted(self._reservations, nominee.uid, nominee.group, priority, own)
         )
 
 
-def _is_counted(
+def is_counted(
     reservations: Reservations, uid: str, group: GroupKey | None, priority: int, own: GroupKey | None
 ) -> bool:
     """Whether a nominated pod takes no more room than is counted already: it is the asking group's, or has a claim."""
@@ -116,7 +106,7 @@ def subtract(snapshot: Snapshot, reservations: Reservations, group: GroupKey, pr
         (pod, node)
         for pod, node in snapshot.nominated.items()
         if snapshot.pod_priority[pod] >= priority
-        and not _is_counted(reservations, snapshot.pod_uids[pod], _group_of(snapshot, pod), priority, group)
+        and not is_counted(reservations, snapshot.pod_uids[pod], _group_of(snapshot, pod), priority, group)
     ]
     if not others and not nominated:
         return snapshot

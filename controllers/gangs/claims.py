@@ -69,8 +69,7 @@ class Claims:
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """The tables have a new state of a pod; None when it is gone."""
-        if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
-            self._reservations.grants.settle(uid)
+        self._reservations.grants.pod_changed(uid, pod)
         self.overdue_changed(uid)
         if pod is not None and self._unresolved:
             unresolved = self._unresolved.get((pod.metadata.namespace, pod.metadata.name))

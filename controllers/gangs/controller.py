@@ -15,9 +15,9 @@ from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
 from controllers.gangs.gates import GatedPods
 from controllers.gangs.leading import Known, Leading
+from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
 from controllers.gangs.parked import ParkedPods
-from controllers.gangs.release import Waker
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
@@ -60,6 +60,7 @@ class GangController:
         self.mirror, self.clock = WatchedTables(views), clock
         self.roster = Roster(self.mirror.tables)
         self.reservations = Reservations(clock)
+        self.leftover = Leftover(self.mirror.tables, self.roster, self.reservations)
         self.claims = Claims(self.roster, self.reservations)
         self.waiting = WaitingPods(clock)
         self.parked = ParkedPods(self.waiting)
@@ -113,6 +114,7 @@ class GangController:
             self.mirror.tables,
             self.roster,
             self.reservations,
+            self.leftover,
             self.claims,
             self.waiting,
             self.parked,
@@ -131,7 +133,6 @@ class GangController:
         leading.resume()
         self.leading = leading
         leading.asking.begin()
-        await leading.waker.wake(None, "Restarted", "nobody knows any longer what it waited for")
 
     async def step_down(self, leading: Leading) -> None:
         """Nothing acts any longer."""
@@ -139,9 +140,9 @@ class GangController:
         await leading.close()
 
     @property
-    def waker(self) -> Waker | None:
-        """Who remembers the pods that filter turns down; None while this process does not lead."""
-        return self._acting.waker if self._acting is not None else None
+    def acting(self) -> Leading | None:
+        """Who remembers pods that filter turns down, also before it acts; None while this process does not lead."""
+        return self._acting
 
     def _not_leading(self) -> str | None:
         return None if self.leading is not None else "plans of a former process are not loaded yet"

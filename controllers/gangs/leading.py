@@ -27,6 +27,8 @@ from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.gates import GatedPods, Gates
 from controllers.gangs.housekeeping import Housekeeping, Retention
+from controllers.gangs.kept_out import KeptOut
+from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import ActivePlan, GroupKey, Life
 from controllers.gangs.look import Looks
 from controllers.gangs.nominations import Nominations
@@ -69,6 +71,7 @@ class Known:
     tables: Tables
     roster: Roster
     reservations: Reservations
+    leftover: Leftover
     claims: Claims
     waiting: WaitingPods
     parked: ParkedPods
@@ -108,6 +111,7 @@ class Leading:
             untried_seconds=configuration.confirmation_seconds,
         )
         self.waker = Waker(self.writer, roster, clock, known.gated)
+        self.kept_out = KeptOut(known.leftover, roster)
         self.reporter = Reporter(self.writer, roster, clock)
         self.asking = Asking(self.writer, self.waker, known.waiting, known.parked, clock, self._was_asked)
         self.evidence = Evidence(
@@ -165,6 +169,7 @@ class Leading:
             self._verdicts,
             Nominations(known.waiting, roster, self.evidence, self.waker),
             self.writes,
+            self.kept_out,
         )
         refusals = Refusals()
         decider = Decider(
@@ -294,9 +299,12 @@ class Leading:
         self.gates.pod_changed(uid)
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
             self.waker.forget(uid)
+            self.kept_out.forget(uid)
             self.asking.forget(uid)
         else:
             self.waker.recall(pod)
+            if self.waker.is_kept_out(uid):
+                self.kept_out.recall(pod)
 
     def _resumed(self, stored: StoredPlan, spec: PreemptionPlanSpec) -> ActivePlan:
         spec = with_uids(spec, self._roster, stored.committed)

@@ -40,6 +40,7 @@ from controllers.gangs.evictions import Evictions
 from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.housekeeping import Housekeeping
+from controllers.gangs.kept_out import KeptOut
 from controllers.gangs.life import ActivePlan, Ending, GroupKey
 from controllers.gangs.metrics import CONFIRMATIONS
 from controllers.gangs.nominations import Nominations
@@ -72,6 +73,7 @@ class Hands:
     verdicts: Verdicts
     nominations: Nominations
     writes: Writes
+    kept_out: KeptOut
 
 
 class Performer:
@@ -125,7 +127,6 @@ class Performer:
             case GiveBack(plan):
                 self._withdraw(plan)
                 hands.asking.reason_passed(Why.RESERVED)
-                return partial(hands.waker.wake, None, "NotStored", "room is no longer reserved")
             case Record():
                 return partial(self._record, gang, effect)
             case CannotSchedule():
@@ -218,6 +219,7 @@ class Performer:
     def _withdraw(self, plan: ActivePlan) -> None:
         self._claims.withdraw((plan.namespace, plan.name), plan.spec)
         self._promised(_nodes(plan), False)
+        self._hands.kept_out.plan_ended({member.node for member in plan.members.values()})
 
     def _exclude(self, plan: ActivePlan, ending: Ending) -> None:
         """Remember where the scheduler did not take members: the next plans leave these nodes out."""

@@ -17,6 +17,7 @@ from api.clock import Clock
 from controllers.gangs.candidates import Candidates
 from controllers.gangs.decide import Decider
 from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.kept_out import let_in
 from controllers.gangs.life import ActivePlan, GangPhase, GroupKey
 from controllers.gangs.look import Looks
 from controllers.gangs.metrics import GANGS
@@ -111,6 +112,7 @@ class Planner:
         self._follow()
         if self._clock.monotonic() >= self._ticked + TICK_SECONDS:
             self._tick()
+        let_in(self._hands.kept_out, self._hands.waker, self._hands.writes)
         turn = self._queue.next() if self._world.trusted() else None
         if turn is None:
             return False

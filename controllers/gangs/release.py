@@ -39,6 +39,8 @@ AT_ONCE: Final = 16
 
 RETRIES: Final = "missed wakes"
 """What a namespace's writes of pods that were missed are called. No object has such a name."""
+KEPT_OUT: Final = "kept out"
+"""The same of pods that were kept out of reserved room."""
 
 
 def held_condition(status: Literal["True", "False"], reason: str, message: str, now: float) -> Condition:
@@ -60,7 +62,10 @@ class Wake(NamedTuple):
 
 
 class Waker:
-    """Remembers the pods that filter turned down, by gang. None: pods that were kept out of reserved room."""
+    """Remembers the pods that filter turned down, by gang. None: pods that were kept out of reserved room.
+
+    `KeptOut` says which of the latter to wake.
+    """
 
     def __init__(self, writer: Writer, roster: Roster, clock: Clock, gated: Container[str]) -> None:
         """`gated`: the pods (UIDs) that have our scheduling gate. They come to the scheduler when that is removed."""
@@ -107,6 +112,10 @@ class Waker:
         if not self._held[group]:
             self._take(group)
 
+    def is_kept_out(self, uid: str) -> bool:
+        """Whether the pod is held because of reserved room, and not because of its own gang."""
+        return uid in self._held.get(None, ())
+
     def is_held(self, uid: str) -> bool:
         """Whether filter turned the pod down, and nobody has brought it back since."""
         return uid in self._under
@@ -121,10 +130,23 @@ class Waker:
         """Whether a pod that should be awake may not be."""
         return bool(self._missed or self._kept)
 
-    async def wake(self, group: GroupKey | None, reason: str, message: str) -> None:
-        """What held the gang's pods has ended; pods that wait for reserved room may find some as well."""
-        pods = {**self._take(group), **self._take(None)}
+    async def wake(self, group: GroupKey, reason: str, message: str) -> None:
+        """What held the gang's pods has ended."""
+        pods = self._take(group)
         await self._write(Wake(uid, *where, reason, message) for uid, where in pods.items())
+
+    def wake_kept_out(self, pods: Iterable[str], reason: str, message: str, writes: Writes) -> None:
+        """Those of these pods (UIDs) that are held because of reserved room may find some now.
+
+        It is written for each namespace by itself.
+        """
+        wakes: dict[str, list[Wake]] = {}
+        for uid in [uid for uid in pods if uid in self._under]:
+            wake = Wake(uid, *self._held[self._under[uid]][uid], reason, message)
+            wakes.setdefault(wake.namespace, []).append(wake)
+            self.forget(uid)
+        for namespace, some in wakes.items():
+            writes.put((namespace, KEPT_OUT), partial(self._write, some))
 
     def _take(self, group: GroupKey | None) -> dict[str, tuple[str, str]]:
         pods = self._held.pop(group, {})

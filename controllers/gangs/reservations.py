@@ -12,20 +12,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
 
 from api.clock import Clock
+from controllers.gangs.grants import Grants, Requests
 from controllers.gangs.life import GroupKey
 
-__all__ = ["Claim", "Grants", "Requests", "Reservations", "Room"]
+__all__ = ["Claim", "Requests", "Reservations", "Room"]
 
-Requests = Mapping[str, int]
 Room = Callable[[str, str], int]
 """How much there is of a resource on a node: (node, resource) to the amount, which may be negative."""
-
-GRANT_SECONDS: Final = 30.0
-"""How long a pod that our filter let pass counts as on its way; a bind that takes longer has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,47 +32,12 @@ class Claim:
     requests: Requests
 
 
-@dataclass(slots=True)
-class Grants:
-    """Pods that our filter let onto nodes with reserved room and whose binding the mirror has not shown yet.
-
-    The scheduler assumes a pod at once and binds it later; until then only these keep the next pod out of its room.
-    """
-
-    clock: Clock
-    _by_pod: dict[str, tuple[float, frozenset[str], Requests]] = field(default_factory=dict)
-
-    def note(self, pod: str, nodes: Iterable[str], requests: Requests) -> None:
-        """The scheduler may put `pod` on any one of `nodes`; an earlier note for the same pod is void."""
-        self._by_pod[pod] = (self.clock.monotonic() + GRANT_SECONDS, frozenset(nodes), requests)
-
-    def settle(self, pod: str) -> None:
-        """The mirror shows where the pod is, or that it is gone."""
-        self._by_pod.pop(pod, None)
-
-    def expire(self) -> None:
-        """Forget pods that should have been bound long ago."""
-        now = self.clock.monotonic()
-        for pod in [pod for pod, (until, _, _) in self._by_pod.items() if until < now]:
-            del self._by_pod[pod]
-
-    def covers(self, pod: str, node: str) -> bool:
-        """Whether `pod` may be on its way to `node`."""
-        return pod in self._by_pod and node in self._by_pod[pod][1]
-
-    def on(self, node: str, resource: str, *, but: str) -> int:
-        """How much of `resource` pods on their way may take on `node`, the pod `but` aside."""
-        return sum(
-            requests.get(resource, 0)
-            for pod, (_, nodes, requests) in self._by_pod.items()
-            if pod != but and node in nodes
-        )
-
-
 class _Index:
     """Claims by pod (UID), by node and by group. A pod has one claim: that of the group that spoke last."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[str, str], None]) -> None:
+        """`changed` is called with the node and the pod (UID) of each claim that comes or goes."""
+        self._changed = changed
         self.by_pod: dict[str, tuple[GroupKey, Claim]] = {}
         self._by_node: dict[str, dict[str, tuple[GroupKey, Requests]]] = {}
         self._by_group: dict[GroupKey, set[str]] = {}
@@ -87,6 +48,7 @@ class _Index:
         self.by_pod[uid] = (group, claim)
         self._by_node.setdefault(claim.node, {})[uid] = (group, claim.requests)
         self._by_group.setdefault(group, set()).add(uid)
+        self._changed(claim.node, uid)
 
     def take(self, group: GroupKey, uid: str) -> None:
         """The group has no claim for the pod any longer; another group's stays."""
@@ -98,6 +60,10 @@ class _Index:
         """The group has no claims any longer."""
         for uid in list(self._by_group.get(group, ())):
             self._drop(uid)
+
+    def __contains__(self, node: str) -> bool:
+        """Whether there are claims on the node."""
+        return node in self._by_node
 
     def on(self, node: str) -> Iterable[tuple[GroupKey, Requests]]:
         """Whose claims are on the node, and what each is for."""
@@ -124,12 +90,15 @@ class _Index:
             del self._by_node[claim.node]
         if not in_group:
             del self._by_group[group]
+        self._changed(claim.node, uid)
 
 
 class _Victims:
     """Pods that leave for plans (UIDs). Several plans may name one pod, and their priorities say whose it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[str, str], None]) -> None:
+        """`changed` is called with the node and the UID of each victim that comes, goes or changes."""
+        self._changed = changed
         self._pods: dict[str, tuple[Claim, bool, set[GroupKey]]] = {}
         self._by_node: dict[str, set[str]] = {}
         self._by_group: dict[GroupKey, set[str]] = {}
@@ -140,6 +109,7 @@ class _Victims:
         self._pods[uid] = (claim, leaving, groups)
         self._by_node.setdefault(claim.node, set()).add(uid)
         self._by_group.setdefault(group, set()).add(uid)
+        self._changed(claim.node, uid)
 
     def take(self, group: GroupKey, uid: str) -> None:
         """The pod is no victim of the group any longer."""
@@ -182,6 +152,7 @@ class _Victims:
         on_node.discard(uid)
         if not on_node:
             del self._by_node[claim.node]
+        self._changed(claim.node, uid)
         return groups
 
 
@@ -193,6 +164,13 @@ class _Share:
     running: int = 0
     leaving: int = 0
 
+    @property
+    def kept(self) -> int:
+        """How much of what is free is the plan's. `free` counts the room of victims that leave: it is their plan's,
+        also if that claims less.
+        """
+        return max(self.leaving, self.claimed - self.running)
+
 
 class Reservations:
     """What active plans claim and free, at most one plan per group."""
@@ -200,10 +178,19 @@ class Reservations:
     def __init__(self, clock: Clock) -> None:
         self._priorities: dict[GroupKey, int] = {}
         self._awaited: dict[GroupKey, Set[str]] = {}
-        self._claims, self._victims = _Index(), _Victims()
+        self._claims, self._victims = _Index(self._tell), _Victims(self._tell)
+        self._hooks: list[Callable[[str, str], None]] = []
         self.grants = Grants(clock)
         self.changes = 0
         """Grows with every change, grants aside."""
+
+    def on_change(self, hook: Callable[[str, str], None]) -> None:
+        """Call `hook` with the node and the pod (UID) of each claim and each victim that comes, goes or changes."""
+        self._hooks.append(hook)
+
+    def _tell(self, node: str, pod: str) -> None:
+        for hook in self._hooks:
+            hook(node, pod)
 
     # ---- what is reserved
 
@@ -276,6 +263,10 @@ class Reservations:
         """Nodes with claimed room."""
         return self._claims.nodes
 
+    def is_reserved(self, node: str) -> bool:
+        """Whether there is claimed room on the node."""
+        return node in self._claims
+
     def claimed(self, node: str, resource: str, *, at_least: int | None = None) -> int:
         """How much of `resource` groups of priority `at_least` or more claim on `node`."""
         return sum(
@@ -342,14 +333,28 @@ class Reservations:
                 takers.update(each for each in all_shares if self._priorities[each] > priority)
         return min(takers, key=self._rank, default=None)
 
-    def bars(self, node: str, pod: str, requests: Requests, priority: int, free: Room) -> bool:
-        """Whether `pod` on `node` would take room that is claimed at its priority or above. `free` as in `room`."""
-        return bool(self.holders(node, at_least=priority)) and any(
-            amount > 0
-            and amount
-            > self.room(node, resource, free, at_least=priority) - self.grants.on(node, resource, but=pod)
-            for resource, amount in requests.items()
-        )
+    def promised(self, node: str, *, at_least: int) -> dict[str, int]:
+        """What the node's free room holds back, by resource, from a pod of this priority that no plan places.
+
+        `room` is what is free less this.
+        """
+        counts = self._counting(at_least, None)
+        shares: defaultdict[tuple[GroupKey, str], _Share] = defaultdict(_Share)
+        for group, requests in self._claims.on(node):
+            if counts(group):
+                for resource, amount in requests.items():
+                    shares[group, resource].claimed += amount
+        for groups, requests, leaving in self._victims.on(node):
+            owner = self._owner(groups, counts)
+            if owner is not None:
+                for resource, amount in requests.items():
+                    share = shares[owner, resource]
+                    share.leaving += amount if leaving else 0
+                    share.running += 0 if leaving else amount
+        promised: Counter[str] = Counter()
+        for (_, resource), share in shares.items():
+            promised[resource] += share.kept
+        return promised
 
     # ---- shares
 
@@ -383,6 +388,5 @@ class Reservations:
             if group == own:
                 free += share.running
             else:
-                # `free` counts the room of victims that leave. It is their plan's, also if that claims less.
-                free -= max(share.leaving, share.claimed - share.running)
+                free -= share.kept
         return free

@@ -84,10 +84,9 @@ class Timekeeper:
         waker = self._hands.waker
         self._hands.asking.reason_passed(Why.NOT_READY)
         for key in waker.kept:
-            passes = not len(self._reservations) if key is None else self._gangs.lets_pass(key)
-            if passes:
+            if key is not None and self._gangs.lets_pass(key):
                 wake = partial(waker.wake, key, "Released", "nothing holds it back any longer")
-                self._hands.writes.put(key or NOMINATIONS, wake)
+                self._hands.writes.put(key, wake)
 
     def _put_in_order(self) -> None:
         """Nominations that nobody uses, and stored plans. A round that is still being written is not begun again."""

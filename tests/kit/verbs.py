@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,8 @@ class StillWorld:
     """A world that stands still, and notes what it is told."""
 
     answer: Hold | Offer | Within | None = None
-    rooms: dict[tuple[str, str], int] = field(default_factory=dict)
+    full: Collection[str] = ()
+    """Nodes whose room is reserved."""
     pods: dict[str, BoundPod] = field(default_factory=dict)
     ready: bool = True
     told: list[str] = field(default_factory=list)
@@ -35,8 +36,11 @@ class StillWorld:
     def outside(self, pod: Pod) -> None:
         self.told.append(f"outside {pod.metadata.name}")
 
-    def kept_out(self, pod: Pod) -> None:
-        self.told.append(f"kept out {pod.metadata.name}")
+    def attempted(self, pod: Pod) -> None:
+        """See World."""
+
+    def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
+        return [name for name in names if name in self.full]
 
     def priority(self, pod: Pod) -> int:
         return pod.spec.priority or 0
@@ -44,9 +48,6 @@ class StillWorld:
     def why_nobody_goes(self, pod: Pod) -> str:
         """Nobody is in a group."""
         return ""
-
-    def free(self, pod: Pod, node: str, resource: str, priority: int) -> int:
-        return self.rooms.get((node, resource), 0)
 
     def bound(self, uid: str) -> BoundPod | None:
         return self.pods.get(uid)

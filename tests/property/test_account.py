@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 
 from api.times import parse_rfc3339
 from controllers.gangs.account import Account, subtract
+from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
@@ -254,11 +255,9 @@ def test_who_is_overrun_fits_without_the_plans_above(made: Made) -> None:
 def test_whom_filter_lets_pass_takes_nothing_from_plans_of_its_priority_or_above(
     made: Made, name: str, cpus: int, priority: int, bind: bool
 ) -> None:
-    def free(node: str, resource: str) -> int:
-        return made.account.free_for("new", node, resource, priority)
-
     asked = {"cpu": cpus * 1000, "pods": 1}
-    if made.reservations.bars(name, "new", asked, priority, free):
+    leftover = Leftover(made.tables, made.roster, made.reservations)
+    if leftover.judge("new", asked, priority, [name]).barred:
         return
     node, nominated = (name, "") if bind else ("", name)
     made.tables.upsert_pod(

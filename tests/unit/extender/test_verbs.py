@@ -15,10 +15,8 @@ from tests.kit.verbs import StillWorld, pod
 GANG = ("team", "gang")
 
 
-def filtered(
-    world: StillWorld, reservations: Reservations, *names: str, priority: int = 0, cpu: str = "1"
-) -> dict[str, object]:
-    body = orjson.dumps({"Pod": pod(priority, cpu), "Nodes": None, "NodeNames": list(names)})
+def filtered(world: StillWorld, reservations: Reservations, *names: str) -> dict[str, object]:
+    body = orjson.dumps({"Pod": pod(), "Nodes": None, "NodeNames": list(names)})
     answer: dict[str, object] = orjson.loads(Verbs(world, reservations).filter(filter_decoder.decode(body)))
     return answer
 
@@ -39,10 +37,10 @@ def preempted(
     return nodes
 
 
-def reserved(priority: int = 50, cpu: int = 1000, victims: dict[str, Claim] | None = None) -> Reservations:
+def reserved(priority: int = 50, victims: dict[str, Claim] | None = None) -> Reservations:
     reservations = Reservations(SYSTEM_CLOCK)
     reservations.open(GANG, priority, frozenset(victims or ()))
-    reservations.put_claim(GANG, "m", Claim("n1", {"cpu": cpu, "pods": 1}))
+    reservations.put_claim(GANG, "m", Claim("n1", {"cpu": 1000, "pods": 1}))
     for uid, claim in (victims or {}).items():
         reservations.put_victim(GANG, uid, claim)
     return reservations
@@ -87,21 +85,11 @@ def test_filter_never_adds_a_node_that_was_not_offered() -> None:
 
 
 def test_filter_keeps_ordinary_pods_out_of_reserved_room_and_nowhere_else() -> None:
-    world = StillWorld(rooms={("n1", "cpu"): 1500, ("n1", "pods"): 9, ("n2", "cpu"): 1500, ("n2", "pods"): 9})
+    world = StillWorld(full={"n1"})
     answer = filtered(world, reserved(), "n1", "n2")
     assert answer["NodeNames"] == ["n2"]
     assert answer["FailedAndUnresolvableNodes"] == {"n1": RESERVED}
-    assert world.told == ["kept out p"]
-    assert filtered(world, reserved(), "n1", "n2", cpu="500m")["NodeNames"] == ["n1", "n2"]
-    assert filtered(world, reserved(), "n1", "n2", priority=51)["NodeNames"] == ["n1", "n2"]
-
-
-def test_two_pods_in_a_row_do_not_take_the_reserved_room_between_them() -> None:
-    world, reservations = StillWorld(rooms={("n1", "cpu"): 2000, ("n1", "pods"): 9}), reserved()
-    assert filtered(world, reservations, "n1")["NodeNames"] == ["n1"]
-    other = orjson.dumps({"Pod": {**pod(), "metadata": {"name": "q", "uid": "uid-q"}}, "NodeNames": ["n1"]})
-    answer = orjson.loads(Verbs(world, reservations).filter(filter_decoder.decode(other)))
-    assert answer["NodeNames"] == [], "the first is on its way to the same room"
+    assert filtered(world, reserved(), "n2", "n3")["NodeNames"] == ["n2", "n3"]
 
 
 def test_a_member_beside_its_gang_gets_the_nodes_of_the_domain_only() -> None:

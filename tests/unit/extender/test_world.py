@@ -206,7 +206,7 @@ async def test_without_a_leader_it_is_told_in_vain() -> None:
         await stage.settle()
         await stage.close()
         world(stage).held(member())
-        world(stage).kept_out(pod("p"))
+        assert world(stage).barred(pod("p"), ["n0"]) == []
         world(stage).offered(member(), among=False)
         world(stage).preempt_called(member(), {})
         world(stage).nothing_to_evict(pod("p"), {"n0": "why"})
@@ -281,9 +281,3 @@ async def test_what_is_said_of_bound_pods(there: Pod, found: BoundPod | None) ->
     ]
     async with staged(node("n0"), *groups, there) as stage:
         assert world(stage).bound("uid-default-p") == found
-
-
-async def test_room_is_what_pods_leave_that_stay() -> None:
-    stays, goes = pod("a", node="n0"), pod("b", node="n0", deleting=True)
-    async with staged(node("n0"), stays, goes) as stage:
-        assert world(stage).free(member(), "n0", "cpu", 100) == 3000

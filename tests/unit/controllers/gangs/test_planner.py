@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from controllers.gangs import evictions, planner
+from controllers.gangs.reservations import Claim
 from kube.client import ApiError
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.objects import gang, group, node, pod
@@ -317,8 +318,13 @@ async def test_a_pod_kept_out_of_room_that_is_not_reserved_any_longer_is_let_go(
     late = pod("late", requests=BIG, priority=5)
     async with staged(node("n0"), late) as stage:
         await stage.settle()
-        stage.leading.waker.hold(None, late)
-        stage.clock += 1
+        reservations = stage.controller.reservations
+        reservations.open(("default", "other"), 100)
+        reservations.put_claim(("default", "other"), "m", Claim("n0", {"cpu": 4000, "pods": 1}))
+        assert stage.filter(late, "n0") == []
+        await stage.settle()
+        assert stage.api.woken == []
+        reservations.release(("default", "other"))
         await stage.settle()
         assert stage.api.woken == ["late"]
 

@@ -42,62 +42,6 @@ def free(cpu: int) -> dict[tuple[str, str], int]:
     return {("n1", "cpu"): cpu, ("n1", "pods"): 100, ("n2", "cpu"): cpu, ("n2", "pods"): 100}
 
 
-def bars(
-    reservations: Reservations, cpu: int, *, room: int, priority: int = 100, node: str = "n1", pod: str = "p"
-) -> bool:
-    table = free(room)
-    return reservations.bars(node, pod, {"cpu": cpu, "pods": 1}, priority, lambda n, r: table.get((n, r), 0))
-
-
-def test_equal_priority_is_kept_out_and_higher_passes() -> None:
-    reservations = holding(n1=1000)
-    assert bars(reservations, 1000, room=1000)
-    assert bars(reservations, 1000, room=1000, priority=99)
-    assert not bars(reservations, 1000, room=1000, priority=101)
-
-
-def test_what_is_left_beside_the_reservation_is_free_to_take() -> None:
-    reservations = holding(n1=1000)
-    assert not bars(reservations, 500, room=1500)
-    assert bars(reservations, 501, room=1500)
-    assert not bars(reservations, 1000, room=1000, node="n2")
-
-
-def test_a_pod_on_its_way_counts_until_it_is_settled() -> None:
-    reservations = holding(n1=1000)
-    reservations.grants.note("first", ["n1"], {"cpu": 500, "pods": 1})
-    assert bars(reservations, 500, room=1500)
-    assert not bars(reservations, 500, room=1500, pod="first"), "a pod is not in its own way"
-    reservations.grants.settle("first")
-    assert not bars(reservations, 500, room=1500)
-
-
-def test_a_pod_that_never_arrives_does_not_count_for_ever() -> None:
-    clock = ManualClock()
-    reservations = hold(Reservations(clock), claims=claimed(n1=1000))
-    reservations.grants.note("lost", ["n1"], {"cpu": 500, "pods": 1})
-    clock.advance(31)
-    reservations.grants.expire()
-    assert not bars(reservations, 500, room=1500)
-
-
-def test_room_that_victims_leave_counts_for_their_plan_alone() -> None:
-    reservations = hold(
-        Reservations(ManualClock()),
-        claims={"m": Claim("n1", {"cpu": 1000})},
-        victims={"v": Claim("n1", {"cpu": 1500})},
-    )
-    assert not bars(reservations, 500, room=500), "the claim needs nothing but what its victim leaves"
-    assert bars(reservations, 501, room=500), "what the victim leaves beyond the claim is not to be had"
-    leaves = Claim("n1", {"cpu": 1500})
-    reservations.put_victim(GANG, "v", leaves, leaving=True)
-    assert not bars(reservations, 500, room=2000), "the tables count it as free now"
-    assert bars(reservations, 501, room=2000)
-    reservations.put_victim(GANG, "v", None)
-    assert not bars(reservations, 1000, room=2000), "it is gone, and what it left is like any other room"
-    assert bars(reservations, 1001, room=2000)
-
-
 def test_release_ends_everything_a_group_held() -> None:
     reservations = hold(
         Reservations(ManualClock()),

@@ -152,3 +152,76 @@ async def test_a_gang_that_waited_for_reserved_room_is_planned_when_that_comes_b
         stage.clock += 1.5
         await stage.settle()
         assert second.life.plan is not None
+
+
+# ---- only those whose nodes have room now
+
+
+async def two_plans(stage: Stage) -> None:
+    """Two gangs wait for their victims, each on a node of its own with a CPU to spare."""
+    for number, name in enumerate(("gang", "second")):
+        node_name, host = f"n{number}", {"kubernetes.io/hostname": f"n{number}"}
+        stage.add(node(node_name, cpu="5", labels=host), gang(name, minimum=1))
+        stage.add(pod(f"v{number}", node=node_name, requests=BIG, priority=1))
+        stage.add(member(f"m{number}", name, priority=100, nodeSelector=host))
+    await stage.settle()
+    assert stage.phases() == ["Evicting", "Evicting"]
+    for number in range(2):
+        stage.add(pod(f"v{number}", node=f"n{number}", requests=BIG, priority=1, deleting=True))
+
+
+async def test_the_end_of_a_plan_wakes_only_those_whom_it_kept_out() -> None:
+    async with staged() as stage:
+        await two_plans(stage)
+        for number in range(2):
+            late = pod(f"late-{number}", requests=BIG, priority=5)
+            stage.add(late)
+            assert stage.filter(late, f"n{number}") == []
+        stage.delete(gang("second"))
+        await stage.settle()
+        assert [name for name in stage.api.woken if name.startswith("late")] == ["late-1"]
+        stage.delete(gang())
+        await stage.settle()
+        assert [name for name in stage.api.woken if name.startswith("late")] == ["late-1", "late-0"]
+
+
+async def test_a_pod_that_would_still_not_pass_is_not_woken() -> None:
+    async with staged() as stage:
+        await two_plans(stage)
+        late = pod("late", requests={"cpu": "2"}, priority=5)
+        stage.add(late)
+        assert stage.filter(late, "n0", "n1") == []
+        stage.add(node("n0", cpu="5500m", labels={"kubernetes.io/hostname": "n0"}))
+        await stage.settle()
+        assert "late" not in stage.api.woken, "there is more room, and still too little"
+        stage.add(node("n0", cpu="6", labels={"kubernetes.io/hostname": "n0"}))
+        await stage.settle()
+        assert "late" in stage.api.woken
+        assert stage.filter(late, "n0", "n1") == ["n0"]
+
+
+@pytest.mark.parametrize("end", ["preempt", "filter", "message", "time"])
+async def test_a_pod_kept_out_by_another_that_was_on_its_way_is_woken_when_that_does_not_come(
+    end: str,
+) -> None:
+    async with staged() as stage:
+        await two_plans(stage)
+        first, late = (pod(name, priority=5, version=10) for name in ("first", "late"))
+        stage.add(first, late)
+        assert stage.filter(first, "n0") == ["n0"]
+        assert stage.filter(late, "n0") == []
+        await stage.settle()
+        assert "late" not in stage.api.woken
+        match end:
+            case "preempt":
+                stage.preempt(first)
+            case "filter":
+                stage.filter(first, "n1")
+            case "message":
+                said = {"type": "PodScheduled", "status": "False", "reason": "SchedulerError", "message": "x"}
+                stage.add(pod("first", priority=5, conditions=[said]))
+            case _:
+                stage.clock += 31
+        await stage.settle()
+        assert "late" in stage.api.woken
+        assert stage.filter(late, "n0") == ["n0"]

@@ -1,0 +1,1 @@
+"""Plain twins of what the gang controller keeps."""
