@@ -210,7 +210,7 @@ class Leftover:
 
     def _room(self, level: _Level, rows: NDArray[np.intp], resources: Sequence[str]) -> Int64s:
         table, holds = self._table, level.holds.array[rows]
-        room, held = self._tables.free_on(table.places.array[rows], resources), rows[holds]
+        room, held = self._tables.nodes.free_on(table.places.array[rows], resources), rows[holds]
         for at, resource in enumerate(resources):
             column = table.resources.get(resource)
             if column is not None:
@@ -233,8 +233,9 @@ class Leftover:
         self._touch_nomination(grant.pod)
 
     def _touch_nomination(self, uid: str) -> None:
-        pod = self._tables.pod(uid)
-        node = self._tables.nominated_to(pod) if pod is not None else None
+        pod, nodes = self._tables.pod(uid), self._tables.nodes.names.keys
+        place = self._tables.pods.nominations.get(pod) if pod is not None else None
+        node = nodes[place] if place is not None else None
         row = self._table.rows.get(node) if node is not None else None
         if row is not None:
             self._table.touch(row)

@@ -7,6 +7,7 @@ or later, which is above every count that the name ever had, so no memory of nam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -161,6 +162,20 @@ class NodeTable:
         """The counter of the node of this name, whether or not the node exists."""
         row = self.names.get(name)
         return counter.array.item(row) if row is not None else self._dropped
+
+    def free_on(self, rows: NDArray[np.intp], resources: Sequence[str]) -> NDArray[np.int64]:
+        """Allocatable less used of many rows, once all have gone that leave: [len(rows), len(resources)].
+
+        0 for row -1, which stands for a node that does not exist, and for an unknown resource.
+        """
+        exist = rows >= 0
+        room, rows = np.zeros((len(rows), len(resources)), np.int64), rows[exist]
+        for at, resource in enumerate(resources):
+            column = self._resources.get(resource)
+            if column is not None:
+                used = self.used.array[rows, column] - self.leaving.array[rows, column]
+                room[exist, at] = self.allocatable.array[rows, column] - used
+        return room
 
     def take(self, row: int, requests: NDArray[np.int64], *, leaving: bool) -> None:
         """Add a pod's requests [R] to the used room of the node. Negative requests remove a pod."""

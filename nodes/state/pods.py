@@ -152,8 +152,7 @@ class PodTable:
         row = self._by_name.get((meta.namespace, meta.name))
         deletion = deletion_time(pod)
         facts = self._hold(pod, deletion)
-        replaced = Change.NOTHING
-        asks_otherwise = False
+        replaced, asks_otherwise = Change.NOTHING, False
         if row is not None and self.uids[row] != meta.uid:
             replaced, row = self._remove(row), None
         if row is None:
@@ -323,10 +322,8 @@ class PodTable:
         return bool((facts.flags ^ before.flags) & TERMINATING) or self._requests_otherwise(facts, before)
 
     def _requests_otherwise(self, facts: Facts, before: Facts) -> bool:
-        requests = self._classes.requests.array
-        return facts.pod_class != before.pod_class and not np.array_equal(
-            requests[facts.pod_class], requests[before.pod_class]
-        )
+        classes = [facts.pod_class, before.pod_class]
+        return classes[0] != classes[1] and not np.array_equal(*self._classes.requests.array[classes])
 
     def _note_grace(self, row: int, pod: Pod) -> None:
         seconds = pod.spec.termination_grace_period_seconds

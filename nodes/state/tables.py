@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
@@ -179,20 +178,6 @@ class Tables:
         room = nodes.allocatable.array.item(row, column) - nodes.used.array.item(row, column)
         return room + nodes.leaving.array.item(row, column) if after_leaving else room
 
-    def free_on(self, rows: NDArray[np.intp], resources: Sequence[str]) -> NDArray[np.int64]:
-        """`free` with `after_leaving`, of many nodes by their rows: [len(rows), len(resources)].
-
-        Row -1: a node that does not exist.
-        """
-        nodes, exist = self.nodes, rows >= 0
-        room, rows = np.zeros((len(rows), len(resources)), np.int64), rows[exist]
-        for at, resource in enumerate(resources):
-            column = self.resources.get(resource)
-            if column is not None:
-                used = nodes.used.array[rows, column] - nodes.leaving.array[rows, column]
-                room[exist, at] = nodes.allocatable.array[rows, column] - used
-        return room
-
     def may_repel(self, row: int, node: str) -> bool:
         """Whether pods on other nodes than this may keep the pod in this row off it, in a way that is not modelled.
 
@@ -256,11 +241,6 @@ class Tables:
         """
         row = self.nodes.names.get(name)
         return self.pods.nominated.get(row, frozenset()) if row is not None else frozenset()
-
-    def nominated_to(self, row: int) -> str | None:
-        """The node that the pod in this row is nominated to; None if it is bound, terminates, or has no nomination."""
-        node = self.pods.nominations.get(row)
-        return self.nodes.names.keys[node] if node is not None else None
 
     # ---- snapshots
 

@@ -110,11 +110,11 @@ def test_a_member_whose_nodes_are_all_in_the_domain_is_an_ordinary_pod() -> None
 
 
 def test_reserved_room_counts_for_a_member_beside_its_gang_too() -> None:
-    world = StillWorld(Within({"n1", "n2"}), rooms={("n1", "cpu"): 1000, ("n1", "pods"): 9})
+    world = StillWorld(Within({"n1", "n2"}), full={"n1"})
     answer = filtered(world, reserved(), "n0", "n1", "n2")
     assert answer["NodeNames"] == ["n2"]
     assert answer["FailedAndUnresolvableNodes"] == {"n0": OUTSIDE, "n1": RESERVED}
-    assert world.told == ["outside p", "kept out p"]
+    assert world.told == ["outside p"]
 
 
 def test_preempt_strikes_out_what_is_outside_of_the_domain() -> None:
