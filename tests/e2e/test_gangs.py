@@ -28,6 +28,8 @@ SPREAD = [
 ]
 """A constraint that the search does not model."""
 
+SOON_SECONDS = 2.0
+"""In this time a planner that is asked to plans again."""
 QUIET_SECONDS = 60
 """How long nobody may be evicted for a gang that fits nowhere."""
 
@@ -102,7 +104,7 @@ def test_a_gang_is_planned_again_when_something_could_help_it(sandbox: Sandbox) 
     for number in range(4):
         seen.update(wait_for(new, what="no new plan"))
         sandbox.node(f"useless{number}", cpu="500m")
-        time.sleep(QUIET_SECONDS)
+        time.sleep(SOON_SECONDS)
         assert not new()
         sandbox.delete_pod("hero-0")
         sandbox.wait_gone("hero-0")
