@@ -28,7 +28,16 @@ from nodes.search.unmodelled import not_modelled
 from nodes.search.victims import victims_of, violations_of
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["BUDGET", "EFFORT", "Decision", "DecisionError", "decide_group", "decide_pod", "group_decision"]
+__all__ = [
+    "BUDGET",
+    "EFFORT",
+    "Decision",
+    "DecisionError",
+    "decide_group",
+    "decide_pod",
+    "group_decision",
+    "pod_decision",
+]
 
 BUDGET: Final = 20_000_000
 """The maximum number of steps for one exact packing of members of several shapes: well under a second."""
@@ -84,9 +93,7 @@ def group_decision(
     if the PriorityClass of another group does not exist; otherwise the pods of that group stay. `budget` and `effort`
     are counts, not times: see `native`.
     """
-    preemptor = group_preemptor(snapshot, namespace, name)
-    if barred and preemptor.evicts:
-        preemptor = replace(preemptor, evicts=False, mismatch=Mismatch("EvictedInVain", barred))
+    preemptor = _barred(group_preemptor(snapshot, namespace, name), barred)
     return _decide(snapshot, preemptor, budget, effort, strict)
 
 
@@ -99,8 +106,34 @@ def decide_pod(
     effort: int = EFFORT,
     strict: bool = True,
 ) -> plans.PreemptionPlanSpec:
-    """The plan for a single pod. Each node is a domain. Raises DecisionError in the same cases as `decide_group`."""
-    return _decide(snapshot, pod_preemptor(snapshot, namespace, name), budget, effort, strict).spec
+    """The plan of `pod_decision`, which takes the same arguments and raises the same errors."""
+    return pod_decision(snapshot, namespace, name, budget=budget, effort=effort, strict=strict).spec
+
+
+def pod_decision(
+    snapshot: Snapshot,
+    namespace: str,
+    name: str,
+    *,
+    budget: int = BUDGET,
+    effort: int = EFFORT,
+    strict: bool = True,
+    barred: str = "",
+    among: frozenset[str] | None = None,
+) -> Decision:
+    """The decision for a single pod. Each node is a domain. `among`: the names of the nodes that it may use; None: any.
+
+    `barred`, and what is raised, as in `group_decision`.
+    """
+    preemptor = replace(pod_preemptor(snapshot, namespace, name), among=among)
+    return _decide(snapshot, _barred(preemptor, barred), budget, effort, strict)
+
+
+def _barred(preemptor: Preemptor, why: str) -> Preemptor:
+    """The preemptor, for which nobody may go for now; itself if `why` is empty."""
+    if not why or not preemptor.evicts:
+        return preemptor
+    return replace(preemptor, evicts=False, mismatch=Mismatch("EvictedInVain", why))
 
 
 def _decide(snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool) -> Decision:

@@ -59,6 +59,8 @@ class Preemptor:
     bound: tuple[int, ...]
     unbound: tuple[int, ...]
     """The required members come first. Only `nodes.search.others` puts younger members before older ones."""
+    among: frozenset[str] | None = None
+    """The names of the nodes that may be its domains; None: every node."""
 
     @property
     def needed(self) -> int:

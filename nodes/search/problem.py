@@ -171,6 +171,8 @@ class Cluster:
 def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
     """The domains that the preemptor may be in. Raises MisplacedError if its bound members leave no domain."""
     rows = np.flatnonzero(snapshot.node_live).tolist()
+    if preemptor.among is not None:
+        rows = [row for row in rows if snapshot.node_names[row] in preemptor.among]
     domains = {row: _domain_of(snapshot, preemptor, row) for row in rows}
     values: list[str | None] = [None]
     fixed = _bound_domain(snapshot, preemptor, domains)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from api.plans import PreemptionPlanSpec
-from nodes.search.decision import DecisionError, decide_group, decide_pod
+from nodes.search.decision import DecisionError, decide_group, decide_pod, pod_decision
 from tests.kit.objects import budget, gang, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
@@ -222,6 +222,27 @@ def test_a_single_pod_has_nodes_for_domains() -> None:
     assert (plan.preemptor.kind, plan.preemptor.api_version, names(plan)) == ("Pod", "v1", ["v1"])
     meek = pod("meek", priority=10, requests={"cpu": "2"}, preemptionPolicy="Never")
     assert decide_pod(tables(meek, node("n0"), *full).snapshot(), NS, "meek").outcome == "Unschedulable"
+
+
+def test_a_single_pod_is_planned_on_the_named_nodes_only() -> None:
+    """What its victims' groups have on other nodes goes, too. A daemon's affinity names its node."""
+    low = [pod(f"v{i}", node=f"n{i}", group="low", requests={"cpu": "4"}, priority=1) for i in range(2)]
+    asking = pod("asking", priority=10, requests={"cpu": "2"})
+    nodes = [node("n0"), node("n1"), node("free")]
+    snapshot = tables(asking, *nodes, gang("low", mode="all", priority=1), *low).snapshot()
+    plan = pod_decision(snapshot, NS, "asking", among=frozenset({"n1"})).spec
+    assert [each.node for each in plan.placements] == ["n1"]
+    assert [each.name for victim in plan.victims for each in victim.pods] == ["v0", "v1"]
+    assert pod_decision(snapshot, NS, "asking", among=frozenset()).spec.reason == "no nodes"
+    barred = pod_decision(snapshot, NS, "asking", among=frozenset({"n1"}), barred="for a reason").spec
+    assert (barred.outcome, barred.mismatch, barred.victims) == ("Unschedulable", "EvictedInVain", [])
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    daemon = pod("daemon", priority=2_000_001_000, affinity={"nodeAffinity": required})
+    plan = decide_pod(
+        tables(daemon, *nodes, gang("low", mode="all", priority=1), *low).snapshot(), NS, "daemon"
+    )
+    assert [each.node for each in plan.placements] == ["n1"]
 
 
 def test_a_single_pod_of_a_group_that_never_evicts() -> None:
