@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.core import Pod
-from controllers.gangs.life import GroupKey
+from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.reservations import Claim, Reservations, Room
 from controllers.gangs.roster import MemberView, Roster, group_of
 from nodes.state.snapshot import STAYING, Snapshot, is_leaving
@@ -87,6 +87,9 @@ def is_counted(
 ) -> bool:
     """Whether a nominated pod takes no more room than is counted already: it is the asking group's, or has a claim."""
     if group is not None and group == own:
+        return True
+    alone = lone_pod(own) if own is not None else None
+    if alone is not None and alone.uid == uid:
         return True
     claimant = reservations.claimant(uid)
     if claimant is None:

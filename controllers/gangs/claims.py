@@ -14,6 +14,7 @@ import msgspec
 
 from api.core import Pod
 from api.plans import PreemptionPlanSpec
+from controllers.gangs.keys import key_of
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.stored import Owner, PlanKey, StoredPlans
@@ -118,7 +119,7 @@ class Claims:
         current.victims.update(pod.uid for victim in spec.victims for pod in victim.pods)
         for uid in current.nodes.keys() | current.victims:
             self._by_pod.setdefault(uid, set()).add(owner)
-        group = (spec.preemptor.namespace, spec.preemptor.name)
+        group = key_of(spec.preemptor)
         self._reservations.open(group, spec.preemptor.priority, current.victims)
         for uid in (*current.nodes, *current.victims):
             self._settle(current, uid)
@@ -126,7 +127,7 @@ class Claims:
     def _settle(self, current: _Current, uid: str) -> None:
         """What the pod holds or will hold, as the tables have it now."""
         spec, node = current.spec, current.nodes.get(uid)
-        group = (spec.preemptor.namespace, spec.preemptor.name)
+        group = key_of(spec.preemptor)
         requests = self._roster.waiting_requests(uid) if node is not None else None
         claim = Claim(node, requests) if node is not None and requests is not None else None
         self._reservations.put_claim(group, uid, claim)
@@ -138,7 +139,7 @@ class Claims:
         current = self._current.pop(owner, None)
         if current is None:
             return
-        self._reservations.release((current.spec.preemptor.namespace, current.spec.preemptor.name))
+        self._reservations.release(key_of(current.spec.preemptor))
         for name in current.unresolved:
             self._unresolved.pop(name, None)
         for uid in current.nodes.keys() | current.victims:
@@ -160,7 +161,7 @@ def with_uids(spec: PreemptionPlanSpec, roster: Roster, committed: float | None)
     """
     if all(placement.uid for placement in spec.placements):
         return spec
-    key = (spec.preemptor.namespace, spec.preemptor.name)
+    key = key_of(spec.preemptor)
     members = {member.name: member for member in roster.members(key)}
     named = {placement.pod for placement in spec.placements}
     minimum = roster.minimum(key)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Final
 
 from controllers.gangs.confirming import contradictions
+from controllers.gangs.keys import spoken
 from controllers.gangs.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.observations import PlanSeen
 from controllers.gangs.rules import TURNED_DOWN_SECONDS
 
-__all__ = ["CONTINUED", "CONTRADICTED", "GROUP_GONE", "LONGER", "NOT_STORED", "SAID", "ending_of"]
+__all__ = ["CONTINUED", "CONTRADICTED", "LONGER", "NOT_STORED", "SAID", "ending_of", "gone"]
 
-GROUP_GONE: Final = Ending("Aborted", "PodGroupDeleted", "the PodGroup is gone")
 NOT_STORED: Final = Ending("Aborted", "NotStored", "its progress cannot be written")
 
 CONTRADICTED: Final = frozenset({"Contradicted", "TurnedDown"})
@@ -34,8 +34,14 @@ def ending_of(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
     return next((ending for rule in RULES if (ending := rule(plan, seen, now)) is not None), None)
 
 
-def _group_gone(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
-    return GROUP_GONE if seen.group_gone else None
+def gone(plan: ActivePlan) -> Ending:
+    """The preemptor does not exist any longer."""
+    kind = plan.spec.preemptor.kind
+    return Ending("Aborted", f"{kind}Deleted", f"the {kind} is gone")
+
+
+def _group_gone(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
+    return gone(plan) if seen.group_gone else None
 
 
 def _member_gone(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
@@ -109,9 +115,7 @@ def _unbound(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
 def _overrun(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
     if seen.overrun_by is None:
         return None
-    return Ending(
-        "Aborted", "Overrun", f"PodGroup {'/'.join(seen.overrun_by)} of higher priority takes its room"
-    )
+    return Ending("Aborted", "Overrun", f"{spoken(seen.overrun_by)} of higher priority takes its room")
 
 
 def _room_taken(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from api.plans import PreemptionPlanSpec
+from controllers.gangs.keys import GroupKey, key_of, lone_pod
 from controllers.gangs.marks import HOLD_MARK
 
 __all__ = [
@@ -27,9 +28,6 @@ __all__ = [
     "hold_text",
     "victim_uids",
 ]
-
-GroupKey = tuple[str, str]
-"""(namespace, name) of a PodGroup."""
 
 GangPhase = Literal[
     "Gathering", "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked"
@@ -141,7 +139,7 @@ class ActivePlan:
     @property
     def group(self) -> GroupKey:
         """The preemptor."""
-        return self.spec.preemptor.namespace, self.spec.preemptor.name
+        return key_of(self.spec.preemptor)
 
     @property
     def victims(self) -> frozenset[str]:
@@ -229,6 +227,9 @@ def hold_text(key: GroupKey, phase: GangPhase) -> str:
 
     It is constant within a phase, because it lands in the pod's status, and each change there wakes the pod.
     """
+    pod = lone_pod(key)
+    if pod is not None:
+        return f"{HOLD_MARK}room is being freed for pod {pod.namespace}/{pod.name}"
     name = "/".join(key)
     match phase:
         case "Planned" | "Confirmed" | "Evicting":

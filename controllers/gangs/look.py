@@ -85,8 +85,7 @@ class _Kept(NamedTuple):
 
 def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSeen:
     """The plan beside the mirror as it is now. Nothing is said of what the scheduler has shown."""
-    group = roster.group(plan.group)
-    is_gone = group is None or group.metadata.uid != plan.spec.preemptor.uid
+    is_gone = roster.preemptor_uid(plan.group) != plan.spec.preemptor.uid
     if is_gone or roster.minimum(plan.group) is None:
         return PlanSeen(trusted=False, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
@@ -112,13 +111,14 @@ def members_seen(roster: Roster, key: GroupKey) -> MembersSeen | None:
     """How many members a gang has; None if the group is no gang."""
     count, group, domain = roster.count(key), roster.group(key), roster.domains.of(key)
     gang = group.spec.scheduling_policy.gang if group is not None else None
-    if count.minimum is None or gang is None:
+    if count.minimum is None:
         return None
+    first = gang.min_count if gang is not None else count.minimum
     return MembersSeen(
         count.minimum,
         count.members,
         count.bound,
-        left=max(0, gang.min_count - count.succeeded),
+        left=max(0, first - count.succeeded),
         domain=domain.value if domain is not None else "",
         astray=domain.astray if domain is not None else "",
     )
@@ -218,9 +218,9 @@ def strayed(plan: ActivePlan, roster: Roster) -> str:
     if plan.phase == "Evicting" and not plan.evicted and plan.spec.victims:
         priority = roster.group_priority(plan.group)
         if priority is None or priority < plan.spec.preemptor.priority:
-            return "the PodGroup has a lower priority now"
+            return f"the {plan.spec.preemptor.kind} has a lower priority now"
         if why := roster.why_nobody_goes(plan.group):
-            return f"nobody may go for the PodGroup any longer: {why}"
+            return f"nobody may go for the {plan.spec.preemptor.kind} any longer: {why}"
     for uid, planned in roster.waiting(plan).items():
         if roster.waiting_requests(uid) != planned.requests:
             return f"pod {planned.name} requests something else now"
@@ -241,9 +241,9 @@ def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
 
 def _group_changed(plan: ActivePlan, roster: Roster) -> str:
     if roster.group_priority(plan.group) != plan.spec.preemptor.priority:
-        return "the PodGroup has another priority now"
+        return f"the {plan.spec.preemptor.kind} has another priority now"
     if plan.spec.victims and not roster.evicts(plan.group):
-        return "nobody may go for the PodGroup any longer"
+        return f"nobody may go for the {plan.spec.preemptor.kind} any longer"
     if (needed := roster.needed(plan.group, but=plan.members)) != len(plan.members):
         return f"{needed} planned pods are needed now, not {len(plan.members)}"
     return ""

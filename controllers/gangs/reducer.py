@@ -31,7 +31,7 @@ from controllers.gangs.effects import (
     Remind,
     SayPreempting,
 )
-from controllers.gangs.endings import CONTINUED, CONTRADICTED, GROUP_GONE, LONGER, NOT_STORED, SAID, ending_of
+from controllers.gangs.endings import CONTINUED, CONTRADICTED, LONGER, NOT_STORED, SAID, ending_of, gone
 from controllers.gangs.gathering import at_rest, members_seen
 from controllers.gangs.judging import (
     after_begun,
@@ -196,7 +196,7 @@ def _fault(life: Life, now: float, rules: Rules) -> Step:
 def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float, rules: Rules) -> Step:
     match observation:
         case GroupGone():
-            return _ended(life, plan, GROUP_GONE, now, rules)
+            return _ended(life, plan, gone(plan), now, rules)
         case PlanSeen():
             return _plan_seen(life, plan, observation, now, rules)
         case Stored(phase) if phase == plan.writing:

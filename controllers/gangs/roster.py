@@ -11,39 +11,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from api.core import Pod
-from api.groups import POD_GROUP_LABEL, PodGroup
+from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
-from api.requests import PODS
 from controllers.gangs.bound_domains import BoundDomains
-from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod
+from controllers.gangs.keys import GroupKey, lone_pod
+from controllers.gangs.life import ActivePlan, PlannedPod
+from controllers.gangs.lone_pods import LonePods
+from controllers.gangs.members import MemberView, group_of, member_of, requests_of
 from controllers.gangs.reservations import Claim, Requests
 from nodes.search.demand import Count, Demand, count_members, demand_of
-from nodes.search.mismatch import Asking, mismatch
+from nodes.search.mismatch import mismatch
 from nodes.state.classes import admits
-from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
+from nodes.state.snapshot import GATED, MIRROR, STAYING, TERMINATING
 from nodes.state.tables import PodView, Tables
 
 __all__ = ["MemberView", "Nominee", "PodOwner", "Roster", "group_of"]
-
-
-def group_of(pod: Pod) -> GroupKey | None:
-    """(namespace, name) of the PodGroup that the pod's label names."""
-    name = (pod.metadata.labels or {}).get(POD_GROUP_LABEL)
-    return (pod.metadata.namespace, name) if name else None
-
-
-@dataclass(frozen=True, slots=True)
-class MemberView:
-    """A member: has neither ended nor begun to terminate, and has no scheduling gate but ours."""
-
-    uid: str
-    name: str
-    node: str | None
-    requests: Mapping[str, int]
-    created: int
-    asking: Asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +54,7 @@ class Roster:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+        self._alone = LonePods(tables, self.group_priority)
         self.domains = BoundDomains(tables)
         self._members: dict[GroupKey, tuple[int, list[MemberView]]] = {}
 
@@ -90,15 +74,24 @@ class Roster:
         return (((g.metadata.namespace, g.metadata.name), g) for g in self._tables.groups.live)
 
     def group(self, key: GroupKey) -> PodGroup | None:
-        """The PodGroup, None if it does not exist."""
+        """The PodGroup, None if it does not exist, and for a pod that preempts alone."""
         return self._tables.groups.find(*key)
+
+    def preemptor_uid(self, key: GroupKey) -> str | None:
+        """The UID of the PodGroup, or of the pod that preempts alone; None if it does not exist."""
+        if (alone := lone_pod(key)) is not None:
+            return alone.uid if self._alone.find(alone) is not None else None
+        group = self.group(key)
+        return group.metadata.uid if group is not None else None
 
     def touched(self, key: GroupKey) -> int:
         """Grows whenever the group or one of its members changes."""
         return self._tables.touched(key)
 
     def group_priority(self, key: GroupKey) -> int | None:
-        """The group's priority; None if there is no such group, or its class does not exist."""
+        """The preemptor's priority; None if there is no such group or pod, or the group's class does not exist."""
+        if (alone := lone_pod(key)) is not None:
+            return self._alone.priority(alone)
         group = self.group(key)
         if group is None:
             return None
@@ -111,24 +104,30 @@ class Roster:
         """Sorts gangs in the order in which they may take room: priority, creation, name."""
         group, priority = self.group(key), self.group_priority(key)
         created = (group.metadata.creation_timestamp if group else None) or ""
+        if (alone := lone_pod(key)) is not None:
+            created = self._alone.created(alone)
         return (-priority if priority is not None else 2**31, created, key)
 
     # ---- members
 
     def members(self, key: GroupKey) -> list[MemberView]:
-        """The group's members by creation, then name."""
+        """The group's members by creation, then name. A pod that preempts alone is its own only member."""
+        if (alone := lone_pod(key)) is not None:
+            return self._alone.members(alone)
         touched = self.touched(key)
         kept = self._members.get(key)
         if kept is not None and kept[0] == touched:
             return kept[1]
         views = [self._tables.view(row) for row in self._tables.members(key)]
-        members = [_member(view) for view in views if not view.flags & (TERMINATING | GATED)]
+        members = [member_of(view) for view in views if not view.flags & (TERMINATING | GATED)]
         members.sort(key=lambda member: (member.created, member.name))
         self._members[key] = (touched, members)
         return members
 
     def count(self, key: GroupKey) -> Count:
         """The group's members in numbers."""
+        if (alone := lone_pod(key)) is not None:
+            return self._alone.count(alone)
         return count_members(self._tables, key)
 
     def minimum(self, key: GroupKey) -> int | None:
@@ -153,6 +152,8 @@ class Roster:
 
     def why_nobody_goes(self, key: GroupKey) -> str:
         """Why its policy, or an unbound member that differs from it, lets the group evict nobody; else empty."""
+        if (alone := lone_pod(key)) is not None:
+            return self._alone.why_nobody_goes(alone)
         group, priority = self.group(key), self.group_priority(key)
         if group is None or priority is None:
             return "its PodGroup has no known priority"
@@ -169,6 +170,8 @@ class Roster:
 
     def demand(self, key: GroupKey) -> Demand | None:
         """What the gang needs at least; None if it needs no member that waits."""
+        if (alone := lone_pod(key)) is not None:
+            return self._alone.demand(alone)
         return demand_of(self._tables, key)
 
     def waiting(self, plan: ActivePlan) -> dict[str, PlannedPod]:
@@ -259,7 +262,7 @@ class Roster:
         view = self._view(uid)
         if view is None or view.node is not None or view.flags & TERMINATING:
             return None
-        return _requests(view)
+        return requests_of(view)
 
     def leaving(self, uid: str) -> Claim | None:
         """Where a bound pod runs that terminates and is not overdue, and what it uses; None if it is no such pod."""
@@ -379,21 +382,12 @@ class Roster:
         for row in self._tables.nominated(node):
             view = self._tables.view(row)
             if view.priority >= at_least:
-                yield Nominee(view.uid, view.group, _requests(view))
-
-
-def _member(view: PodView) -> MemberView:
-    asking = Asking(view.name, view.priority, bool(view.flags & NEVER), view.scheduler)
-    return MemberView(view.uid, view.name, view.node, _requests(view), view.created, asking)
+                yield Nominee(view.uid, view.group, requests_of(view))
 
 
 def _claim(view: PodView) -> Claim | None:
-    return Claim(view.node, _requests(view)) if view.node is not None else None
+    return Claim(view.node, requests_of(view)) if view.node is not None else None
 
 
 def _leaves(view: PodView) -> bool:
     return view.flags & (TERMINATING | STAYING) == TERMINATING
-
-
-def _requests(view: PodView) -> Mapping[str, int]:
-    return {**view.pod_class.requests, PODS: 1}

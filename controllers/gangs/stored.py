@@ -12,6 +12,7 @@ from api.compression import expand
 from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import parse_rfc3339
+from controllers.gangs.keys import GroupKey, LonePod, lone_pod
 
 __all__ = [
     "ACTIVE",
@@ -23,6 +24,7 @@ __all__ = [
     "PlanKey",
     "StoredPlan",
     "StoredPlans",
+    "owner_of",
 ]
 
 log = structlog.get_logger(__name__)
@@ -35,13 +37,19 @@ FINALIZER: Final = "reprieve.dev/active-plan"
 
 IN_VAIN: Final = "InVain"
 """The condition of an ended plan that evicted: whether that was in vain. Missing until it is known."""
-FORGIVEN: Final = frozenset({"Overrun", "PodGroupDeleted"})
+FORGIVEN: Final = frozenset({"Overrun", "PodDeleted", "PodGroupDeleted"})
 """Endings after which it was not: the room was handed over, or nobody wants it any longer."""
 
 PlanKey = tuple[str, str]
 """(namespace, name) of a PreemptionPlan."""
 Owner = tuple[str, str, str]
 """(kind, namespace, name) of a preemptor."""
+
+
+def owner_of(key: GroupKey) -> Owner:
+    """The preemptor of this key."""
+    pod = lone_pod(key)
+    return ("PodGroup", *key) if pod is None else ("Pod", pod.namespace, pod.name)
 
 
 class InVain(NamedTuple):
@@ -76,6 +84,12 @@ class StoredPlan:
     spec: PreemptionPlanSpec | None
     """The decision, if the plan is one to act on: it has not ended, or its evictions have to be cleared up, or
     nobody knows yet whether it evicted in vain."""
+
+    @property
+    def group(self) -> GroupKey:
+        """The preemptor, as the planner calls it."""
+        kind, namespace, name = self.owner
+        return LonePod(namespace, name, self.preemptor).key if kind == "Pod" else (namespace, name)
 
     @property
     def evicted(self) -> bool:
@@ -151,7 +165,7 @@ def _spec(
     is_active = (status.phase or "Planned") in ACTIVE
     has_evicted = any(each.type == "Evicting" for each in status.conditions or ())
     to_finish = has_evicted and FINALIZER in (meta.finalizers or ())
-    if not acts or not (is_active or to_finish or _is_open(status)) or spec.preemptor.kind != "PodGroup":
+    if not acts or not (is_active or to_finish or _is_open(status)):
         return None
     if spec.preemptor.namespace != meta.namespace:
         log.warning("a plan names a preemptor of another namespace", namespace=meta.namespace, plan=meta.name)

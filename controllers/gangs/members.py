@@ -1,0 +1,45 @@
+"""The pods of a group, as gangs and plans see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from api.core import Pod
+from api.groups import POD_GROUP_LABEL
+from api.requests import PODS
+from controllers.gangs.keys import GroupKey
+from nodes.search.mismatch import Asking
+from nodes.state.snapshot import NEVER
+from nodes.state.tables import PodView
+
+__all__ = ["MemberView", "group_of", "member_of", "requests_of"]
+
+
+def group_of(pod: Pod) -> GroupKey | None:
+    """(namespace, name) of the PodGroup that the pod's label names."""
+    name = (pod.metadata.labels or {}).get(POD_GROUP_LABEL)
+    return (pod.metadata.namespace, name) if name else None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A member: has neither ended nor begun to terminate, and has no scheduling gate but ours."""
+
+    uid: str
+    name: str
+    node: str | None
+    requests: Mapping[str, int]
+    created: int
+    asking: Asking
+
+
+def member_of(view: PodView) -> MemberView:
+    """The pod as a member."""
+    asking = Asking(view.name, view.priority, bool(view.flags & NEVER), view.scheduler)
+    return MemberView(view.uid, view.name, view.node, requests_of(view), view.created, asking)
+
+
+def requests_of(view: PodView) -> Mapping[str, int]:
+    """By resource, in the scheduler's integers (cpu in milli), `pods` included."""
+    return {**view.pod_class.requests, PODS: 1}
