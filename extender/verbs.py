@@ -29,6 +29,7 @@ NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
 
 ROOM_IS_RESERVED = "room there is reserved"
 VICTIM_LEAVES = "a victim leaves for a pod group"
+GOES_WHOLE = "a victim's group goes whole or not at all"
 ANOTHER_DOMAIN = "the pod group runs in another domain"
 PASSING = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
 """Reasons against a node that pass when a plan ends."""
@@ -114,6 +115,12 @@ class World(Protocol):
     def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """The scheduler wants to preempt for a pod of a gang: victims (UIDs) by node."""
 
+    def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
+        """A candidate (victims' UIDs by node) has a pod of a group that goes whole, and has a lower priority.
+
+        Whether a plan is made for this pod, so that there is no node for it now. Never for a member of a gang.
+        """
+
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
         """Every node that the scheduler offered was struck out (reason per node)."""
 
@@ -174,8 +181,7 @@ class Verbs:
         offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
         verdict = self._world.verdict(args.pod)
         if verdict is not None and not isinstance(verdict, Within):
-            candidates = {node: [pod.uid for pod in each.pods or ()] for node, each in offered.items()}
-            self._world.preempt_called(args.pod, candidates)
+            self._world.preempt_called(args.pod, _uids(offered))
             return preemption_result({})
         priority = self._world.priority(args.pod)
         if offered and (why := self._world.why_nobody_goes(args.pod)):
@@ -186,6 +192,8 @@ class Verbs:
             for node, victims in offered.items()
             if (reason := self._strikes(node, victims, priority, verdict))
         }
+        if GOES_WHOLE in struck.values() and self._world.preempts_alone(args.pod, _uids(offered)):
+            return preemption_result({})
         if offered and not struck:
             return preemption_all(args.node_name_to_meta_victims)
         if offered and len(struck) == len(offered):
@@ -207,8 +215,13 @@ class Verbs:
                 return VICTIM_LEAVES
             if pod.leaving:
                 continue
-            if pod.unit_is_group:
-                return "a victim's group goes whole or not at all"
             if pod.priority >= priority:
                 return "a victim's group has no lower priority"
+            if pod.unit_is_group:
+                return GOES_WHOLE
         return None
+
+
+def _uids(offered: Mapping[str, MetaVictims]) -> dict[str, list[str]]:
+    """Candidates: the victims' UIDs by node."""
+    return {node: [pod.uid for pod in each.pods or ()] for node, each in offered.items()}

@@ -10,7 +10,7 @@ from controllers.gangs.account import pod_asks_with
 from controllers.gangs.controller import GangController
 from controllers.gangs.gangs import Gang
 from controllers.gangs.leading import Leading
-from controllers.gangs.life import GroupKey, hold_text
+from controllers.gangs.life import ActivePlan, GroupKey, hold_text
 from controllers.gangs.marks import HOLD_MARK
 from controllers.gangs.observations import NotOffered, Observation, Offered, PreemptCalled
 from controllers.gangs.parked import Why
@@ -45,6 +45,9 @@ class LiveWorld:
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
         key, leading = group_of(pod), self._leading
+        plan = leading.plan_of(pod) if leading is not None else None
+        if plan is not None:
+            return _by_plan(plan, pod)
         if key is None:
             return None
         if leading is None:
@@ -55,11 +58,10 @@ class LiveWorld:
         if self._roster.minimum(key) is None:
             return None
         life = leading.gangs.gather(key).life
-        hold = Hold(hold_text(key, life.phase))
-        if life.plan is None:
-            return self._beside_the_gang(key) if self._roster.count(key).runs else hold
-        member = life.plan.members.get(pod.metadata.uid)
-        return Offer(member.node) if life.plan.phase == "Ready" and member is not None else hold
+        if life.plan is not None:
+            return _by_plan(life.plan, pod)
+        runs = self._roster.count(key).runs
+        return self._beside_the_gang(key) if runs else Hold(hold_text(key, life.phase))
 
     def _beside_the_gang(self, key: GroupKey) -> Within | None:
         nodes = self._roster.domains.nodes(key)
@@ -76,7 +78,7 @@ class LiveWorld:
         if not self.ready:
             self.not_ready(pod)
         if (acting := self._controller.acting) is not None:
-            acting.waker.hold(group_of(pod), pod)
+            acting.waker.hold(self._gang_of(pod), pod)
 
     def attempted(self, pod: Pod) -> None:
         """What filter let the pod do in an earlier attempt counts no longer."""
@@ -133,6 +135,15 @@ class LiveWorld:
             self._controller.leading.evidence.preempt_called(pod, candidates)
         self._observe(pod, PreemptCalled(pod.metadata.uid, pod.metadata.name))
 
+    def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
+        """Whether a plan is made for this pod, for which the scheduler would break groups that go whole."""
+        key, leading = group_of(pod), self._leading
+        is_member = key is not None and self._roster.minimum(key) is not None
+        if leading is None or is_member or not leading.preempts_alone(pod, candidates):
+            return False
+        PARKED.inc()
+        return True
+
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
         """Every node that the scheduler offered was struck out (reason per node)."""
         PARKED.inc()
@@ -141,10 +152,22 @@ class LiveWorld:
         if self._controller.leading is not None:
             self._controller.leading.reporter.nothing_to_evict(pod, list(reasons.values()))
 
+    def _gang_of(self, pod: Pod) -> GroupKey | None:
+        leading = self._controller.leading
+        return leading.gang_of(pod) if leading is not None else group_of(pod)
+
     def _observe(self, pod: Pod, observation: Observation) -> None:
-        key, leading = group_of(pod), self._controller.leading
+        key, leading = self._gang_of(pod), self._controller.leading
         gang: Gang | None = leading.gangs.get(key) if key is not None and leading is not None else None
         if leading is not None and gang is not None:
             leading.gangs.observe(gang, observation)
             if gang.life.plan is not None and gang.life.plan.turned_down:
                 leading.nudge()
+
+
+def _by_plan(plan: ActivePlan, pod: Pod) -> Hold | Offer:
+    """What to do with a pod of a gang that has this plan."""
+    member = plan.members.get(pod.metadata.uid)
+    if plan.phase == "Ready" and member is not None:
+        return Offer(member.node)
+    return Hold(hold_text(plan.group, plan.phase))

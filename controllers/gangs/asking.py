@@ -20,7 +20,7 @@ from controllers.gangs.metrics import ASKED
 from controllers.gangs.parked import ParkedPods, Why
 from controllers.gangs.pulses import PulseBudget, PulseQueue, Rank, Wish, carry_out
 from controllers.gangs.release import Wake, Waker
-from controllers.gangs.waiting import WaitingPods
+from controllers.gangs.waiting import WaitingPod, WaitingPods
 from controllers.gangs.writer import Writer
 from kube.retry import Backoff
 
@@ -186,6 +186,12 @@ class Asking:
     def reason_passed(self, why: Why) -> None:
         """Bring back the pods that preempt answered with no node because of this."""
         self._want(self._parked.take(why))
+
+    def bring_back(self, pod: WaitingPod) -> None:
+        """Bring back a pod that preempt answered with no node, by a pulse."""
+        rank = (-pod.priority, "", (pod.namespace, pod.name))
+        wish = Wish(pod.uid, rank, pod.scheduler, pod.priority, uid=pod.uid, alone=pod.for_ports)
+        self._want([wish])
 
     def _want(self, wishes: Iterable[Wish]) -> None:
         now = self._clock.monotonic()

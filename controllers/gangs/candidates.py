@@ -5,8 +5,10 @@ from __future__ import annotations
 from api.clock import Clock
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.gangs import Gang
+from controllers.gangs.keys import lone_pod
 from controllers.gangs.planning_queue import Candidate
 from controllers.gangs.roster import Roster
+from controllers.gangs.singles import Singles
 from nodes.state.potential import NOBODY
 
 __all__ = ["Candidates"]
@@ -15,13 +17,15 @@ __all__ = ["Candidates"]
 class Candidates:
     """Reads it from the mirror and from the gang's life."""
 
-    def __init__(self, roster: Roster, evidence: Evidence, clock: Clock) -> None:
-        self._roster, self._evidence, self._clock = roster, evidence, clock
+    def __init__(self, roster: Roster, evidence: Evidence, singles: Singles, clock: Clock) -> None:
+        self._roster, self._evidence = roster, evidence
+        self._singles, self._clock = singles, clock
 
     def of(self, gang: Gang) -> Candidate | None:
         """The gang as a candidate; None if it wants no plan."""
         life = gang.life
-        demand = self._roster.demand(gang.key) if life.wants_plan else None
+        wants_plan = life.wants_plan and (lone_pod(gang.key) is None or self._singles.wants(gang.key))
+        demand = self._roster.demand(gang.key) if wants_plan else None
         if demand is None:
             return None
         return Candidate(

@@ -14,14 +14,16 @@ from controllers.gangs.account import asks_with, subtract
 from controllers.gangs.assigning import assign
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.exclusions import Exclusions
+from controllers.gangs.keys import lone_pod, spoken
 from controllers.gangs.life import GroupKey, victim_uids
 from controllers.gangs.metrics import PLANNING_SECONDS
 from controllers.gangs.observations import Decided, NotDecided
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
+from controllers.gangs.singles import Singles
 from controllers.gangs.sparing import Sparing
-from nodes.search.decision import Decision, DecisionError, group_decision
+from nodes.search.decision import Decision, DecisionError, group_decision, pod_decision
 from nodes.search.naming import plan_name
 from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
@@ -45,6 +47,7 @@ class Decider:
         exclusions: Exclusions,
         sparing: Sparing,
         evidence: Evidence,
+        singles: Singles,
         gated: Container[str],
         executor: Executor,
         search_budget: int,
@@ -52,15 +55,17 @@ class Decider:
         """`gated`: the pods (UIDs) that have our scheduling gate. `search_budget`: states that a search may visit."""
         self._tables, self._roster, self._reservations = tables, roster, reservations
         self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
-        self._evidence, self._gated = evidence, gated
+        self._evidence, self._singles, self._gated = evidence, singles, gated
         self._executor, self._budget = executor, search_budget
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
-        """The decision for one gang. Room that is promised to others of its priority or above is not planned with.
+        """The decision for one gang, or for a pod that preempts alone.
 
+        Room that is promised to others of its priority or above is not planned with.
         `barred`: why nobody may go for it now; empty if somebody may. Then no promised room is planned with.
         """
         await failpoint("planner.delay")
+        among = self._singles.nodes(key)
         priority = self._roster.group_priority(key)
         snapshot = self._tables.snapshot()
         if priority is not None:  # otherwise there is no decision at all
@@ -71,7 +76,9 @@ class Decider:
         snapshot = self._sparing.apply(snapshot, key)
         loop = asyncio.get_running_loop()
         with PLANNING_SECONDS.time():
-            decided = await loop.run_in_executor(self._executor, _decide, snapshot, key, self._budget, barred)
+            decided = await loop.run_in_executor(
+                self._executor, _decide, snapshot, key, self._budget, barred, among
+            )
         if isinstance(decided, DecisionError):
             return NotDecided(str(decided))
         spec = self._assigned(decided)
@@ -92,6 +99,7 @@ class Decider:
         """
         return (
             isinstance(decided, Decided)
+            and lone_pod(key) is None  # it is planned on its candidates alone
             and decided.spec.mismatch is UNSET
             and not self._roster.count(key).bound
             and not self._sparing.spares(key)
@@ -107,13 +115,24 @@ class Decider:
         return assign(spec, decision.alike, self._evidence.offers(spec, members))
 
 
-def _decide(snapshot: Snapshot, key: GroupKey, budget: int, barred: str) -> Decision | DecisionError:
-    """On the search's thread. A fault of ours holds one gang back, and never the others."""
+def _decide(
+    snapshot: Snapshot, key: GroupKey, budget: int, barred: str, among: frozenset[str]
+) -> Decision | DecisionError:
+    """On the search's thread. A fault of ours holds one gang back, and never the others.
+
+    `among`: the nodes for a pod that preempts alone.
+    """
     namespace, name = key
     try:
+        if (pod := lone_pod(key)) is not None:
+            if pod.uid not in snapshot.pod_rows:
+                return DecisionError(spoken(key), "", "it is gone")
+            return pod_decision(
+                snapshot, pod.namespace, pod.name, budget=budget, strict=False, barred=barred, among=among
+            )
         return group_decision(snapshot, namespace, name, budget=budget, strict=False, barred=barred)
     except DecisionError as error:
         return error
     except Exception as error:
         log.exception("the search failed", namespace=namespace, group=name)
-        return DecisionError(f"PodGroup {namespace}/{name}", "", f"internal error: {error!r}")
+        return DecisionError(spoken(key), "", f"internal error: {error!r}")

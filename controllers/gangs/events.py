@@ -15,6 +15,7 @@ from api.groups import INITIALLY_SCHEDULED, PodGroup, has_run
 from api.meta import Condition
 from api.plans import Victim, VictimPod
 from controllers.gangs.effects import CannotSchedule
+from controllers.gangs.keys import lone_pod
 from controllers.gangs.life import ActivePlan, Ending, GroupKey
 from controllers.gangs.release import held_condition
 from controllers.gangs.roster import PodOwner, Roster
@@ -121,6 +122,8 @@ class Reporter:
         if not effect.repeated:
             self._told.pop(key, None)
             self._event(key, "Warning", effect.reason, "Planning", effect.message)
+        if lone_pod(key) is not None:
+            return  # it is not held: its next attempt goes on without a plan
         told = self._told.get(key, frozenset())
         reason = "Unschedulable" if effect.reason == "Blocked" else effect.reason
         await self._condition(key, "False", reason, effect.message)
@@ -170,8 +173,9 @@ class Reporter:
     def _event(
         self, key: GroupKey, type_: Literal["Normal", "Warning"], reason: str, action: str, note: str
     ) -> None:
-        group = self._roster.group(key)
-        if group is not None:
+        if (alone := lone_pod(key)) is not None:
+            self._writer.event(Reference("v1", "Pod", *alone), type_, reason, action, note)
+        elif (group := self._roster.group(key)) is not None:
             regarding = Reference(group.api_version, "PodGroup", *key, group.metadata.uid)
             self._writer.event(regarding, type_, reason, action, note)
 

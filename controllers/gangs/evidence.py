@@ -71,10 +71,14 @@ class Evidence:
         on_presented: Callable[[GroupKey, str], None],
         *,
         offer_seconds: float,
+        gang_of: Callable[[Pod], GroupKey | None] = group_of,
     ) -> None:
-        """`on_presented` is told of each sign that a scheduler works on a member (group, UID)."""
+        """`on_presented` is told of each sign that a scheduler works on a member (group, UID).
+
+        `gang_of`: which gang the pod is a member of, if it is of any.
+        """
         self._roster, self._scheduler, self._on_presented = roster, scheduler, on_presented
-        self._clock = clock
+        self._clock, self._gang_of = clock, gang_of
         self._offers = Offers(clock, roster, scheduler, offer_seconds=offer_seconds)
         self._said: dict[str, _Said] = {}
         self._proven: dict[GroupKey, _Proven] = {}
@@ -99,7 +103,7 @@ class Evidence:
         """There is a newer state of a pod; None when it is gone, or has ended."""
         if pod is not None:
             self._reopen(pod)
-        if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name or group_of(pod) is None:
+        if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name or self._gang_of(pod) is None:
             self._said.pop(uid, None)
             self._withdrawn.discard(uid)
             self._offers.forget(uid)
@@ -132,13 +136,13 @@ class Evidence:
 
     def _reopen(self, pod: Pod) -> None:
         """Something may have been shown of the pod."""
-        key = group_of(pod)
+        key = self._gang_of(pod)
         proven = self._proven.get(key) if key is not None else None
         if proven is not None:
             proven.open.add(pod.metadata.uid)
 
     def _presented(self, pod: Pod) -> None:
-        key = group_of(pod)
+        key = self._gang_of(pod)
         if key is not None:
             self._on_presented(key, pod.metadata.uid)
 

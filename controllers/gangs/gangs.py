@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from api.clock import Clock
 from controllers.gangs.effects import Effect
+from controllers.gangs.keys import lone_pod
 from controllers.gangs.life import GangPhase, GroupKey, Life
 from controllers.gangs.look import members_seen
 from controllers.gangs.metrics import PHASE_SECONDS
@@ -21,7 +22,7 @@ __all__ = ["Followed", "Gang", "Gangs"]
 
 @dataclass(slots=True, eq=False)
 class Gang:
-    """A PodGroup with a gang policy. Only `Gangs.observe` gives it a new life."""
+    """A PodGroup with a gang policy, or a pod that preempts alone. Only `Gangs.observe` gives it a new life."""
 
     key: GroupKey
     life: Life
@@ -68,6 +69,8 @@ class Gangs:
         self._planned: dict[GroupKey, None] = {}
         self._barred: dict[GroupKey, None] = {}
         self._phases: Counter[GangPhase] = Counter()
+        self._alone: dict[str, GroupKey] = {}
+        """Pods that preempt alone, by UID."""
         for key, _ in roster.groups():
             self._touched[key] = None
 
@@ -78,12 +81,18 @@ class Gangs:
         """The gang, None if there is no such PodGroup or it has no gang policy."""
         return self._gangs.get(key)
 
+    def alone(self, uid: str) -> GroupKey | None:
+        """The key of the pod (UID) if it preempts alone; None if it does not."""
+        return self._alone.get(uid)
+
     def gather(self, key: GroupKey) -> Gang:
         """The gang, which is known from now on."""
         gang = self._gangs.get(key)
         if gang is None:
             gang = self._gangs[key] = Gang(key, Life(), [], self._clock.monotonic())
             self._phases[gang.life.phase] += 1
+            if (pod := lone_pod(key)) is not None:
+                self._alone[pod.uid] = key
             self.touch(key)
         return gang
 
@@ -142,21 +151,27 @@ class Gangs:
         touched, self._touched = self._touched, {}
         followed = Followed([], [])
         for key in touched:
-            group = self._roster.group(key)
-            if group is not None and group.spec.scheduling_policy.gang:
-                self._basic.discard(key)
-                self._count_members(self.gather(key))
-                self._touched.pop(key, None)
+            if self._goes_on(key):
                 continue
             if (gang := self._gangs.get(key)) is not None:
                 self._forget(gang)
                 followed.gone.append(gang)
-            if group is None:
+            if self._roster.group(key) is None:
                 self._basic.discard(key)
             elif key not in self._basic:
                 self._basic.add(key)
                 followed.basic.append(key)
         return followed
+
+    def _goes_on(self, key: GroupKey) -> bool:
+        """Count the members of a gang. Whether there is one. A pod that preempts alone is one until it is bound."""
+        if self._roster.minimum(key) is None:
+            return False
+        self._basic.discard(key)
+        gang = self.gather(key)
+        self._count_members(gang)
+        self._touched.pop(key, None)
+        return lone_pod(key) is None or gang.life.phase != "Bound"
 
     def _forget(self, gang: Gang) -> None:
         self.observe(gang, GroupGone())
@@ -164,6 +179,8 @@ class Gangs:
         self._phases[gang.life.phase] -= 1
         for members in (self._planned, self._barred, self._stirred):
             members.pop(gang.key, None)
+        if (pod := lone_pod(gang.key)) is not None:
+            del self._alone[pod.uid]
         self._roster.forget(gang.key)
 
     def _count_members(self, gang: Gang) -> None:
@@ -198,6 +215,8 @@ class Gangs:
     def lets_pass(self, key: GroupKey) -> bool:
         """Whether the group's pods are scheduled like any others: it is no gang, or it runs and has no plan."""
         gang = self._gangs.get(key)
+        if lone_pod(key) is not None:
+            return gang is None or gang.life.plan is None
         if self._roster.minimum(key) is None:
             return self._roster.group(key) is not None
         return gang is not None and gang.life.plan is None and self._roster.count(key).runs

@@ -56,7 +56,8 @@ def chores(
 ) -> Chores:
     """What there is to do at `now` (seconds since the epoch). `evicting`: plans whose evictions go on.
 
-    A preemptor's newest plan, its current decision, always stays, also when the preemptor is gone.
+    A preemptor's newest plan, its current decision, stays, also when the preemptor is gone. Pods come and go under new
+    names, so a pod's current decision stays as long as a plan that evicted.
     """
     ordered = sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
     by_owner: dict[Owner, list[StoredPlan]] = {}
@@ -79,12 +80,14 @@ def _surplus(plans: list[StoredPlan], now: float, retention: Retention) -> list[
     current, ended = plans[-1], [plan for plan in plans if plan.active is None]
     others = [plan for plan in ended if not plan.evicted]
     newest = {plan.key for plan in others[-retention.kept :]}
-    return [
-        plan
-        for plan in ended
-        if plan is not current
-        and (now - plan.touched >= retention.seconds if plan.evicted else plan.key not in newest)
-    ]
+
+    def is_surplus(plan: StoredPlan) -> bool:
+        is_old = now - plan.touched >= retention.seconds
+        if plan is current:
+            return is_old and plan.owner[0] == "Pod"
+        return is_old if plan.evicted else plan.key not in newest
+
+    return [plan for plan in ended if is_surplus(plan)]
 
 
 class Housekeeping:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
@@ -28,6 +28,7 @@ from controllers.gangs.gangs import Gangs
 from controllers.gangs.gates import GatedPods, Gates
 from controllers.gangs.housekeeping import Housekeeping, Retention
 from controllers.gangs.kept_out import KeptOut
+from controllers.gangs.keys import key_of_pod
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import ActivePlan, GroupKey, Life
 from controllers.gangs.look import Looks
@@ -41,10 +42,11 @@ from controllers.gangs.plans import PlanStore
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
+from controllers.gangs.roster import Roster, group_of
 from controllers.gangs.rules import Rules
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.share import Share
+from controllers.gangs.singles import Singles
 from controllers.gangs.sparing import Sparing
 from controllers.gangs.stored import StoredPlan
 from controllers.gangs.timekeeping import Timekeeper
@@ -99,6 +101,7 @@ class Leading:
     ) -> None:
         clock, roster, claims = known.clock, known.roster, known.claims
         self._clock, self._roster, self._claims = clock, roster, claims
+        self._waiting = known.waiting
         self._plan_seconds = configuration.plan_deadline_seconds
         self._nudged = asyncio.Event()
         self.writer = Writer(client, clock, sender=Sender(client, allows=term.allows))
@@ -120,6 +123,7 @@ class Leading:
             clock,
             self._presented,
             offer_seconds=configuration.offer_seconds,
+            gang_of=self.gang_of,
         )
         self.writes = Writes(self._write_failed)
         self.gates = Gates(
@@ -159,6 +163,7 @@ class Leading:
             taken_seconds=configuration.taken_node_seconds,
             cycle_seconds=configuration.cycle_seconds,
         )
+        self.singles = Singles(clock, rules.backoff, lambda pod: self._bring_back(pod.uid))
         hands = Hands(
             store,
             self._evictions,
@@ -168,6 +173,7 @@ class Leading:
             Housekeeping(claims.stored, store, retention, clock),
             self._verdicts,
             Nominations(known.waiting, roster, self.evidence, self.waker),
+            self.singles,
             self.writes,
             self.kept_out,
         )
@@ -180,6 +186,7 @@ class Leading:
             self.exclusions,
             sparing,
             self.evidence,
+            self.singles,
             known.gated,
             executor,
             configuration.search_budget,
@@ -216,7 +223,7 @@ class Leading:
             world,
             self.gangs,
             PlanningQueue(Slots(known.tables), clock, Share()),
-            Candidates(roster, self.evidence, clock),
+            Candidates(roster, self.evidence, self.singles, clock),
             decider,
             performer,
             timekeeper,
@@ -232,8 +239,9 @@ class Leading:
     def resume(self) -> None:
         """Go on from the plans that a former process was carrying out."""
         for owner in self._claims.stored.owners():
-            group = (owner[1], owner[2])
-            seen = self._verdicts.remember(group, self._claims.stored.of(owner))
+            plans = self._claims.stored.of(owner)
+            group = plans[-1].group
+            seen = self._verdicts.remember(group, plans)
             if seen is not None:
                 self.gangs.observe(self.gangs.gather(group), seen)
         for stored in self._claims.stored:
@@ -244,13 +252,52 @@ class Leading:
             if stored.evicted:
                 self._evictions.adopt(plan)
             if stored is self._claims.stored.to_carry_out(stored.owner):
-                gang = self.gangs.gather((stored.owner[1], stored.owner[2]))
+                gang = self.gangs.gather(stored.group)
                 self.gangs.observe(gang, Resumed(plan))
                 if plan.phase == "Evicting":
                     self._verdicts.begin(plan)
                 log.info("resuming", plan=stored.meta.name, phase=stored.phase)
             else:
                 self._evictions.finish(plan)
+
+    # ---- pods that preempt alone
+
+    def gang_of(self, pod: Pod) -> GroupKey | None:
+        """The pod's gang: the pod itself if it preempts alone, else the PodGroup that its label names."""
+        return self._alone(pod) or group_of(pod)
+
+    def _alone(self, pod: Pod) -> GroupKey | None:
+        key = self.gangs.alone(pod.metadata.uid)
+        if key is None and len(self.singles) and self.singles.wants(key_of_pod(pod)):
+            return key_of_pod(pod)
+        return key
+
+    def plan_of(self, pod: Pod) -> ActivePlan | None:
+        """The plan of a pod that preempts alone; None if it has none."""
+        key = self.gangs.alone(pod.metadata.uid)
+        gang = self.gangs.get(key) if key is not None else None
+        return gang.life.plan if gang is not None else None
+
+    def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
+        """The scheduler would evict for a pod that is no member of a gang: victims (UIDs) by node.
+
+        Whether a plan is made for the pod. If not, it goes on without one for now.
+        """
+        key = key_of_pod(pod)
+        gang = self.gangs.get(key)
+        if gang is not None and self._clock.monotonic() < gang.life.due:
+            return False
+        is_known = self._roster.preemptor_uid(key) is not None
+        if (is_known and self._roster.why_nobody_goes(key)) or not self.singles.wish(key, candidates):
+            return False
+        self.evidence.preempt_called(pod, candidates)
+        self.gangs.touch(key)
+        return True
+
+    def _bring_back(self, uid: str) -> None:
+        pod = self._waiting.find(uid)
+        if pod is not None:
+            self.asking.bring_back(pod)
 
     async def run(self) -> None:
         """Act until cancelled."""
@@ -296,6 +343,9 @@ class Leading:
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """Keep what is known of pods that wait in step with the mirror."""
         self.evidence.pod_changed(uid, pod)
+        alone = self._alone(pod) if pod is not None else self.gangs.alone(uid)
+        if alone is not None:
+            self.gangs.touch(alone)
         self.gates.pod_changed(uid)
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
             self.waker.forget(uid)

@@ -50,6 +50,7 @@ from controllers.gangs.plans import PlanNotStoredError, PlanStore
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.roster import Roster
+from controllers.gangs.singles import Singles
 from controllers.gangs.verdicts import Verdicts
 from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writes import Work, Writes
@@ -72,6 +73,7 @@ class Hands:
     housekeeping: Housekeeping
     verdicts: Verdicts
     nominations: Nominations
+    singles: Singles
     writes: Writes
     kept_out: KeptOut
 
@@ -108,6 +110,7 @@ class Performer:
         hands = self._hands
         match effect:
             case Commit(plan):
+                hands.singles.planned(gang.key)
                 self._claims.propose((plan.namespace, plan.name), plan.spec)
                 self._promised(_nodes(plan), True)
                 return partial(self._commit, gang, plan)
@@ -130,6 +133,7 @@ class Performer:
             case Record():
                 return partial(self._record, gang, effect)
             case CannotSchedule():
+                hands.singles.give_up(gang.key)
                 return partial(hands.reporter.cannot_schedule, gang.key, effect)
             case Nominate(plan) | Remind(plan):
                 return partial(self._bring_back, plan, nominate=isinstance(effect, Nominate))
@@ -155,6 +159,7 @@ class Performer:
         self._hands.reporter.forget(key)
         self._hands.asking.forget_group(key)
         self._hands.verdicts.forget(key)
+        self._hands.singles.forget(key)
 
     # ---- plans
 
@@ -200,6 +205,8 @@ class Performer:
         hands.evictions.finish(plan)
         owners = hands.verdicts.end(plan)
         hands.asking.reason_passed(Why.RESERVED)
+        if ending.phase != "Bound":
+            hands.singles.give_up(gang.key)
         return partial(self._write_end, gang, effect, owners)
 
     async def _write_end(self, gang: Gang, effect: End, owners: list[str] | None) -> None:

@@ -58,6 +58,7 @@ class Timekeeper:
             self._exclusions,
             self._sparing,
             self._gangs.barred,
+            self._hands.singles,
         )
         if any(map(len, kept)) or self._hands.waker.behind:
             return TICK_SECONDS
@@ -71,6 +72,8 @@ class Timekeeper:
             gang = self._gangs.get(key)
             if gang is not None and self._hands.verdicts.relents(key, gang.life):
                 self._gangs.observe(gang, Relented())
+        for key in self._hands.singles.expire():
+            self._gangs.stir(key)
         self._hands.waker.retry(self._hands.writes)
         if trusted:
             self._let_go()

@@ -21,7 +21,7 @@ from controllers.gangs.observations import Remembered
 from controllers.gangs.plans import PlanNotStoredError, PlanStore
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import VAIN_AT_MOST
-from controllers.gangs.stored import StoredPlan, StoredPlans
+from controllers.gangs.stored import StoredPlan, StoredPlans, owner_of
 from controllers.gangs.vain import History, history, room_made
 
 __all__ = ["Verdicts"]
@@ -104,16 +104,15 @@ class Verdicts:
 
     def _taken(self, group: GroupKey) -> frozenset[str]:
         """Nodes whose freed room was taken, for all plans in vain since the group was last Bound."""
-        there = self._roster.group(group)
-        plans = self._stored.of(("PodGroup", *group))
-        return history(plans, there.metadata.uid).nodes if there is not None else frozenset()
+        uid = self._roster.preemptor_uid(group)
+        return history(self._stored.of(owner_of(group)), uid).nodes if uid is not None else frozenset()
 
     def remember(self, group: GroupKey, plans: list[StoredPlan]) -> Remembered | None:
         """What the group's stored plans say of evictions in vain; None if they say nothing."""
-        there = self._roster.group(group)
-        if there is None:
+        uid = self._roster.preemptor_uid(group)
+        if uid is None:
             return None
-        found = history(plans, there.metadata.uid)
+        found = history(plans, uid)
         if not found.vain and found.open is None:
             return None
         self._grounds[group] = _Grounds(found.generation, self._counters(group, found.nodes))

@@ -366,22 +366,6 @@ def test_a_gang_whose_pods_have_no_class_evicts_nobody_and_says_so(sandbox: Sand
     sandbox.wait_bound("hero-0")
 
 
-def test_an_ordinary_pod_does_not_break_a_group(sandbox: Sandbox) -> None:
-    """The scheduler may evict single pods, never part of an `all` group."""
-    node = sandbox.node("n0", cpu="1")
-    sandbox.group("whole", min_count=1, priority=10, mode="all")
-    sandbox.filler("whole", node, 1, group="whole")
-    sandbox.pod("ordinary", priority=100)
-    wait_for(lambda: sandbox.events("PreemptionRefused", "ordinary"), what="no event")
-    assert sandbox.history.evictions() == {}
-    sandbox.delete_pod("ordinary")
-    single = sandbox.node("n1", cpu="1")
-    sandbox.filler("single", single, 1)
-    sandbox.pod("another", priority=100)
-    sandbox.wait_bound("another")
-    assert sandbox.history.evictions() == {"single-0": 1}
-
-
 def test_a_budget_is_kept_where_it_can_be(sandbox: Sandbox) -> None:
     """The lower priority has a budget that allows no disruption: the higher one goes."""
     sandbox.client.create(

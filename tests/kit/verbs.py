@@ -22,6 +22,8 @@ class StillWorld:
     """Nodes whose room is reserved."""
     pods: dict[str, BoundPod] = field(default_factory=dict)
     ready: bool = True
+    plans: bool = False
+    """Plans are made for pods that preempt alone."""
     told: list[str] = field(default_factory=list)
 
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
@@ -60,6 +62,10 @@ class StillWorld:
 
     def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         self.told.append(f"preempt {pod.metadata.name}")
+
+    def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
+        self.told.append(f"alone {pod.metadata.name} {' '.join(sorted(candidates))}")
+        return self.plans
 
     def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
         self.told.append(f"nothing {' '.join(sorted(reasons))}")

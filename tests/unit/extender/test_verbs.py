@@ -193,6 +193,18 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
     assert list(preempted(StillWorld(pods=pods), reservations, offered)) == ["n2", "n10"]
 
 
+@pytest.mark.parametrize(("priority", "told"), [(99, ["alone p n1 n4"]), (100, [])])
+def test_preempt_tells_of_groups_of_lower_priority_that_go_whole(priority: int, told: list[str]) -> None:
+    """While a plan is made for the pod, there is no node for it, also where nothing speaks against one."""
+    pods = {"free": BoundPod("n1", 0, False), "all": BoundPod("n4", priority, True)}
+    offered = {"n1": ["free"], "n4": ["all"]}
+    nothing = Reservations(SYSTEM_CLOCK)
+    without = StillWorld(pods=pods)
+    assert list(preempted(without, nothing, offered)) == ["n1"]
+    assert without.told == told
+    assert list(preempted(StillWorld(pods=pods, plans=True), nothing, offered)) == ([] if told else ["n1"])
+
+
 def test_preempt_respects_reservations_of_its_priority_and_above_only() -> None:
     pods = {"v": BoundPod("n1", 0, False)}
     world = StillWorld(pods=pods)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from api.meta import ObjectMeta
@@ -24,16 +27,17 @@ def stored(
     touched: float = 0.0,
     evicted: bool = False,
     owner: str = "hero",
+    kind: Literal["PodGroup", "Pod"] = "PodGroup",
     finalized: bool = False,
 ) -> StoredPlan:
     spec = PreemptionPlanSpec(
-        preemptor=Preemptor("PodGroup", "reprieve.dev/v1alpha1", "team", owner, "uid", 1),
+        preemptor=Preemptor(kind, "reprieve.dev/v1alpha1", "team", owner, "uid", 1),
         outcome="Fits",
         reason="",
     )
     return StoredPlan(
         meta=ObjectMeta(name=name, namespace="team"),
-        owner=("PodGroup", "team", owner),
+        owner=(kind, "team", owner),
         status=PreemptionPlanStatus(phase=phase),
         finalized=finalized,
         committed=touched,
@@ -64,6 +68,13 @@ def test_a_plan_that_evicted_stays_a_day() -> None:
 def test_the_current_decision_stays_however_old_it_is() -> None:
     plans = [stored("only", "Bound", touched=0.0, evicted=True)]
     assert names(chores(plans, set(), 100 * DAY, RETENTION).surplus) == []
+
+
+@pytest.mark.parametrize("evicted", [True, False])
+def test_the_current_decision_for_a_pod_stays_a_day(evicted: bool) -> None:
+    plans = [stored("only", "Aborted", evicted=evicted, kind="Pod")]
+    assert names(chores(plans, set(), DAY - 1, RETENTION).surplus) == []
+    assert names(chores(plans, set(), DAY, RETENTION).surplus) == ["only"]
 
 
 def test_an_active_plan_that_nobody_carries_out_is_ended() -> None:

@@ -1,0 +1,102 @@
+"""Pods that want a plan of their own: the scheduler would evict for them where a group goes whole or not at all.
+
+The preempt verb takes such a pod's candidates, and answers with no node. Then a plan is made over these candidates, or
+the pod comes back to the scheduler, and its calls are answered without a plan for a while.
+
+See docs/decisions/0034.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from api.clock import Clock
+from controllers.gangs.keys import GroupKey, LonePod, lone_pod
+from kube.retry import Backoff
+
+__all__ = ["Singles"]
+
+WISH_SECONDS: Final = 30.0
+"""A pod that has waited so long for its plan comes back to the scheduler without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    nodes: frozenset[str]
+    until: float
+
+
+@dataclass(slots=True)
+class _Patience:
+    """How often no plan came of the pod's wishes, and when it may wish again."""
+
+    times: int = 0
+    until: float = float("-inf")
+
+
+class Singles:
+    """The wishes of one term. All times are monotonic seconds."""
+
+    def __init__(self, clock: Clock, backoff: Backoff, bring_back: Callable[[LonePod], None]) -> None:
+        """`backoff`: between two wishes of a pod. `bring_back` has a pod come back to the scheduler."""
+        self._clock, self._backoff, self._bring_back = clock, backoff, bring_back
+        self._wishes: dict[GroupKey, _Wish] = {}
+        self._patience: dict[GroupKey, _Patience] = {}
+
+    def __len__(self) -> int:
+        """Pods that want a plan."""
+        return len(self._wishes)
+
+    def wish(self, key: GroupKey, nodes: Iterable[str]) -> bool:
+        """The pod wants a plan on one of these nodes. Returns false if it has to do without one for a while."""
+        now, patience = self._clock.monotonic(), self._patience.get(key)
+        if patience is not None and now < patience.until:
+            return False
+        before = self._wishes.get(key)
+        until = before.until if before is not None else now + WISH_SECONDS
+        self._wishes[key] = _Wish(frozenset(nodes), until)
+        return True
+
+    def wants(self, key: GroupKey) -> bool:
+        """Whether the pod waits for a plan."""
+        return key in self._wishes
+
+    def nodes(self, key: GroupKey) -> frozenset[str]:
+        """Where the scheduler would evict for the pod; empty if it wants no plan."""
+        wish = self._wishes.get(key)
+        return wish.nodes if wish is not None else frozenset()
+
+    def planned(self, key: GroupKey) -> None:
+        """The preemptor has a plan. For a PodGroup this says nothing."""
+        self._wishes.pop(key, None)
+
+    def give_up(self, key: GroupKey) -> None:
+        """The preemptor has no plan, or its plan came to nothing. For a PodGroup this says nothing.
+
+        A pod comes back to the scheduler, once.
+        """
+        pod, now = lone_pod(key), self._clock.monotonic()
+        self._wishes.pop(key, None)
+        if pod is None:
+            return
+        patience = self._patience.setdefault(key, _Patience())
+        if now < patience.until:
+            return
+        patience.times += 1
+        patience.until = now + self._backoff.delay(patience.times)
+        self._bring_back(pod)
+
+    def expire(self) -> list[GroupKey]:
+        """Give up who has waited too long. Returns their keys."""
+        now = self._clock.monotonic()
+        expired = [key for key, wish in self._wishes.items() if wish.until <= now]
+        for key in expired:
+            self.give_up(key)
+        return expired
+
+    def forget(self, key: GroupKey) -> None:
+        """The pod is bound or gone."""
+        self._wishes.pop(key, None)
+        self._patience.pop(key, None)
