@@ -117,7 +117,9 @@ class Score(PlanStruct):
     pods: int
     """The number of pods to evict. Fewer is better."""
     earliest_start: str | None
-    """The earliest start of the victims with the highest priority. Later is better. Null without victims."""
+    """The earliest start of the victims with the highest priority. Later is better. If gangs would run with fewer than
+    minCount pods without some of these victims, only those count, and they cost more than any start. Null without
+    victims."""
 
 
 class DomainResult(PlanStruct):

@@ -13,6 +13,7 @@ from native.nodes.problem import Solution
 from nodes.search.problem import Built, Cluster
 from nodes.search.reasons import beaten, coarse_shortage, shortage
 from nodes.search.room import Room
+from nodes.search.units import started
 
 __all__ = ["Comparison", "compare"]
 
@@ -104,7 +105,7 @@ def _score(outcome: int, score: list[int]) -> plans.Score:
     violations, highest, priorities, units, pods, age = score
     if outcome == FITS:
         return plans.Score(0, None, 0, 0, 0, None)
-    start = datetime.fromtimestamp(-age, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    start = datetime.fromtimestamp(started(-age), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return plans.Score(violations, highest, priorities, units, pods, start)
 
 

@@ -14,6 +14,7 @@ from native.nodes._victims import search
 from native.nodes.problem import Problem
 from nodes.search.problem import EXCLUDED, Built, Cluster
 from nodes.search.room import Room
+from nodes.search.units import is_needed
 
 __all__ = ["beaten", "coarse_shortage", "shortage", "unavailable"]
 
@@ -35,6 +36,8 @@ def beaten(score: list[int], winner: list[int]) -> str:
     for words, mine, best in zip(SCORE_WORDS, score, winner, strict=False):
         if mine != best:
             return f"costs more: {words} {mine}, not {best}"
+    if is_needed(-score[-1]) and not is_needed(-winner[-1]):
+        return "costs more: a victim of the highest priority is needed by its gang"
     if score != winner:
         return "costs more: a victim of the highest priority has run for longer"
     return "costs the same, and its name comes later"

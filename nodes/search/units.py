@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +11,37 @@ from numpy.typing import NDArray
 from nodes.search.preemptor import DecisionError, priority_of_group
 from nodes.state.snapshot import MIRROR, STAYING, TERMINATING, Snapshot
 
-__all__ = ["Units", "candidates"]
+__all__ = ["Units", "candidates", "is_needed", "started"]
 
 Rows = NDArray[np.intp]
 Int64s = NDArray[np.int64]
+
+NEEDED_SECONDS: Final = 2**40
+"""A pod that its gang needs counts as so much older than it is. No other pod is so old."""
+
+
+def is_needed(start: int) -> bool:
+    """Whether a unit with this start (`Units.start`) is a pod that its gang needs."""
+    return start < -NEEDED_SECONDS // 2
+
+
+def started(start: int) -> int:
+    """When a unit with this start (`Units.start`) started, in seconds since the epoch."""
+    return start + NEEDED_SECONDS if is_needed(start) else start
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
     """The candidates, most important first.
 
-    The order is: higher priority, `all` groups before pods, larger, longer running, name. A group in `all` mode is one
-    unit with all its pods on all nodes. Any other pod is a unit of its own.
+    The order is: higher priority, `all` groups before pods, larger, needed by its gang, longer running, name. A group
+    in `all` mode is one unit with all its pods on all nodes. Any other pod is a unit of its own.
     """
 
     priority: Int64s
     start: Int64s
+    """Seconds since the epoch, of the unit's oldest pod. Less NEEDED_SECONDS for a pod of a gang in `single` mode that
+    would run with fewer than minCount pods without it."""
     size: Int64s
     """The number of the unit's pods, on all nodes."""
     whole: NDArray[np.bool_]
@@ -93,9 +108,10 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
         return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows)
     fixed = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & (MIRROR | STAYING) > 0
     here = np.logical_or.reduceat(on[snapshot.pod_node[rows]], first)
+    needed = groups.needs[snapshot.pod_group[rows[first]]] & ~whole[first]
     unit = Units(
         priority=priority[first],
-        start=np.minimum.reduceat(snapshot.pod_start[rows], first),
+        start=np.minimum.reduceat(snapshot.pod_start[rows], first) - needed * NEEDED_SECONDS,
         size=size.astype(np.int64),
         whole=whole[first],
         first=np.append(first, len(rows)),
@@ -114,6 +130,8 @@ class _Groups:
     whole: NDArray[np.bool_]
     priority: Int64s
     """Of a group that goes whole, the lowest of its own and its pods'. See docs/decisions/0025."""
+    needs: NDArray[np.bool_]
+    """Whether it is a gang of which no more pods run than minCount. Those that Succeeded count as running."""
 
     @classmethod
     def of(cls, snapshot: Snapshot, rows: Rows, *, strict: bool) -> _Groups:
@@ -123,14 +141,17 @@ class _Groups:
             known=np.zeros(size, np.bool_),
             whole=np.zeros(size, np.bool_),
             priority=np.zeros(size, np.int64),
+            needs=np.zeros(size, np.bool_),
         )
-        for row in np.unique(snapshot.pod_group[rows]).tolist():
+        for row, running in zip(*_counts(snapshot.pod_group[rows]), strict=True):
             group = snapshot.groups[row] if row >= 0 else None
             if group is None:
                 continue
             found.exists[row] = True
             mode = group.spec.disruption_mode
             found.whole[row] = mode is not None and mode.all is not None
+            gang = group.spec.scheduling_policy.gang
+            found.needs[row] = gang is not None and running + snapshot.group_succeeded[row] <= gang.min_count
             try:
                 found.priority[row] = priority_of_group(snapshot, group)
             except DecisionError:
@@ -142,6 +163,12 @@ class _Groups:
         together = found.whole[members]
         np.minimum.at(found.priority, members[together], snapshot.pod_priority[rows[together]])
         return found
+
+
+def _counts(groups: NDArray[np.integer]) -> tuple[list[int], list[int]]:
+    """The groups, and how many pods of each there are."""
+    rows, counts = np.unique(groups, return_counts=True)
+    return rows.tolist(), counts.tolist()
 
 
 def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows) -> Units:

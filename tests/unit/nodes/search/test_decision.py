@@ -245,6 +245,44 @@ def test_a_single_pod_is_planned_on_the_named_nodes_only() -> None:
     assert [each.node for each in plan.placements] == ["n1"]
 
 
+def test_a_pod_that_its_gang_needs_costs_more_than_one_that_it_does_not() -> None:
+    """The gang `tight` runs with minCount pods, `wide` with one more. Neither age nor name counts."""
+    groups = [gang("tight", minimum=2, priority=1), gang("wide", minimum=1, priority=1)]
+    old, young = "2020-01-01T00:00:00Z", "2026-01-01T00:00:00Z"
+
+    def victim(name: str, group: str, at: str, started: str) -> Any:
+        return pod(name, node=at, group=group, requests={"cpu": "4"}, priority=1, started=started)
+
+    running = [
+        victim("a0", "tight", "n0", young),
+        victim("a1", "tight", "far", young),
+        victim("w0", "wide", "n1", old),
+        victim("w1", "wide", "far", old),
+    ]
+    asking = pod("asking", priority=10, requests={"cpu": "4"})
+    nodes = [node("n0"), node("n1"), node("far", unschedulable=True)]
+    snapshot = tables(asking, *nodes, *groups, *running).snapshot()
+    plan = decide_pod(snapshot, NS, "asking")
+    assert names(plan) == ["w0"]
+    won, lost = plan.domains[:2]
+    assert won.score is not None
+    assert lost.score is not None
+    assert (won.score.earliest_start, lost.score.earliest_start) == (old, young)
+    assert lost.reason == "costs more: a victim of the highest priority is needed by its gang"
+
+
+def test_of_pods_on_one_node_the_gang_keeps_those_that_it_needs() -> None:
+    running = [
+        pod(f"{group}{number}", node="n0", group=group, requests={"cpu": "1"}, priority=1, started=started)
+        for group, started in (("tight", "2026-01-01T00:00:00Z"), ("wide", "2020-01-01T00:00:00Z"))
+        for number in range(2)
+    ]
+    groups = [gang("tight", minimum=2, priority=1), gang("wide", minimum=1, priority=1)]
+    asking = pod("asking", priority=10, requests={"cpu": "1"})
+    plan = decide_pod(tables(asking, node("n0"), *groups, *running).snapshot(), NS, "asking")
+    assert names(plan) == ["wide1"]
+
+
 def test_a_single_pod_of_a_group_that_never_evicts() -> None:
     """The group's policy replaces the pod's own, as its priority does."""
     full = [node("n1"), pod("low", node="n1", requests={"cpu": "4"}, priority=1)]
