@@ -28,6 +28,8 @@ class Count(NamedTuple):
     """See `SucceededMembers.count`."""
     minimum: int | None
     """How many must run: see `minimum_of`. None if there is no such group, or it is no gang."""
+    gated: int
+    """Pods that are no members, because they have a scheduling gate that is not ours."""
 
     @property
     def runs(self) -> bool:
@@ -42,8 +44,9 @@ def count_members(tables: Tables, key: GroupKey) -> Count:
         tables.count_succeeded(key),
         tables.groups.find(*key),
     )
-    minimum = minimum_of(group, sum(counts), succeeded) if group is not None else None
-    return Count(sum(counts), counts.bound, succeeded, minimum)
+    members = counts.waiting + counts.bound
+    minimum = minimum_of(group, members, succeeded) if group is not None else None
+    return Count(members, counts.bound, succeeded, minimum, counts.gated)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,17 @@ from collections.abc import Callable
 from api.groups import PodGroup, has_run
 from nodes.state.columns import Register
 
-__all__ = ["GroupKey", "GroupTable"]
+__all__ = ["GroupKey", "GroupTable", "add_count"]
 
 GroupKey = tuple[str, str]
 """(namespace, name)."""
+
+
+def add_count(counts: Counter[int], key: int, amount: int) -> None:
+    """Add to a count. Counts of 0 are not kept."""
+    counts[key] += amount
+    if not counts[key]:
+        del counts[key]
 
 
 class GroupTable:
@@ -28,6 +35,8 @@ class GroupTable:
         """Per row: how many members are bound, by the row of their node."""
         self.waiting: list[Counter[int]] = []
         """Per row: how many members wait for a node, by the row of their class. Gated pods do not count."""
+        self.gated: list[int] = []
+        """Per row: how many pods have a scheduling gate that is not ours. They are no members yet."""
         self.touched: list[int] = []
         """Per row: a number that grows when the group, its set of members or one of its members changes."""
         self._touches = itertools.count(1)
@@ -55,8 +64,16 @@ class GroupTable:
             self.members.append(set())
             for counts in (self.running, self.nodes, self.waiting):
                 counts.append(Counter())
+            self.gated.append(0)
             self.touched.append(0)
         return row
+
+    def count_unbound(self, row: int, pod_class: int, pods: int, *, gated: bool) -> None:
+        """Count so many pods more that are not bound. `gated`: by a scheduling gate that is not ours."""
+        if gated:
+            self.gated[row] += pods
+        else:
+            add_count(self.waiting[row], pod_class, pods)
 
     def lowest_running(self, row: int) -> int | None:
         """The lowest own priority of the group's pods that run; None if none does."""

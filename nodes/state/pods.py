@@ -6,7 +6,6 @@ What is kept of members that Succeeded is in `nodes.state.succeeded`.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Mapping, Set
 from enum import IntEnum
 from types import MappingProxyType
@@ -21,7 +20,7 @@ from nodes.state.budgets import LabelSets
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import pod_class
 from nodes.state.columns import Column, Columns, Register, Rows
-from nodes.state.groups import GroupTable
+from nodes.state.groups import GroupTable, add_count
 from nodes.state.nodes import NodeTable
 from nodes.state.pod_facts import (
     NOWHERE,
@@ -291,12 +290,11 @@ class PodTable:
         if facts.flags & TERMINATING:
             return
         if facts.node == NOWHERE:
-            if not facts.flags & GATED:
-                _add(groups.waiting[group], facts.pod_class, pods)
+            groups.count_unbound(group, facts.pod_class, pods, gated=bool(facts.flags & GATED))
             return
         lowest = groups.lowest_running(group)
-        _add(groups.running[group], facts.priority, pods)
-        _add(groups.nodes[group], facts.node, pods)
+        add_count(groups.running[group], facts.priority, pods)
+        add_count(groups.nodes[group], facts.node, pods)
         if lowest != groups.lowest_running(group) and groups.goes_whole(group):
             self.count_unit(group)
 
@@ -390,10 +388,3 @@ def _weight(facts: Facts) -> Change:
     """NOTHING for a pod that is neither bound nor a member of a group: it changes only the decision for itself."""
     ordinary = facts.node == NOWHERE and facts.group == NOWHERE
     return Change.NOTHING if ordinary else Change.DECISION
-
-
-def _add(counts: Counter[int], key: int, amount: int) -> None:
-    """Add to a count. Counts of 0 are not kept."""
-    counts[key] += amount
-    if not counts[key]:
-        del counts[key]

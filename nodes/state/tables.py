@@ -149,8 +149,9 @@ class Tables:
         """How many of the group's pods have neither ended nor begun to terminate."""
         row = self.groups.keys.get(key)
         if row is None:
-            return MemberCounts(0, 0)
-        return MemberCounts(self.groups.waiting[row].total(), self.groups.running[row].total())
+            return MemberCounts(0, 0, 0)
+        groups = self.groups
+        return MemberCounts(groups.waiting[row].total(), groups.running[row].total(), groups.gated[row])
 
     def running_priority(self, key: GroupKey) -> int | None:
         """The lowest own priority of the group's pods that run; None if none does. Terminating pods do not count."""
@@ -310,6 +311,7 @@ class MemberCounts(NamedTuple):
     waiting: int
     """They wait for a node. Gated pods do not count."""
     bound: int
+    gated: int
 
 
 class PodView:

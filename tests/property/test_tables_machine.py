@@ -119,6 +119,7 @@ class TablesMachine(RuleBasedStateMachine):
         schedulerName=st.sampled_from(["", "default-scheduler", "other"]),
         phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded", "Succeeded", "Failed"]),
         deleting=st.booleans(),
+        gated=st.booleans(),
         nominated=NODES,
         controller=st.sampled_from([None, "x", "y"]),
         created=TIMES,
@@ -324,6 +325,22 @@ class TablesMachine(RuleBasedStateMachine):
                 ]
                 lowest = min(running, default=None)
                 assert self.tables.running_priority((namespace, name)) == lowest
+
+    @invariant()
+    def members_are_counted(self) -> None:
+        for namespace in ("blue", "red"):
+            for name in ("g", "h"):
+                there = [
+                    each.spec
+                    for (kind, its_namespace, _), each in self.objects.items()
+                    if kind == "pod" and its_namespace == namespace
+                    if (each.metadata.labels or {}).get(POD_GROUP_LABEL) == name
+                    if each.metadata.deletion_timestamp is None and each.status.phase not in ENDED
+                ]
+                unbound = [spec for spec in there if not spec.node_name]
+                gated = sum(bool(spec.scheduling_gates) for spec in unbound)
+                counts = self.tables.member_counts((namespace, name))
+                assert counts == (len(unbound) - gated, len(there) - len(unbound), gated)
 
     @invariant()
     def controlled_pods_are_those_whose_owner_says_so(self) -> None:
