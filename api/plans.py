@@ -206,6 +206,8 @@ class PreemptionPlanStatus(Struct):
     """Planned, Confirmed, Evicting, Ready and Bound follow one another. The other phases
     are ends: no further pod is evicted."""
     conditions: list[Condition] | None = None
+    last_decision_time: str | None = None
+    """When the search last came to this decision. It is written at most once a minute."""
     begun: list[str] | None = None
     """UIDs of victims of several pods that have begun to go. Each is finished, whatever becomes of the plan."""
     victim_owners: list[str] | None = None

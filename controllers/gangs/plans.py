@@ -28,6 +28,11 @@ log = structlog.get_logger(__name__)
 COMPRESS_ABOVE_PODS: Final = 500
 """Victim pods above which the stored object holds its long lists compressed (etcd's limit is 1.5 MiB a request)."""
 
+AGAIN_SECONDS: Final = 60.0
+"""The minimum time between two writes of the same decision's time."""
+DECIDED: Final[frozenset[Phase]] = frozenset({"Planned", "Blocked", "Unschedulable"})
+"""Phases in which a decision is stored first."""
+
 
 class PlanNotStoredError(Exception):
     """The API server did not take a plan or its progress: the plan must not be acted on.
@@ -57,8 +62,13 @@ class PlanStore:
         self._given_up: dict[PlanKey, set[str]] = {}
 
     async def record(self, spec: PreemptionPlanSpec, phase: Phase, message: str) -> None:
-        """Store a decision, or only its status if the same decision is stored already. Raises PlanNotStoredError."""
+        """Store a decision, or only its status if the same decision is stored already. Raises PlanNotStoredError.
+
+        A decision by which nobody goes is not posted again: its object gets the time, at most once a minute.
+        """
         key = (spec.preemptor.namespace, plan_name(spec))
+        if phase not in ACTIVE and await self._decided_again(key, spec.preemptor.uid, phase):
+            return
         stored = compress(spec, above_pods=COMPRESS_ABOVE_PODS)
         try:
             plan = await self._create(key, stored, active=phase in ACTIVE)
@@ -68,6 +78,25 @@ class PlanStore:
         if plan.spec != stored:
             raise PlanNotStoredError(key, "another plan has this name", for_good=True)
         await self._touch(key, phase, phase, message)
+
+    async def _decided_again(self, key: PlanKey, preemptor: str, phase: Phase) -> bool:
+        """Whether this decision of the preemptor (UID) is known to be stored, in this phase. Its name tells."""
+        known, now = self._stored.get(key), self._clock.wall()
+        if known is None or (known.preemptor, known.status.phase) != (preemptor, phase):
+            return False
+        if known.decided is not None and 0.0 <= now - known.decided < AGAIN_SECONDS:
+            return True
+        try:
+            self._apply(
+                await self._writer.patch_plan_status(
+                    *key, PreemptionPlanStatus(last_decision_time=rfc3339(now))
+                )
+            )
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return False  # it has just been deleted
+            raise PlanNotStoredError.of(key, error) from error
+        return True
 
     async def advance(
         self, plan: ActivePlan, phase: Phase, message: str, *, owners: list[str] | None = None
@@ -180,6 +209,8 @@ class PlanStore:
             Condition(type=phase, status="True", reason=reason, message=message, last_transition_time=now)
         )
         status = PreemptionPlanStatus(phase=phase, conditions=conditions, victim_owners=owners)
+        if phase in DECIDED:
+            status.last_decision_time = now
         if phase == "Planned" and before.begun:
             status.begun = []  # the same decision was carried out before, and ended
         await self._patch(key, status)

@@ -75,7 +75,7 @@ class StoredPlan:
     committed: float
     """When it was planned last: the same decision, made again, is the same object."""
     touched: float
-    """When its status changed last."""
+    """When its phase changed last, or the same decision was made again."""
     evicting: float
     """When it began to evict last; 0 if it did not."""
     bound: float
@@ -90,6 +90,11 @@ class StoredPlan:
         """The preemptor, as the planner calls it."""
         kind, namespace, name = self.owner
         return LonePod(namespace, name, self.preemptor).key if kind == "Pod" else (namespace, name)
+
+    @property
+    def decided(self) -> float | None:
+        """When this decision was made last. None in objects of versions that did not store that."""
+        return _seconds(self.status.last_decision_time)
 
     @property
     def evicted(self) -> bool:
@@ -127,6 +132,7 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
     meta, spec, status = plan.metadata, plan.spec, plan.status or PreemptionPlanStatus()
     conditions = status.conditions or []
     created = _seconds(meta.creation_timestamp) or 0.0
+    decided = _seconds(status.last_decision_time)
     times = {each.type: _seconds(each.last_transition_time) or 0.0 for each in conditions}
     return StoredPlan(
         meta=meta,
@@ -135,7 +141,7 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
         status=status,
         finalized=FINALIZER in (meta.finalizers or ()),
         committed=times.get("Planned") or created,
-        touched=max([created, *(when for type_, when in times.items() if type_ != IN_VAIN)]),
+        touched=max([created, decided or 0.0, *(when for type_, when in times.items() if type_ != IN_VAIN)]),
         evicting=(times["Evicting"] or created or 1.0) if "Evicting" in times else 0.0,
         bound=times.get("Bound", 0.0),
         in_vain=_in_vain(conditions),

@@ -93,18 +93,6 @@ async def test_a_feasible_gang_of_the_lowest_priority_is_looked_at_while_a_thous
         assert searches.at["new"] - began < 2.0
 
 
-async def test_known_decisions_are_not_stored_again() -> None:
-    async with staged(node("n0"), *waits("gang", priority=100)) as stage:
-        await stage.settle()
-        assert stage.phases() == ["Unschedulable"]
-        count = len(stage.api.written)
-        for _ in range(20):
-            stage.clock += 60.0
-            stage.add(node("n0"))
-            await stage.settle(2)
-        assert stage.api.written[count:] == []
-
-
 async def test_a_priority_class_concerns_only_the_gangs_that_have_it() -> None:
     of_class = gang("of-class", minimum=1, priority=None, priorityClassName="high")
     members = [pod("of-class-0", group="of-class", requests={"cpu": "64"}, priority=500)]
