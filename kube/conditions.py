@@ -10,8 +10,9 @@ a custom resource. Without the resource version, a new object could get the cond
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import msgspec
@@ -29,6 +30,8 @@ MESSAGE: Final = 1024
 CONFLICTS: Final = 8
 """The maximum number of attempts. Others may write the same object at the same time."""
 
+NO_NUMBERS: Final[Mapping[str, int]] = MappingProxyType({})
+
 Status = Literal["True", "False", "Unknown"]
 
 
@@ -42,6 +45,8 @@ class Target:
     kind: str
     metadata: ObjectMeta
     conditions: Collection[Condition]
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """Numbers in the status, by field."""
 
 
 class OnlyStatus(msgspec.Struct):
@@ -72,12 +77,14 @@ class ConditionWriter:
         message: str,
         *,
         generation: int = 0,
+        numbers: Mapping[str, int] = NO_NUMBERS,
     ) -> bytes | None:
         """Write the condition. Returns the object after the write (JSON).
 
         Returns None if there was nothing to write: the object has exactly this condition already, or it is gone
         (another object may have its name). `generation` is the object's generation that the condition describes; 0
-        leaves it out. Raises ApiError.
+        leaves it out. `numbers` are fields of the status that belong to the condition's writer. They must always be
+        the same fields: those that are left out are removed. Raises ApiError.
         """
         known: Target | None = target
         for attempt in range(CONFLICTS):
@@ -87,10 +94,10 @@ class ConditionWriter:
                 return None
             before = next((each for each in known.conditions if each.type == type_), None)
             after = self._after(before, type_, status, reason, message[:MESSAGE], generation)
-            if after == before:
+            if after == before and known.numbers == numbers:
                 return None
             try:
-                return await self._apply(known, after)
+                return await self._apply(known, after, numbers)
             except ApiError as error:
                 if error.status == 404:
                     return None
@@ -108,7 +115,7 @@ class ConditionWriter:
         return Condition(type_, status, reason, message, since, generation)
 
     async def _look(self, target: Target) -> Target | None:
-        """The current state of the object, or None if it is gone."""
+        """The current state of the object, or None if it is gone. Its numbers are not read."""
         collection, _, name = target.path.rpartition("/")
         # We list instead of get: the rights to watch include `list`, but may lack `get`.
         query = {"fieldSelector": f"metadata.name={name}"}
@@ -126,13 +133,13 @@ class ConditionWriter:
         conditions = [each for raw in stored or () if (each := _readable(raw)) is not None]
         return Target(target.path, target.api_version, target.kind, found.metadata, conditions)
 
-    async def _apply(self, target: Target, condition: Condition) -> bytes:
+    async def _apply(self, target: Target, condition: Condition, numbers: Mapping[str, int]) -> bytes:
         meta = target.metadata
         value = {
             "apiVersion": target.api_version,
             "kind": target.kind,
             "metadata": {"name": meta.name, "uid": meta.uid, "resourceVersion": meta.resource_version},
-            "status": {"conditions": [_wire(condition)]},
+            "status": {**numbers, "conditions": [_wire(condition)]},
         }
         return await self._sender.send(
             "condition",

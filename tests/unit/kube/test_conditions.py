@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import orjson
@@ -125,6 +126,20 @@ async def test_what_is_said_already_is_not_sent(api: Api, writer: ConditionWrite
         )
     ((_, _, body),) = api.patches
     assert body["status"]["conditions"][0]["observedGeneration"] == 3
+
+
+async def test_numbers_are_written_with_the_condition(api: Api, writer: ConditionWriter) -> None:
+    """A number alone is a change. After a conflict nobody knows them, so they are written."""
+    before = Condition("Good", "True", "Looked", "", NOW)
+    there = replace(target(before), numbers={"pods": 2})
+    assert await writer.write(there, "Good", "True", "Looked", "", numbers={"pods": 2}) is None
+    api.errors = [ApiError(409, "Conflict", "modified")]
+    assert await writer.write(there, "Good", "True", "Looked", "", numbers={"pods": 3}) is not None
+    for _, query, body in api.patches:
+        assert query["fieldManager"] == "reprieve-Good"
+        assert body["status"]["pods"] == 3
+        assert body["status"]["conditions"][0]["type"] == "Good"
+    assert len(api.patches) == 2
 
 
 async def test_long_messages_are_cut(api: Api, writer: ConditionWriter) -> None:
