@@ -19,7 +19,7 @@ from kube.client import MERGE_PATCH, ApiError
 from kube.metrics import EVENTS_DROPPED
 from kube.sender import Sender
 
-__all__ = ["EventRecorder", "Reference"]
+__all__ = ["SERIES_SECONDS", "EventRecorder", "Reference"]
 
 log = structlog.get_logger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import structlog
 
@@ -14,9 +14,11 @@ from api.core import Pod
 from api.groups import INITIALLY_SCHEDULED, PodGroup, has_run
 from api.meta import Condition
 from api.plans import Victim, VictimPod
+from controllers.gangs.causes import Causes
 from controllers.gangs.effects import CannotSchedule
+from controllers.gangs.endings import SAID
 from controllers.gangs.keys import lone_pod
-from controllers.gangs.life import ActivePlan, Ending, GroupKey
+from controllers.gangs.life import ActivePlan, Ending, GangPhase, GroupKey, phase_text
 from controllers.gangs.release import held_condition
 from controllers.gangs.roster import PodOwner, Roster
 from controllers.gangs.writer import Reference, Writer
@@ -30,13 +32,21 @@ DISRUPTION_TARGET: Final = "DisruptionTarget"
 """Upstream's PodGroup condition about its preemption."""
 
 
+class _Told(NamedTuple):
+    """Pods of a gang for which nobody goes, whose conditions say so."""
+
+    phase: GangPhase
+    pods: AbstractSet[str]
+    """UIDs."""
+
+
 class Reporter:
     """Writes what was decided where its readers look. Nothing here is needed to go on: faults are logged."""
 
     def __init__(self, writer: Writer, roster: Roster, clock: Clock) -> None:
         self._writer, self._roster, self._clock = writer, roster, clock
-        self._told: dict[GroupKey, AbstractSet[str]] = {}
-        """Pods (UIDs) of a gang for which nobody goes whose conditions say so."""
+        self._causes = Causes(clock)
+        self._told: dict[GroupKey, _Told] = {}
 
     def astray(self, group: GroupKey, message: str) -> None:
         """Members of the gang are bound outside of its domain."""
@@ -110,33 +120,42 @@ class Reporter:
     async def ended(self, plan: ActivePlan, ending: Ending) -> None:
         """A plan is over."""
         if ending.phase == "Bound":
+            self._causes.forget(plan.group)
             self._event(plan.group, "Normal", "Bound", "Binding", f"{ending.message} (plan {plan.name})")
             await self.scheduled(plan.group)
-        else:
-            self._event(
-                plan.group, "Warning", ending.reason, "Planning", f"plan {plan.name} ended: {ending.message}"
-            )
+        elif ending.reason not in SAID:  # `cannot_schedule` says these
+            note = f"plan {plan.name} ended: {ending.message}"
+            self._warn(plan.group, ending.reason, note, cause=ending.message)
+        self._told.pop(plan.group, None)
 
     async def cannot_schedule(self, key: GroupKey, effect: CannotSchedule) -> None:
-        """Nobody goes for this gang: its PodGroup and its pods say why, each once."""
+        """Nobody goes for this gang: its PodGroup says why. Its pods name the phase, once."""
         if not effect.repeated:
-            self._told.pop(key, None)
-            self._event(key, "Warning", effect.reason, "Planning", effect.message)
+            self._warn(key, effect.reason, effect.message, cause=effect.message)
         if lone_pod(key) is not None:
             return  # it is not held: its next attempt goes on without a plan
-        told = self._told.get(key, frozenset())
+        told = self._told.get(key)
+        if told is None or told.phase != effect.phase:
+            told = _Told(effect.phase, frozenset())
         reason = "Unschedulable" if effect.reason == "Blocked" else effect.reason
         await self._condition(key, "False", reason, effect.message)
-        condition = held_condition("True", effect.reason, effect.message, self._clock.wall())
+        # Each write to a pod that is held brings it back to the scheduler, so it says nothing that changes often.
+        condition = held_condition("True", effect.phase, phase_text(key, effect.phase), self._clock.wall())
         waiting = {member.uid: member.name for member in self._roster.members(key) if member.node is None}
         said = await asyncio.gather(
-            *(self._say(key[0], name, uid, condition) for uid, name in waiting.items() if uid not in told)
+            *(
+                self._say(key[0], name, uid, condition)
+                for uid, name in waiting.items()
+                if uid not in told.pods
+            )
         )
-        self._told[key] = told & waiting.keys() | {uid for uid in said if uid is not None}
+        pods = told.pods & waiting.keys() | {uid for uid in said if uid is not None}
+        self._told[key] = _Told(effect.phase, pods)
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone."""
         self._told.pop(key, None)
+        self._causes.forget(key)
 
     async def _say(self, namespace: str, name: str, uid: str, condition: Condition) -> str | None:
         """The pod's UID once its condition is written."""
@@ -178,6 +197,10 @@ class Reporter:
         elif (group := self._roster.group(key)) is not None:
             regarding = Reference(group.api_version, "PodGroup", *key, group.metadata.uid)
             self._writer.event(regarding, type_, reason, action, note)
+
+    def _warn(self, key: GroupKey, reason: str, note: str, *, cause: str) -> None:
+        """One event for each cause: a repetition has the note of the first one, so that it becomes a series."""
+        self._event(key, "Warning", reason, "Planning", self._causes.note(key, reason, cause, note))
 
     def _pod_event(self, pod: Pod, reason: str, note: str) -> None:
         meta = pod.metadata

@@ -26,6 +26,7 @@ __all__ = [
     "PlannedPod",
     "RoomMade",
     "hold_text",
+    "phase_text",
     "victim_uids",
 ]
 
@@ -181,7 +182,7 @@ class Life:
 
     phase: GangPhase = "Gathering"
     reason: str = ""
-    """Why it is Unschedulable or Blocked: a word in CamelCase, as conditions have it."""
+    """Why it is Unschedulable or Blocked, or how its last plan ended: a word in CamelCase, as conditions have it."""
     message: str = ""
     """The same as a sentence."""
     plan: ActivePlan | None = None
@@ -222,8 +223,8 @@ class Life:
         return self.plan is None and self.complete
 
 
-def hold_text(key: GroupKey, phase: GangPhase) -> str:
-    """What filter tells the scheduler about a gang's pod.
+def phase_text(key: GroupKey, phase: GangPhase) -> str:
+    """What a gang's pods say of it. The numbers are in the conditions of its PodGroup.
 
     It is constant within a phase, because it lands in the pod's status, and each change there wakes the pod.
     """
@@ -233,12 +234,17 @@ def hold_text(key: GroupKey, phase: GangPhase) -> str:
     name = "/".join(key)
     match phase:
         case "Planned" | "Confirmed" | "Evicting":
-            return f"{HOLD_MARK}room is being freed for pod group {name}"
+            return f"room is being freed for pod group {name}, see its conditions"
         case "Ready":
-            return f"{HOLD_MARK}the planned members of pod group {name} go first"
+            return f"the planned members of pod group {name} go first"
         case "Unschedulable":
-            return f"{HOLD_MARK}pod group {name} cannot be placed now, see its conditions"
+            return f"pod group {name} cannot be placed now, see its conditions"
         case "Blocked":
-            return f"{HOLD_MARK}pod group {name} uses what reprieve cannot plan for, see its conditions"
+            return f"pod group {name} uses what reprieve cannot plan for, see its conditions"
         case _:
-            return f"{HOLD_MARK}pod group {name} waits for its members"
+            return f"pod group {name} waits for members or for a plan, see its conditions"
+
+
+def hold_text(key: GroupKey, phase: GangPhase) -> str:
+    """What filter tells the scheduler about a gang's pod. As constant as `phase_text`."""
+    return f"{HOLD_MARK}{phase_text(key, phase)}"

@@ -98,14 +98,14 @@ async def test_a_pod_of_a_basic_group_is_an_ordinary_one() -> None:
 async def test_gathering_members_wait_for_the_others() -> None:
     async with staged(gang(minimum=2), member()) as stage:
         await stage.settle()
-        assert "waits for its members" in held(stage, member())
+        assert "waits for members" in held(stage, member())
 
 
 async def test_a_gang_that_nobody_has_looked_at_yet_waits() -> None:
     async with staged() as stage:
         await stage.settle()
         stage.add(gang(minimum=2), member())
-        assert "waits for its members" in held(stage, member())
+        assert "waits for members" in held(stage, member())
 
 
 async def test_planned_members_wait() -> None:
@@ -120,7 +120,7 @@ async def test_planned_members_wait() -> None:
 
         stage.api.refuse = look
         await stage.settle()
-        assert texts == ["reprieve: room is being freed for pod group default/gang"]
+        assert texts == ["reprieve: room is being freed for pod group default/gang, see its conditions"]
 
 
 async def test_members_wait_while_victims_go() -> None:

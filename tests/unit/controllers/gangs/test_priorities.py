@@ -37,8 +37,7 @@ async def test_a_gang_whose_members_differ_evicts_nobody_and_says_why(
         await stage.settle()
         assert stage.api.deleted == []
         assert stage.phases() == ["Unschedulable"]
-        assert stage.api.reasons == {"gang": reason, "m0": reason, "m1": reason}
-        assert stage.api.said["m0"] == stage.api.said["m1"] == stage.api.group_said["gang"]
+        assert stage.api.reasons == {"gang": reason, "m0": "Unschedulable", "m1": "Unschedulable"}
         assert "nobody may go for it" in stage.api.group_said["gang"]
         (plan,) = stage.api.plans.values()
         assert plan["spec"]["mismatch"] == reason
@@ -47,7 +46,7 @@ async def test_a_gang_whose_members_differ_evicts_nobody_and_says_why(
 async def test_it_says_both_numbers() -> None:
     async with staged(node("n0"), victim(), gang(minimum=1), member(priority=0)) as stage:
         await stage.settle()
-        assert "pod m0 has priority 0, and its PodGroup has 100" in stage.api.said["m0"]
+        assert "pod m0 has priority 0, and its PodGroup has 100" in stage.api.group_said["gang"]
 
 
 async def test_a_gang_whose_members_differ_takes_free_room() -> None:
