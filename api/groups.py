@@ -17,6 +17,7 @@ __all__ = [
     "API_VERSION",
     "INITIALLY_SCHEDULED",
     "POD_GROUP_LABEL",
+    "SCHEDULED",
     "SCHEDULING_GATE",
     "DisruptionMode",
     "GangSchedulingPolicy",
@@ -37,6 +38,9 @@ SCHEDULING_GATE: Final = "reprieve.dev/gang"
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 """Upstream's PodGroup condition. True is terminal: minCount members were bound at one time. False has the reason
 Unschedulable or SchedulerError. We add PriorityMismatch, SchedulerMismatch and EvictedInVain (api.plans)."""
+SCHEDULED: Final = "reprieve.dev/Scheduled"
+"""Our PodGroup condition. True: as many members are bound as must run now. False: the reason says what the gang waits
+for (`controllers.gangs.saying`). It has our prefix, because the other types are upstream's."""
 
 
 class Empty(Struct):
@@ -101,7 +105,18 @@ class PodGroupStatus(Struct):
     """How far the group has come."""
 
     conditions: list[Condition] | None = None
-    """PodGroupInitiallyScheduled: whether the group has been placed, and why not. DisruptionTarget: it is preempted."""
+    """PodGroupInitiallyScheduled: whether the group has been placed, and why not. DisruptionTarget: it is preempted.
+    reprieve.dev/Scheduled: whether the members that must run are bound, and what the group waits for."""
+    observed_generation: int = 0
+    """The generation of the group that the counts describe."""
+    members: int = 0
+    """How many members exist. Pods that have ended or terminate do not count."""
+    required_members: int = 0
+    """How many members must run: minCount, or less if the group has run or members have Succeeded."""
+    bound_members: int = 0
+    """How many members have a node."""
+    gated_pods: int = 0
+    """How many pods are no members yet, because they have a scheduling gate of another program."""
 
 
 class PodGroup(Struct, kw_only=True):

@@ -93,9 +93,11 @@ KINDS: Final[Sequence[Kind]] = (
         PodGroup,
         "rpg",
         Column("Min", "integer", ".spec.schedulingPolicy.gang.minCount"),
+        Column("Members", "integer", ".status.members"),
+        Column("Bound", "integer", ".status.boundMembers"),
         Column("Class", "string", ".spec.priorityClassName"),
-        Column("Scheduled", "string", _status("PodGroupInitiallyScheduled")),
-        Column("Reason", "string", '.status.conditions[?(@.type=="PodGroupInitiallyScheduled")].reason'),
+        Column("Scheduled", "string", _status(groups.SCHEDULED)),
+        Column("Reason", "string", f'.status.conditions[?(@.type=="{groups.SCHEDULED}")].reason'),
     ),
     _ours(
         PreemptionPlan,

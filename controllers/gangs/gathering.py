@@ -47,4 +47,5 @@ def _domain_seen(life: Life, seen: MembersSeen) -> tuple[Life, tuple[Effect, ...
 
 def at_rest(life: Life) -> Life:
     """Nothing is wanted. What went wrong before says nothing about the next plan."""
-    return replace(life, looked=False, failures=0, replans=0, due=0.0, untried_until=None, placed=False)
+    life = replace(life, looked=False, failures=0, replans=0, due=0.0, untried_until=None, placed=False)
+    return replace(life, reason="", message="")

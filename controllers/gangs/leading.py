@@ -26,6 +26,7 @@ from controllers.gangs.evidence import Evidence
 from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.gates import GatedPods, Gates
+from controllers.gangs.group_status import GroupStatusWriter
 from controllers.gangs.housekeeping import Housekeeping, Retention
 from controllers.gangs.kept_out import KeptOut
 from controllers.gangs.keys import key_of_pod
@@ -136,6 +137,8 @@ class Leading:
             clock,
         )
         self.gangs = Gangs(roster, rules, clock, self.nudge, self.gates.gang_changed)
+        self.status_writes = Writes(lambda _key: None)
+        self.group_status = GroupStatusWriter(self.gangs, roster, self.writer, self.status_writes, clock)
         store = PlanStore(self.writer, claims.stored, known.apply_plan, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
         self._evictions = Evictions(
@@ -170,6 +173,7 @@ class Leading:
             self.asking,
             self.waker,
             self.reporter,
+            self.group_status,
             Housekeeping(claims.stored, store, retention, clock),
             self._verdicts,
             Nominations(known.waiting, roster, self.evidence, self.waker),
@@ -305,6 +309,7 @@ class Leading:
             tasks.create_task(self.planner.run(), name="planner")
             tasks.create_task(self.asking.run(), name="asking")
             tasks.create_task(self.gates.run(), name="gates")
+            tasks.create_task(self.group_status.run(), name="group status")
 
     def _presented(self, group: GroupKey, uid: str) -> None:
         """A scheduler works on a member: what it showed may confirm the gang's plan."""
@@ -338,6 +343,7 @@ class Leading:
         """Stop acting; write the events that wait."""
         await self._evictions.close()
         await self.writes.close()
+        await self.status_writes.close()
         await self.writer.close()
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:

@@ -39,6 +39,7 @@ from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
 from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.group_status import GroupStatusWriter
 from controllers.gangs.housekeeping import Housekeeping
 from controllers.gangs.kept_out import KeptOut
 from controllers.gangs.life import ActivePlan, Ending, GroupKey
@@ -70,6 +71,7 @@ class Hands:
     asking: Asking
     waker: Waker
     reporter: Reporter
+    status: GroupStatusWriter
     housekeeping: Housekeeping
     verdicts: Verdicts
     nominations: Nominations
@@ -157,6 +159,7 @@ class Performer:
     def forget(self, key: GroupKey) -> None:
         """The group is gone."""
         self._hands.reporter.forget(key)
+        self._hands.status.forget(key)
         self._hands.asking.forget_group(key)
         self._hands.verdicts.forget(key)
         self._hands.singles.forget(key)

@@ -189,11 +189,14 @@ class Planner:
 
     def _look(self, gang: Gang, plan: ActivePlan) -> None:
         began = self._clock.monotonic()
-        self._gangs.see(gang, self._world.looks.look(plan, trusted=self._world.trusted()))
+        seen = self._world.looks.look(plan, trusted=self._world.trusted())
+        self._hands.status.looked(plan, seen)
+        self._gangs.see(gang, seen)
         self._pace.looked(gang.key, self._clock.monotonic() - began)
 
     def _enlist(self, gang: Gang) -> None:
-        """The queue and the index know the gang as it is now."""
+        """The queue, the index and the PodGroup's status know the gang as it is now."""
+        self._hands.status.moved(gang.key)
         plan = gang.life.plan
         if plan is not None:
             self._index.put(plan)

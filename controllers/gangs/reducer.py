@@ -360,7 +360,7 @@ def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Ru
         return at_rest(replace(life, phase="Bound")), ()
     if ending.reason in SAID:
         return _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
-    life = replace(life, phase="Gathering")
+    life = replace(life, phase="Gathering", reason=ending.reason, message=ending.message)
     at_once = ending.reason in CONTRADICTED or (plan.begun and ending.reason in CONTINUED)
     if at_once and life.replans < REPLANS_AT_ONCE:
         return replace(life, replans=life.replans + 1, due=now), ()

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from api.clock import Clock
-from api.groups import API_VERSION, SCHEDULING_GATE, PodGroup
+from api.groups import API_VERSION, SCHEDULING_GATE, PodGroup, PodGroupStatus
 from api.meta import Condition, List, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanStatus
 from api.times import rfc3339
@@ -242,18 +242,31 @@ class Writer:
                 raise
 
     async def write_group_condition(
-        self, group: PodGroup, type_: str, status: Status, reason: str, message: str
+        self,
+        group: PodGroup,
+        type_: str,
+        status: Status,
+        reason: str,
+        message: str,
+        *,
+        numbers: Mapping[str, int] | None = None,
     ) -> None:
-        """Have the PodGroup say so; nothing is sent if it says just that, or if it has gone."""
-        meta = group.metadata
+        """Have the PodGroup say so; nothing is sent if it says just that, or if it has gone.
+
+        `numbers`: fields of its status that are written with the condition. See `ConditionWriter.write`.
+        """
+        meta, known = group.metadata, msgspec.to_builtins(group.status or PodGroupStatus())
         target = Target(
             path=_path("podgroups", meta.namespace, meta.name),
             api_version=API_VERSION,
             kind="PodGroup",
             metadata=meta,
             conditions=(group.status.conditions if group.status else None) or (),
+            numbers={name: known.get(name, 0) for name in numbers or ()},
         )
-        await self._conditions.write(target, type_, status, reason, message, generation=meta.generation)
+        await self._conditions.write(
+            target, type_, status, reason, message, generation=meta.generation, numbers=numbers or {}
+        )
 
 
 def _path(plural: str, namespace: str | None = None, name: str | None = None) -> str:

@@ -383,6 +383,18 @@ class Sandbox:
             wait_for(look, seconds, lambda: f"{kind} {name} is not {of_type}={status}\n{self.report()}") or {}
         )
 
+    def wait_reason(self, kind: str, name: str, of_type: str, reason: str) -> Json:
+        """A condition of a PodGroup or Pod, once it has the reason."""
+        version = REPRIEVE if kind == "PodGroup" else "v1"
+
+        def look() -> Json | None:
+            found = condition(self.client.get(version, kind, name, self.namespace), of_type)
+            return found if found is not None and found["reason"] == reason else None
+
+        return wait_for(
+            look, what=lambda: f"{kind} {name} has no {of_type} of reason {reason}\n{self.report()}"
+        )
+
     def events(self, reason: str | None = None, name: str | None = None) -> list[Json]:
         """Events of the namespace by reason and by the name of what they regard."""
         found = self.client.list("events.k8s.io/v1", "Event", self.namespace)

@@ -16,7 +16,7 @@ import msgspec
 import orjson
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
-from api.groups import PodGroup
+from api.groups import SCHEDULED, PodGroup
 from api.plans import PreemptionPlan
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
@@ -68,9 +68,11 @@ class Api(apiserver.Api):
         self.said: dict[str, str] = {}
         """By pod: why it is held."""
         self.group_said: dict[str, str] = {}
-        """By PodGroup: the message of its condition."""
+        """By PodGroup: the message of its condition PodGroupInitiallyScheduled or DisruptionTarget."""
+        self.waits: dict[str, list[tuple[str, str]]] = {}
+        """By PodGroup: each reason and message of its condition reprieve.dev/Scheduled."""
         self.reasons: dict[str, str] = {}
-        """By PodGroup, and by pod that is held: the reason of the condition."""
+        """By PodGroup, and by pod that is held: the reason of that condition."""
 
     @property
     def nominated(self) -> dict[str, str]:
@@ -100,8 +102,15 @@ class Api(apiserver.Api):
             self.ungated.append(name)
             self.echo(name)
         elif "/podgroups/" in path:
-            self.group_said[name] = body["status"]["conditions"][-1]["message"]
-            self.reasons[name] = body["status"]["conditions"][-1]["reason"]
+            self._group_status(name, body["status"])
+
+    def _group_status(self, name: str, status: dict[str, Any]) -> None:
+        (condition,) = status["conditions"]
+        if condition["type"] == SCHEDULED:
+            self.waits.setdefault(name, []).append((condition["reason"], condition["message"]))
+        else:
+            self.group_said[name] = condition["message"]
+            self.reasons[name] = condition["reason"]
 
     def _pod_status(self, name: str, status: dict[str, Any]) -> None:
         for condition in status.get("conditions", ()):
@@ -216,6 +225,7 @@ class Stage:
             await self.leading.planner.step()
             await self._remove_gates()
             self._look_anew()
+            self.leading.group_status.look_at_due()
             await self.leading.asking.step()
             if self.agrees:
                 self._agree()
@@ -225,7 +235,7 @@ class Stage:
     async def written(self) -> None:
         """Let what waits be written. Nothing of the API server may hang."""
         for _ in range(100):
-            if not len(self.leading.writes):
+            if not len(self.leading.writes) + len(self.leading.status_writes):
                 return
             await asyncio.sleep(0)
         raise AssertionError("something is still being written")
