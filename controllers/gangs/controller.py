@@ -122,6 +122,7 @@ class GangController:
             self.scheduler,
             self.clock,
             self.plans.apply,
+            self.mirror.groups.apply,
             self.is_trusted,
             self.tell_time,
         )

@@ -11,6 +11,7 @@ import structlog
 
 from api.clock import Clock
 from api.core import Pod
+from api.groups import PodGroup
 from api.plans import PreemptionPlan, PreemptionPlanSpec
 from controllers.gangs.account import Account
 from controllers.gangs.arrivals import Arrivals
@@ -83,6 +84,8 @@ class Known:
     clock: Clock
     apply_plan: Callable[[PreemptionPlan], object]
     """Take a plan that the API server has answered with, before the watch shows it."""
+    apply_group: Callable[[PodGroup], object]
+    """The same for a PodGroup."""
     is_trusted: Callable[[], bool]
     """Whether the mirror may be trusted. Without it nobody is evicted."""
     tell_time: Callable[[], bool]
@@ -105,7 +108,8 @@ class Leading:
         self._waiting = known.waiting
         self._plan_seconds = configuration.plan_deadline_seconds
         self._nudged = asyncio.Event()
-        self.writer = Writer(client, clock, sender=Sender(client, allows=term.allows))
+        sender = Sender(client, allows=term.allows)
+        self.writer = Writer(client, clock, sender=sender, group_written=known.apply_group)
         rules = Rules(
             Backoff(configuration.backoff_initial_seconds, configuration.backoff_max_seconds, jitter=0.0),
             configuration.plan_deadline_seconds,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 import structlog
@@ -22,6 +22,8 @@ from kube.sender import Sender
 __all__ = ["Deletion", "Reference", "Writer"]
 
 log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 
 DRY_RUN: Final = {"dryRun": "All"}
 
@@ -43,7 +45,16 @@ class Writer:
     conflicts at once, are raised as ApiError.
     """
 
-    def __init__(self, client: ApiClient, clock: Clock, *, sender: Sender | None = None) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        clock: Clock,
+        *,
+        sender: Sender | None = None,
+        group_written: Callable[[PodGroup], object] = lambda _group: None,
+    ) -> None:
+        """`group_written` is told of each PodGroup after a write: it is newer than what the watch shows."""
+        self._group_written = group_written
         self._client, self._clock = client, clock
         self._sender = sender or Sender(client)
         self._recorder = EventRecorder(self._sender, clock=clock)
@@ -264,9 +275,11 @@ class Writer:
             conditions=(group.status.conditions if group.status else None) or (),
             numbers={name: known.get(name, 0) for name in numbers or ()},
         )
-        await self._conditions.write(
+        body = await self._conditions.write(
             target, type_, status, reason, message, generation=meta.generation, numbers=numbers or {}
         )
+        if body is not None:
+            self._group_written(_read(body, PodGroup))
 
 
 def _path(plural: str, namespace: str | None = None, name: str | None = None) -> str:
@@ -281,8 +294,12 @@ def _is_other_object(error: ApiError) -> bool:
 
 
 def _plan(body: bytes) -> PreemptionPlan:
-    """The API server's answer. Raises ApiError if it is no plan."""
+    return _read(body, PreemptionPlan)
+
+
+def _read(body: bytes, kind: type[T]) -> T:
+    """The API server's answer. Raises ApiError if it is no object of the kind."""
     try:
-        return msgspec.json.decode(body, type=PreemptionPlan)
+        return msgspec.json.decode(body, type=kind)
     except msgspec.DecodeError as error:
-        raise ApiError(0, "InvalidAnswer", f"the answer is no PreemptionPlan: {error}") from error
+        raise ApiError(0, "InvalidAnswer", f"the answer is no {kind.__name__}: {error}") from error

@@ -154,6 +154,7 @@ async def test_members_of_a_gang_that_has_lost_one_wait_again() -> None:
         await stage.settle()
         assert world(stage).verdict(member("late")) is None
         stage.delete(bound[0])
+        stage.add(member("late"))
         held(stage, member("late"))
 
 
