@@ -120,6 +120,7 @@ class GroupStatusWriter:
         """What there is to write; None if nothing has changed."""
         gang, group, count = self._gangs.get(key), self._roster.group(key), self._roster.count(key)
         if gang is None or group is None or count.minimum is None:
+            self._looks.pop(key, None)  # a single pod has no PodGroup
             return None
         now, plan = self._clock.monotonic(), gang.life.plan
         if plan is None:

@@ -51,8 +51,8 @@ class LonePods:
         """One member, which has to run."""
         view = self.find(pod)
         if view is None:
-            return Count(0, 0, 0, None)
-        return Count(members=1, bound=int(view.node is not None), succeeded=0, minimum=1)
+            return Count(0, 0, 0, None, 0)
+        return Count(members=1, bound=int(view.node is not None), succeeded=0, minimum=1, gated=0)
 
     def demand(self, pod: LonePod) -> Demand | None:
         """Room for the pod on any node; None if it does not wait."""

@@ -3,7 +3,7 @@
 The preempt verb takes such a pod's candidates, and answers with no node. Then a plan is made over these candidates, or
 the pod comes back to the scheduler, and its calls are answered without a plan for a while.
 
-See docs/decisions/0034.
+See docs/decisions/0035.
 """
 
 from __future__ import annotations
