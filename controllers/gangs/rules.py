@@ -12,12 +12,14 @@ __all__ = [
     "ASK_AGAIN_SECONDS",
     "REPLANS_AT_ONCE",
     "REGATHER_SECONDS",
+    "RELEASE_SECONDS",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
     "VAIN_AT_MOST",
     "TURNED_DOWN_SECONDS",
     "Confirmation",
     "GatesMode",
+    "PartialGangs",
     "Rules",
 ]
 
@@ -28,6 +30,10 @@ Require evicts nobody, Off believes the model at once."""
 GatesMode = Literal["Gathering", "UntilPlanned", "Off"]
 """When the scheduling gate of a gang's members is removed. Gathering: as soon as minCount members exist. UntilPlanned:
 as soon as our model finds a place for the gang. Off: at once, and the webhook adds none."""
+
+PartialGangs = Literal["Release", "Keep"]
+"""What becomes of a gang that never ran whole and has members bound. Release: they are evicted, so that it waits as a
+whole. Keep: they stay."""
 
 ASKED_SECONDS: Final = 30.0
 """How long a plan waits at most for the scheduler's word after it was asked."""
@@ -54,6 +60,9 @@ REGATHER_SECONDS: Final = 2.0
 
 A Job that is resumed creates its pods one after the other. Nobody promises that all of them come."""
 
+RELEASE_SECONDS: Final = 1800.0
+"""The bound members of a gang are released at most once in this time."""
+
 REWRITE_SECONDS: Final = 1.0
 """How long a phase that could not be written waits."""
 
@@ -74,6 +83,9 @@ class Rules:
 
     untried_seconds: float = 5.0
     """How long a plan that evicts waits at most for the scheduler to try every member once."""
+
+    partial_seconds: float = 120.0
+    """How long a gang that never ran whole may have members bound, while no plan frees room for the others."""
 
     def vain_delay(self, setbacks: int) -> float:
         """How long nobody goes for a gang that evicted in vain, after so many setbacks."""
