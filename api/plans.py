@@ -31,9 +31,18 @@ __all__ = [
     "VictimPod",
 ]
 
-Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted"]
+Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted", "Releases"]
 Phase = Literal[
-    "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Blocked", "Unschedulable", "Aborted", "Expired"
+    "Planned",
+    "Confirmed",
+    "Evicting",
+    "Ready",
+    "Bound",
+    "Blocked",
+    "Unschedulable",
+    "Aborted",
+    "Expired",
+    "Released",
 ]
 MismatchReason = Literal["PriorityMismatch", "SchedulerMismatch", "EvictedInVain"]
 
@@ -162,7 +171,8 @@ class PreemptionPlanSpec(PlanStruct):
 
     preemptor: Preemptor
     outcome: Outcome
-    """Fits: no eviction is needed. Preempts: the victims make room. Any other outcome evicts no pod."""
+    """Fits: no eviction is needed. Preempts: the victims make room. Releases: the victims are the preemptor's own
+    bound members. It never ran whole, and they go so that it waits as a whole. Any other outcome evicts no pod."""
     reason: str
     """One sentence that says why the decision has this outcome."""
     mismatch: MismatchReason | UnsetType = UNSET
@@ -176,7 +186,7 @@ class PreemptionPlanSpec(PlanStruct):
     placements: list[Placement] = field(default_factory=list)
     """The nodes of the preemptor's pods. Empty unless the outcome is Fits or Preempts."""
     victims: list[Victim] = field(default_factory=list)
-    """The units to evict. Empty unless the outcome is Preempts."""
+    """The units to evict. Empty unless the outcome is Preempts or Releases."""
     pod_disruption_budget_violations: int = 0
     """Evictions beyond what the budgets allow, summed over all budgets."""
     domains: list[DomainResult] = field(default_factory=list)

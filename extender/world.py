@@ -45,6 +45,8 @@ class LiveWorld:
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
         key, leading = group_of(pod), self._leading
+        if leading is not None:
+            leading.evidence.called(pod)
         plan = leading.plan_of(pod) if leading is not None else None
         if plan is not None:
             return _by_plan(plan, pod)
@@ -170,4 +172,4 @@ def _by_plan(plan: ActivePlan, pod: Pod) -> Hold | Offer:
     member = plan.members.get(pod.metadata.uid)
     if plan.phase == "Ready" and member is not None:
         return Offer(member.node)
-    return Hold(hold_text(plan.group, plan.phase))
+    return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))

@@ -24,6 +24,7 @@ COLOURS: Final[dict[Outcome, str]] = {
     "Preempts": "bold yellow",
     "Unschedulable": "bold red",
     "SearchBudgetExhausted": "bold red",
+    "Releases": "bold yellow",
 }
 BLOCKED_COLOUR: Final = "bold red"
 SCORE: Final = (

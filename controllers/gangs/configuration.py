@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
-from controllers.gangs.rules import Confirmation, GatesMode
+from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET
 from serving.sections import Count, FilePath, Seconds, Section
@@ -38,6 +38,10 @@ class PlanningConfiguration(Section):
     gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
     exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
     webhooks read this setting from their own Configuration file.
+    partialGangs: what becomes of a gang that never ran whole and has members bound. Release: they are evicted, so that
+    their room serves somebody; their controllers create them again, and the gang waits as a whole. docs/nodes.md says
+    when this is not done. Keep: they stay, and an event says so.
+    partialGangSeconds: how long such a gang waits for a plan that frees room for its other members.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,
     and which pods it never sends us. Null: the scheduler's defaults count, and every pod comes.
     """
@@ -58,6 +62,8 @@ class PlanningConfiguration(Section):
     exclusion_seconds: Seconds = EXCLUSION_SECONDS
     offer_seconds: Seconds = 60
     gates: GatesMode = "Gathering"
+    partial_gangs: PartialGangs = "Release"
+    partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None
 
 

@@ -24,7 +24,9 @@ __all__ = [
     "Rehearse",
     "Remind",
     "SayAstray",
+    "SayKept",
     "SayPreempting",
+    "SayReleasing",
     "SayScheduled",
     "Wake",
 ]
@@ -154,6 +156,20 @@ class SayPreempting:
 
 
 @dataclass(frozen=True, slots=True)
+class SayKept:
+    """Say that the gang is in pieces, and why its bound members stay."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SayReleasing:
+    """Say that the gang's own bound members are about to be evicted."""
+
+    plan: ActivePlan
+
+
+@dataclass(frozen=True, slots=True)
 class SayScheduled:
     """Say that minCount members are bound."""
 
@@ -181,7 +197,9 @@ Effect = (
     | Judge
     | CannotSchedule
     | SayAstray
+    | SayKept
     | SayPreempting
+    | SayReleasing
     | SayScheduled
     | Wake
 )

@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from api.words import counted
 from controllers.gangs.confirming import contradictions
 from controllers.gangs.keys import spoken
 from controllers.gangs.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.observations import PlanSeen
 from controllers.gangs.rules import TURNED_DOWN_SECONDS
 
-__all__ = ["CONTINUED", "CONTRADICTED", "LONGER", "NOT_STORED", "SAID", "ending_of", "gone"]
+__all__ = [
+    "CONTINUED",
+    "CONTRADICTED",
+    "LONGER",
+    "NOT_STORED",
+    "RELEASED_INSTEAD",
+    "SAID",
+    "ending_of",
+    "gone",
+]
 
+RELEASED_INSTEAD: Final = Ending(
+    "Aborted", "PartialGang", "the bound members of the gang are released instead"
+)
 NOT_STORED: Final = Ending("Aborted", "NotStored", "its progress cannot be written")
 
 CONTRADICTED: Final = frozenset({"Contradicted", "TurnedDown"})
@@ -42,6 +55,14 @@ def gone(plan: ActivePlan) -> Ending:
 
 def _group_gone(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
     return gone(plan) if seen.group_gone else None
+
+
+def _released(plan: ActivePlan, _: PlanSeen, __: float) -> Ending | None:
+    if not (plan.releases and plan.evicted):
+        return None
+    return Ending(
+        "Released", "Released", f"the deletion of {counted(len(plan.victims), 'pod')} was asked for"
+    )
 
 
 def _member_gone(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
@@ -124,6 +145,7 @@ def _room_taken(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
 
 RULES: Final[tuple[Rule, ...]] = (
     _group_gone,
+    _released,
     _member_gone,
     _members_lost,
     _bound,

@@ -24,12 +24,14 @@ from controllers.gangs.roster import PodOwner, Roster
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
 
-__all__ = ["Reporter"]
+__all__ = ["PARTIAL_GANG_RELEASED", "Reporter"]
 
 log = structlog.get_logger(__name__)
 
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 """Upstream's PodGroup condition about its preemption."""
+PARTIAL_GANG_RELEASED: Final = "PartialGangReleased"
+"""The reason of events, and of the condition DisruptionTarget, where bound members of a gang in pieces go."""
 
 
 class _Told(NamedTuple):
@@ -63,18 +65,37 @@ class Reporter:
             f"plan {plan.name} evicts {pods} pods of lower priority",
         )
 
+    def releasing(self, plan: ActivePlan) -> None:
+        """The bound members of the gang are about to go."""
+        self._event(
+            plan.group,
+            "Warning",
+            PARTIAL_GANG_RELEASED,
+            "Releasing",
+            f"{plan.spec.reason} (plan {plan.name})",
+        )
+
+    def kept(self, group: GroupKey, reason: str) -> None:
+        """The gang is in pieces, and its bound members stay."""
+        note = f"the gang never ran whole and is bound in part, and its bound members stay: {reason}"
+        self._event(group, "Warning", "PartialGangKept", "Planning", note)
+
     def preempted(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> None:
         """One pod goes; the event is on the pod, and names the preemptor and the plan."""
         preemptor = plan.spec.preemptor
         note = f"Preempted by {preemptor.kind} {preemptor.namespace}/{preemptor.name} on node {pod.node}"
         if victim.kind == "PodGroup":
             note += f", with all of PodGroup {victim.namespace}/{victim.name}"
+        if plan.releases:
+            note = plan.spec.reason
         note += f" (plan {plan.name})"
         regarding = Reference("v1", "Pod", pod.namespace, pod.name, pod.uid)
         related = Reference(
             preemptor.api_version, preemptor.kind, preemptor.namespace, preemptor.name, preemptor.uid
         )
-        self._writer.event(regarding, "Normal", "Preempted", "Preempting", note, related=related)
+        reason = PARTIAL_GANG_RELEASED if plan.releases else "Preempted"
+        action = "Releasing" if plan.releases else "Preempting"
+        self._writer.event(regarding, "Normal", reason, action, note, related=related)
 
     def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[str], why: str) -> str:
         """A unit was not evicted whole. Returns what its PodGroup has to say (`write_stopped`)."""
@@ -123,7 +144,7 @@ class Reporter:
             self._causes.forget(plan.group)
             self._event(plan.group, "Normal", "Bound", "Binding", f"{ending.message} (plan {plan.name})")
             await self.scheduled(plan.group)
-        elif ending.reason not in SAID:  # `cannot_schedule` says these
+        elif ending.reason not in SAID and ending.phase != "Released":  # these were said
             note = f"plan {plan.name} ended: {ending.message}"
             self._warn(plan.group, ending.reason, note, cause=ending.message)
         self._told.pop(plan.group, None)

@@ -15,8 +15,8 @@ from typing import Final, Protocol
 
 import structlog
 
-from api.plans import Preemptor, Victim, VictimPod
-from controllers.gangs.events import Reporter
+from api.plans import Victim, VictimPod
+from controllers.gangs.events import PARTIAL_GANG_RELEASED, Reporter
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.roster import Roster
@@ -32,6 +32,8 @@ AT_ONCE: Final = 16
 """Pods being evicted at a time: enough to hide the API server's latency, few enough not to crowd others out."""
 BEGIN_AT_ONCE: Final = 16
 """Units of several pods that are stored as begun in one write. One of which no pod goes needs no finishing."""
+PREEMPTED: Final = "PreemptionByScheduler"
+"""Upstream's reason of the condition DisruptionTarget of a preempted pod."""
 NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
 """Answers that refuse this request, and say nothing of the next one."""
 
@@ -269,13 +271,14 @@ class Evictor:
         """Ask for the deletion of one pod. Returns why the API server refuses it for good, else an empty text."""
         if not self.remains(pod):
             return ""
-        said = _said(plan.spec.preemptor, victim)
+        reason = PARTIAL_GANG_RELEASED if plan.releases else PREEMPTED
+        said = _said(plan, victim)
         where = pod.namespace, pod.name, pod.uid
         result = Deletion.GONE
         try:
             if not dry_run:
                 self._marked.add(pod.uid)
-            if await self._writer.mark_disruption_target(*where, said, dry_run=dry_run):
+            if await self._writer.mark_disruption_target(*where, reason, said, dry_run=dry_run):
                 if not dry_run:
                     self._reporter.preempted(plan, victim, pod)
                 result = await self._writer.delete_pod(*where, dry_run=dry_run)
@@ -307,8 +310,11 @@ def _may_succeed_later(error: ApiError) -> bool:
     return error.is_retriable or error.status in NO_VERDICT
 
 
-def _said(preemptor: Preemptor, victim: Victim) -> str:
+def _said(plan: ActivePlan, victim: Victim) -> str:
     """The message of a victim's condition."""
+    if plan.releases:
+        return plan.spec.reason
+    preemptor = plan.spec.preemptor
     who = f"{preemptor.kind} {preemptor.namespace}/{preemptor.name}"
     said = f"{who} (priority {preemptor.priority}) preempts this pod"
     if victim.kind == "PodGroup":

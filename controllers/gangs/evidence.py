@@ -18,7 +18,7 @@ from controllers.gangs.offers import Offers
 from controllers.gangs.proofs import PlannedMember, prove
 from controllers.gangs.roster import Roster, group_of
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
-from controllers.gangs.waiting import PULSE_NODE
+from controllers.gangs.waiting import DEFAULT_SCHEDULER, PULSE_NODE
 from nodes.state.snapshot import NEVER
 
 __all__ = ["Evidence"]
@@ -82,10 +82,16 @@ class Evidence:
         self._offers = Offers(clock, roster, scheduler, offer_seconds=offer_seconds)
         self._said: dict[str, _Said] = {}
         self._proven: dict[GroupKey, _Proven] = {}
+        self._callers: set[str] = set()
+        """Names of the schedulers that have called us."""
         self._withdrawn: set[str] = set()
         """UIDs of pods whose nomination we withdraw."""
 
     # ---- what happens
+
+    def called(self, pod: Pod) -> None:
+        """A scheduler asked us about a pod of any kind."""
+        self._callers.add(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """The scheduler named nodes for a member."""
@@ -155,6 +161,10 @@ class Evidence:
         victims = victim_uids(spec)
         leaving = {node: victims | gone[node].keys() if node in gone else frozenset() for node in nodes}
         return self._offers.offers(members, leaving)
+
+    def has_called(self, scheduler: str) -> bool:
+        """Whether the scheduler of this name has asked us about any pod."""
+        return (scheduler or DEFAULT_SCHEDULER) in self._callers
 
     def is_presented(self, group: GroupKey) -> bool:
         """Whether a scheduler works on a member of the group that is not bound."""

@@ -68,6 +68,7 @@ class Gangs:
         self._stirred: dict[GroupKey, None] = {}
         self._planned: dict[GroupKey, None] = {}
         self._barred: dict[GroupKey, None] = {}
+        self._partial: dict[GroupKey, None] = {}
         self._phases: Counter[GangPhase] = Counter()
         self._alone: dict[str, GroupKey] = {}
         """Pods that preempt alone, by UID."""
@@ -117,7 +118,11 @@ class Gangs:
             gang.since = now
             self._phases[before.phase] -= 1
             self._phases[life.phase] += 1
-        for members, belongs in ((self._planned, life.plan is not None), (self._barred, bool(life.barred))):
+        for members, belongs in (
+            (self._planned, life.plan is not None),
+            (self._barred, bool(life.barred)),
+            (self._partial, life.partial_since is not None),
+        ):
             if belongs:
                 members[gang.key] = None
             else:
@@ -177,7 +182,7 @@ class Gangs:
         self.observe(gang, GroupGone())
         del self._gangs[gang.key]
         self._phases[gang.life.phase] -= 1
-        for members in (self._planned, self._barred, self._stirred):
+        for members in (self._planned, self._barred, self._partial, self._stirred):
             members.pop(gang.key, None)
         if (pod := lone_pod(gang.key)) is not None:
             del self._alone[pod.uid]
@@ -206,6 +211,11 @@ class Gangs:
     def barred(self) -> Set[GroupKey]:
         """Gangs for which nobody goes for a while, because of evictions in vain. Always as it is now."""
         return self._barred.keys()
+
+    @property
+    def partial(self) -> Set[GroupKey]:
+        """Gangs in pieces: members are bound, and they never ran whole. Always as it is now."""
+        return self._partial.keys()
 
     @property
     def phases(self) -> Counter[GangPhase]:

@@ -120,7 +120,7 @@ def removal(mode: GatesMode, seen: MembersSeen | None, life: Life) -> Removal:
         return Removal.NOW
     if seen is None:
         return Removal.AFTER_GRACE
-    if life.plan is not None or seen.bound >= seen.minimum:
+    if (life.plan is not None and not life.plan.releases) or seen.bound >= seen.minimum:
         return Removal.NOW
     ready = seen.members >= seen.minimum if mode == "Gathering" else life.placed
     return Removal.NOW if ready else Removal.NOT_YET

@@ -25,6 +25,7 @@ def members_seen(life: Life, seen: MembersSeen, now: float) -> tuple[Life, tuple
     gathering = seen.members < seen.minimum
     until = now + REGATHER_SECONDS if not seen.bound and seen.members < seen.left else 0.0
     life = replace(life, complete=not gathering and not satisfied, looked=False, gathering_until=until)
+    life = _in_pieces(life, seen, now)
     if satisfied:
         # A gang that does without members that are gone says nothing of the evictions that were for them.
         life, judged = after_bound(life) if seen.bound >= seen.left else (life, ())
@@ -33,6 +34,14 @@ def members_seen(life: Life, seen: MembersSeen, now: float) -> tuple[Life, tuple
     if gathering:
         return at_rest(replace(life, phase="Gathering")), told
     return (replace(life, phase="Gathering") if life.phase == "Bound" else life), told
+
+
+def _in_pieces(life: Life, seen: MembersSeen, now: float) -> Life:
+    """A gang that never ran whole should not stay bound in part."""
+    has_run = life.has_run or seen.has_run or seen.bound >= seen.minimum
+    if has_run or not seen.bound:
+        return replace(life, has_run=has_run, partial_since=None, kept="")
+    return replace(life, partial_since=now if life.partial_since is None else life.partial_since)
 
 
 def _domain_seen(life: Life, seen: MembersSeen) -> tuple[Life, tuple[Effect, ...]]:

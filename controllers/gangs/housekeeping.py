@@ -11,6 +11,7 @@ import structlog
 from api.clock import Clock
 from controllers.gangs.life import Ending
 from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.rules import RELEASE_SECONDS
 from controllers.gangs.stored import ACTIVE, Owner, PlanKey, StoredPlan, StoredPlans
 
 __all__ = ["Chores", "Housekeeping", "Retention", "chores"]
@@ -82,12 +83,17 @@ def _surplus(plans: list[StoredPlan], now: float, retention: Retention) -> list[
     newest = {plan.key for plan in others[-retention.kept :]}
 
     def is_surplus(plan: StoredPlan) -> bool:
-        is_old = now - plan.touched >= retention.seconds
+        is_old = now - plan.touched >= _seconds(plan, retention)
         if plan is current:
             return is_old and plan.owner[0] == "Pod"
         return is_old if plan.evicted else plan.key not in newest
 
     return [plan for plan in ended if is_surplus(plan)]
+
+
+def _seconds(plan: StoredPlan, retention: Retention) -> float:
+    """A plan that released members is known as long as it forbids another one."""
+    return max(retention.seconds, RELEASE_SECONDS) if plan.releases else retention.seconds
 
 
 class Housekeeping:

@@ -36,7 +36,7 @@ def verdict(life: Life, decided: Decided, now: float, rules: Rules) -> Verdict:
 
 def after_begun(life: Life, plan: ActivePlan) -> Verdict:
     """The plan evicts. If a former one waits for its verdict, this one goes on with its room."""
-    if not plan.spec.victims:
+    if not plan.spec.victims or plan.releases:
         return life, ()
     return _acquitted(life, "Continued", f"plan {plan.name} goes on with the room that it made")
 
@@ -56,7 +56,7 @@ def after_end(life: Life, plan: ActivePlan, ending: Ending) -> Verdict:
     """The plan has ended, and not as Bound."""
     if ending.reason in FORGIVEN:
         return _acquitted(life, ending.reason, ending.message)
-    if plan.begun and plan.spec.victims:
+    if plan.begun and plan.spec.victims and not plan.releases:
         life, effects = after_begun(life, plan)
         return replace(life, former=Former(plan.name, plan.spec)), effects
     return life, ()

@@ -37,10 +37,12 @@ from controllers.gangs.look import Looks
 from controllers.gangs.nominations import Nominations
 from controllers.gangs.observations import Asked, Failed, GatesRemoved, Resumed
 from controllers.gangs.parked import ParkedPods
+from controllers.gangs.partial_gangs import PartialGangs
 from controllers.gangs.performing import Hands, Performer
 from controllers.gangs.planner import Planner, World
 from controllers.gangs.planning_queue import PlanningQueue
 from controllers.gangs.plans import PlanStore
+from controllers.gangs.reading import Reader
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.reservations import Reservations
@@ -117,6 +119,7 @@ class Leading:
             configuration.confirmation_seconds,
             configuration.in_vain_seconds,
             untried_seconds=configuration.confirmation_seconds,
+            partial_seconds=configuration.partial_gang_seconds,
         )
         self.waker = Waker(self.writer, roster, clock, known.gated)
         self.kept_out = KeptOut(known.leftover, roster)
@@ -219,6 +222,17 @@ class Leading:
             refusals,
             self.exclusions,
             sparing,
+            PartialGangs(
+                Reader(client),
+                self.gangs,
+                roster,
+                known.tables,
+                claims.stored,
+                self.evidence,
+                configuration,
+                clock,
+                performer.ask,
+            ),
             clock.monotonic,
         )
         world = World(
@@ -262,7 +276,7 @@ class Leading:
             if stored is self._claims.stored.to_carry_out(stored.owner):
                 gang = self.gangs.gather(stored.group)
                 self.gangs.observe(gang, Resumed(plan))
-                if plan.phase == "Evicting":
+                if plan.phase == "Evicting" and not plan.releases:
                     self._verdicts.begin(plan)
                 log.info("resuming", plan=stored.meta.name, phase=stored.phase)
             else:

@@ -78,7 +78,7 @@ class Contradiction:
 class Ending:
     """How a plan ended: the phase and the condition that are stored."""
 
-    phase: Literal["Bound", "Aborted", "Expired"]
+    phase: Literal["Bound", "Aborted", "Expired", "Released"]
     reason: str
     message: str
     contradictions: tuple[Contradiction, ...] = ()
@@ -146,6 +146,11 @@ class ActivePlan:
     def victims(self) -> frozenset[str]:
         """UIDs of the pods that go."""
         return victim_uids(self.spec)
+
+    @property
+    def releases(self) -> bool:
+        """Its victims are the bound members of its own gang, which never ran whole. It places nobody."""
+        return self.spec.outcome == "Releases"
 
     @property
     def may_evict(self) -> bool:
@@ -216,6 +221,14 @@ class Life:
     """Before this time, no plan evicts while the scheduler has not tried every member. In monotonic seconds.
 
     It is put off as long as a planned member has our scheduling gate."""
+
+    partial_since: float | None = None
+    """Since when the gang has been in pieces: members are bound, and it never ran whole. In monotonic seconds. A plan
+    that evicts, or that is Ready, ends this."""
+    has_run: bool = False
+    """This process has seen it run whole, whatever its PodGroup says."""
+    kept: str = ""
+    """Why its bound members were not released, as it was last said."""
 
     @property
     def wants_plan(self) -> bool:

@@ -89,6 +89,10 @@ def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSe
     if is_gone or roster.minimum(plan.group) is None:
         return PlanSeen(trusted=False, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
+    if plan.releases:
+        return PlanSeen(
+            trusted=False, changed=difference(plan, roster) if plan.phase in BEFORE_EVICTING else ""
+        )
     account = Account(roster, reservations)
     known = members.keys() | roster.succeeded(plan.group)
     gone = [planned.name for uid, planned in plan.members.items() if uid not in known]
@@ -121,6 +125,7 @@ def members_seen(roster: Roster, key: GroupKey) -> MembersSeen | None:
         left=max(0, first - count.succeeded),
         domain=domain.value if domain is not None else "",
         astray=domain.astray if domain is not None else "",
+        has_run=group is not None and has_run(group),
     )
 
 
@@ -189,6 +194,8 @@ def difference(plan: ActivePlan, roster: Roster) -> str:
 
     Room is not compared here: every look at a plan does that.
     """
+    if plan.releases:
+        return _release_changed(plan, roster)
     members = {member.uid: member for member in roster.members(plan.group)}
     if changed := _group_changed(plan, roster):
         return changed
@@ -233,9 +240,33 @@ def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
     """Why a victim that still runs may not go any longer, whatever has gone before it; empty if it may."""
     if roster.evictable(pod.uid) is None:
         return ""
+    if plan.releases:
+        return _belongs(plan, pod, roster)
     priority = roster.unit_priority(pod.uid)
     if priority is None or priority >= plan.spec.preemptor.priority:
         return f"pod {pod.namespace}/{pod.name} has no lower priority any longer"
+    return ""
+
+
+def _release_changed(plan: ActivePlan, roster: Roster) -> str:
+    """What has changed about a gang whose bound members are to go; empty if nothing has."""
+    if roster.count(plan.group).runs:
+        return "the gang runs whole now"
+    for victim in plan.spec.victims:
+        if changed := _victim_changed(victim, plan, roster):
+            return changed
+    return ""
+
+
+def _belongs(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
+    """Why the pod may not go with its own gang any longer; empty if it may. A gang that has run stays."""
+    group, name = roster.group(plan.group), f"pod {pod.namespace}/{pod.name}"
+    if group is None or group.metadata.uid != plan.spec.preemptor.uid:
+        return f"the PodGroup of {name} is gone"
+    if has_run(group):
+        return f"the PodGroup of {name} has run whole"
+    if pod.uid not in roster.running_members(plan.group):
+        return f"{name} is no member of the PodGroup any longer"
     return ""
 
 

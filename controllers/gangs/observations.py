@@ -32,6 +32,8 @@ __all__ = [
     "Resumed",
     "MemberProof",
     "Stored",
+    "ToKeep",
+    "ToRelease",
 ]
 
 
@@ -52,6 +54,8 @@ class MembersSeen:
     """In which the bound members are; empty without a topology key or bound members."""
     astray: str = ""
     """Which of them are elsewhere."""
+    has_run: bool = False
+    """Its PodGroup says that it ran whole at some time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,23 @@ class Decided:
     """The gang may not evict yet, and was planned on free room alone. Nothing is said if that is not enough."""
     gated: bool = False
     """`members` has pods with our scheduling gate. No scheduler tries them before that is removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToRelease:
+    """The bound members of a gang in pieces may go. `name`, `spec`: of the plan by which they go."""
+
+    name: str
+    spec: PreemptionPlanSpec
+    grace_seconds: float = 0.0
+    """The longest grace period among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToKeep:
+    """The bound members of a gang in pieces stay."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,5 +283,7 @@ Observation = (
     | Compared
     | DeletionRefused
     | EvictorStopped
+    | ToKeep
+    | ToRelease
     | Failed
 )

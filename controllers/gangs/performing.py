@@ -31,7 +31,9 @@ from controllers.gangs.effects import (
     Rehearse,
     Remind,
     SayAstray,
+    SayKept,
     SayPreempting,
+    SayReleasing,
     SayScheduled,
     Wake,
 )
@@ -122,7 +124,7 @@ class Performer:
                 CONFIRMATIONS.labels("scheduler").inc(by_scheduler)
                 CONFIRMATIONS.labels("model").inc(by_model)
             case Ask(plan, members):
-                self._ask(gang, members)
+                self.ask(gang, members)
             case Evict(plan):
                 hands.evictions.start(gang, plan)
             case Rehearse(plan):
@@ -141,6 +143,10 @@ class Performer:
                 return partial(self._bring_back, plan, nominate=isinstance(effect, Nominate))
             case SayAstray(message):
                 hands.reporter.astray(gang.key, message)
+            case SayKept(reason):
+                hands.reporter.kept(gang.key, reason)
+            case SayReleasing(plan):
+                hands.reporter.releasing(plan)
             case SayPreempting(plan):
                 hands.verdicts.begin(plan)
                 hands.reporter.preempting(plan)
@@ -181,7 +187,8 @@ class Performer:
     async def _advance(self, gang: Gang, effect: Advance) -> None:
         plan, phase = effect.plan, effect.phase
         try:
-            owners = self._hands.verdicts.owners(plan) if phase == "Evicting" else None
+            preempts = phase == "Evicting" and not plan.releases
+            owners = self._hands.verdicts.owners(plan) if preempts else None
             await self._hands.store.advance(plan, phase, effect.message, owners=owners)
         except PlanNotStoredError as error:
             log.warning("a plan goes on only once that is written", plan=plan.name, error=str(error))
@@ -242,7 +249,7 @@ class Performer:
 
     # ---- members
 
-    def _ask(self, gang: Gang, members: Sequence[str]) -> None:
+    def ask(self, gang: Gang, members: Sequence[str]) -> None:
         """Bring members back to the scheduler. The answer comes as Asked.
 
         A member without the scheduler's verdict is in its queue, or nobody schedules it. Nothing brings it back sooner.

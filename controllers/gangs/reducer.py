@@ -29,9 +29,20 @@ from controllers.gangs.effects import (
     Record,
     Rehearse,
     Remind,
+    SayKept,
     SayPreempting,
+    SayReleasing,
 )
-from controllers.gangs.endings import CONTINUED, CONTRADICTED, LONGER, NOT_STORED, SAID, ending_of, gone
+from controllers.gangs.endings import (
+    CONTINUED,
+    CONTRADICTED,
+    LONGER,
+    NOT_STORED,
+    RELEASED_INSTEAD,
+    SAID,
+    ending_of,
+    gone,
+)
 from controllers.gangs.gathering import at_rest, members_seen
 from controllers.gangs.judging import (
     after_begun,
@@ -42,35 +53,31 @@ from controllers.gangs.judging import (
     setback,
     verdict,
 )
-from controllers.gangs.life import ActivePlan, Contradiction, Ending, Life, Offer
+from controllers.gangs.life import ActivePlan, Ending, Life
+from controllers.gangs.noting import noted
 from controllers.gangs.observations import (
     Asked,
     Compared,
     Decided,
-    DeletionRefused,
-    EvictorStopped,
     Failed,
     GatesRemoved,
     GroupGone,
     MembersSeen,
     NotDecided,
-    NotOffered,
     NotStored,
     Observation,
-    Offered,
     PlanSeen,
-    PreemptCalled,
-    Rehearsed,
     Relented,
     Remembered,
     Resumed,
     Stored,
+    ToKeep,
+    ToRelease,
 )
 from controllers.gangs.rules import (
     REMIND_SECONDS,
     REPLANS_AT_ONCE,
     REWRITE_SECONDS,
-    TURNED_DOWN_SECONDS,
     Rules,
 )
 
@@ -99,6 +106,10 @@ def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> St
             return replace(life, barred=0.0, looked=False), ()
         case GroupGone() if life.plan is None:
             return after_group(life, now, rules)
+        case ToRelease():
+            return _to_release(life, observation, now, rules)
+        case ToKeep(reason) if life.partial_since is not None and reason != life.kept:
+            return replace(life, kept=reason), (SayKept(reason),)
         case Failed():
             return _fault(life, now, rules)
         case _ if life.plan is not None:
@@ -190,6 +201,20 @@ def _fault(life: Life, now: float, rules: Rules) -> Step:
     return _not_stored(life, life.plan, NotStored(life.plan.writing, "internal error", False), now, rules)
 
 
+def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
+    """The bound members of a gang in pieces go, by a plan of its own. A plan that frees nothing yet gives way."""
+    former, since, effects = life.plan, life.partial_since, tuple[Effect, ...]()
+    if since is None or now < since + rules.partial_seconds:
+        return life, ()
+    if former is not None:
+        if former.phase in ("Evicting", "Ready") or former.writing is not None or former.releases:
+            return life, ()
+        life, effects = _ended(life, former, RELEASED_INSTEAD, now, rules)
+    deadline = now + rules.plan_seconds + seen.grace_seconds
+    plan = ActivePlan(name=seen.name, spec=seen.spec, members={}, deadline=deadline, writing="Planned")
+    return replace(life, phase="Planned", reason="", message="", plan=plan), (*effects, Commit(plan))
+
+
 # ---- with a plan
 
 
@@ -209,46 +234,7 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
             plan = replace(plan, begun=True)
             return after_begun(replace(life, plan=plan), plan)
         case _:
-            return replace(life, plan=_noted(plan, observation, now)), ()
-
-
-def _noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan:
-    """What is only remembered until the plan is looked at again."""
-    match observation:
-        case Offered(uid, message):
-            missed = {each: since for each, since in plan.missed.items() if each != uid}
-            offered = plan.offered if uid in plan.offered else {**plan.offered, uid: Offer(now, message)}
-            return replace(plan, offered=offered, missed=missed)
-        case NotOffered(uid, name):
-            since = plan.missed.get(uid)
-            if since is None:
-                return replace(plan, missed={**plan.missed, uid: now})
-            if now - since > TURNED_DOWN_SECONDS:
-                return _turned_down(plan, uid, f"the scheduler's own filters keep pod {name} off its node")
-            return plan
-        case PreemptCalled(uid, name) if uid in plan.offered:
-            return _turned_down(plan, uid, f"the scheduler found no room for pod {name} on its node")
-        case Compared(changed):
-            return replace(plan, changed=changed)
-        case Rehearsed(None):
-            return replace(plan, rehearsing=False)
-        case Rehearsed(refused):
-            return replace(
-                plan, rehearsing=False, rehearsed=True, refused={**plan.refused, **(refused or {})}
-            )
-        case DeletionRefused(uid, message):
-            return replace(plan, refused={**plan.refused, uid: message})
-        case EvictorStopped(done):
-            return replace(plan, evicting=False, evicted=plan.evicted or done)
-        case _:
-            return plan
-
-
-def _turned_down(plan: ActivePlan, uid: str, seen: str) -> ActivePlan:
-    member = plan.members.get(uid)
-    if member is None:
-        return plan
-    return replace(plan, turned_down=Contradiction(uid, member.name, member.node, seen))
+            return replace(life, plan=noted(plan, observation, now)), ()
 
 
 def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
@@ -277,6 +263,8 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
     if not plan.rehearsed and not plan.rehearsing:
         plan = replace(plan, rehearsing=True)
         life, effects = replace(life, plan=plan), (Rehearse(plan),)
+    if plan.releases:  # nobody is placed, so there is nothing that the scheduler could say
+        return _advanced(life, plan, "Evicting", now) if seen.trusted and plan.rehearsed else (life, effects)
     match confirm(plan, seen, now, rules, after_vain=life.vain > 0):
         case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
             life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
@@ -319,10 +307,11 @@ def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
             return replace(life, phase="Confirmed", plan=plan), ()
         case "Evicting":
             plan = replace(plan, phase="Evicting", writing=None)
-            return replace(life, phase="Evicting", plan=plan), (SayPreempting(plan),)
+            life = replace(life, phase="Evicting", plan=plan, partial_since=None)
+            return life, (SayReleasing(plan) if plan.releases else SayPreempting(plan),)
         case "Ready":
             plan = replace(plan, phase="Ready", writing=None, next_wake=now + REMIND_SECONDS, wakes=0)
-            return replace(life, phase="Ready", plan=plan), (Nominate(plan),)
+            return replace(life, phase="Ready", plan=plan, partial_since=None), (Nominate(plan),)
         case _:
             return replace(life, plan=replace(plan, stored=True, writing=None)), ()
 
@@ -357,7 +346,9 @@ def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rule
 
 def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
     if ending.phase == "Bound":
-        return at_rest(replace(life, phase="Bound")), ()
+        return at_rest(replace(life, phase="Bound", has_run=True, partial_since=None)), ()
+    if plan.releases:
+        return replace(life, phase="Gathering", partial_since=None), ()
     if ending.reason in SAID:
         return _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
     life = replace(life, phase="Gathering", reason=ending.reason, message=ending.message)

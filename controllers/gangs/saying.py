@@ -82,6 +82,11 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
 
 def _of_plan(plan: ActivePlan, seen: PlanNumbers) -> Said:
     of_plan = f"(plan {plan.name})"
+    if plan.releases:
+        message = (
+            f"the gang never ran whole, and its bound members are released, {_gone(plan, seen)} {of_plan}"
+        )
+        return Said("False", "ReleasingMembers", message)
     match plan.phase:
         case "Planned" if plan.spec.victims:
             message = f"the scheduler has confirmed {seen.confirmed} of {counted(seen.members, 'member')}"

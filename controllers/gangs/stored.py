@@ -84,6 +84,8 @@ class StoredPlan:
     spec: PreemptionPlanSpec | None
     """The decision, if the plan is one to act on: it has not ended, or its evictions have to be cleared up, or
     nobody knows yet whether it evicted in vain."""
+    releases: bool = False
+    """Its victims are the bound members of its own gang, which never ran whole."""
 
     @property
     def group(self) -> GroupKey:
@@ -114,7 +116,7 @@ class StoredPlan:
     @property
     def to_judge(self) -> PreemptionPlanSpec | None:
         """The decision, if the plan evicted and has ended, and nobody knows yet whether that was in vain."""
-        return self.spec if _is_open(self.status) else None
+        return self.spec if not self.releases and _is_open(self.status) else None
 
     @property
     def key(self) -> PlanKey:
@@ -145,6 +147,7 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
         evicting=(times["Evicting"] or created or 1.0) if "Evicting" in times else 0.0,
         bound=times.get("Bound", 0.0),
         in_vain=_in_vain(conditions),
+        releases=spec.outcome == "Releases",
         spec=_spec(plan, status, before),
     )
 
@@ -167,7 +170,7 @@ def _spec(
     plan: PreemptionPlan, status: PreemptionPlanStatus, before: StoredPlan | None
 ) -> PreemptionPlanSpec | None:
     meta, spec = plan.metadata, plan.spec
-    acts = spec.outcome == "Fits" or (spec.outcome == "Preempts" and not spec.not_modelled)
+    acts = spec.outcome in ("Fits", "Releases") or (spec.outcome == "Preempts" and not spec.not_modelled)
     is_active = (status.phase or "Planned") in ACTIVE
     has_evicted = any(each.type == "Evicting" for each in status.conditions or ())
     to_finish = has_evicted and FINALIZER in (meta.finalizers or ())
@@ -199,7 +202,7 @@ class StoredPlans:
         self._plans: dict[PlanKey, StoredPlan] = {}
         self._by_owner: dict[Owner, set[PlanKey]] = {}
         self._evicted: dict[str, dict[PlanKey, StoredPlan]] = {}
-        """Plans that evicted, by the UID of their preemptor."""
+        """Plans that evicted others, by the UID of their preemptor."""
         self._taken: dict[PlanKey, StoredPlan] = {}
         self._on_owner = on_owner
         self.changes = 0
@@ -230,7 +233,7 @@ class StoredPlans:
         return list(self._by_owner)
 
     def evicted_for(self, preemptor: str) -> Iterable[StoredPlan]:
-        """The plans of this preemptor (UID) that evicted."""
+        """The plans of this preemptor (UID) that evicted others."""
         return self._evicted.get(preemptor, {}).values()
 
     @property
@@ -247,7 +250,7 @@ class StoredPlans:
         if before is not None and (before.owner, before.preemptor) != (plan.owner, plan.preemptor):
             self._forget(before)
         self._plans[plan.key] = plan
-        if plan.evicted:
+        if plan.evicted and not plan.releases:
             self._evicted.setdefault(plan.preemptor, {})[plan.key] = plan
         if plan.status.taken_nodes:
             self._taken[plan.key] = plan

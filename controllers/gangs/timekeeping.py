@@ -11,6 +11,7 @@ from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.observations import Relented
 from controllers.gangs.parked import Why
+from controllers.gangs.partial_gangs import PartialGangs
 from controllers.gangs.performing import Hands
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.reservations import Reservations
@@ -41,13 +42,14 @@ class Timekeeper:
         refusals: Refusals,
         exclusions: Exclusions,
         sparing: Sparing,
+        partial_gangs: PartialGangs,
         now: Callable[[], float],
     ) -> None:
         """`now`: monotonic seconds."""
         self._hands, self._gangs, self._reservations = hands, gangs, reservations
         self._evidence, self._waiting = evidence, waiting
         self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
-        self._now = now
+        self._partial_gangs, self._now = partial_gangs, now
 
     def next_tick(self) -> float:
         """Seconds until the next call is worth while on a quiet cluster."""
@@ -59,6 +61,7 @@ class Timekeeper:
             self._sparing,
             self._gangs.barred,
             self._hands.singles,
+            self._partial_gangs,
         )
         if any(map(len, kept)) or self._hands.waker.behind:
             return TICK_SECONDS
@@ -78,6 +81,8 @@ class Timekeeper:
         if trusted:
             self._let_go()
             self._put_in_order()
+            for gang in self._partial_gangs.due():
+                self._hands.writes.put(gang.key, partial(self._partial_gangs.resolve, gang))
         return any(expired)
 
     def _let_go(self) -> None:

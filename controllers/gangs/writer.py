@@ -137,13 +137,13 @@ class Writer:
         return True
 
     async def mark_disruption_target(
-        self, namespace: str, name: str, uid: str, message: str, *, dry_run: bool = False
+        self, namespace: str, name: str, uid: str, reason: str, message: str, *, dry_run: bool = False
     ) -> bool:
         """The condition that the scheduler gives a victim; false if the pod is not there."""
         condition = Condition(
             type="DisruptionTarget",
             status="True",
-            reason="PreemptionByScheduler",
+            reason=reason,
             message=message,
             last_transition_time=rfc3339(self._clock.wall()),
         )

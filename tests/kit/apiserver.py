@@ -131,6 +131,9 @@ class Api:
         if field:
             parent, name = field.split(".")
             items = [each for each in items if each[parent].get(name, "") == wanted]
+        label, _, value = query.get("labelSelector", "").partition("=")
+        if label:
+            items = [each for each in items if (each["metadata"].get("labels") or {}).get(label) == value]
         start = int(query.get("continue", "0"))
         more = str(start + PAGE) if len(items) > start + PAGE else ""
         return {"metadata": {"continue": more}, "items": items[start : start + PAGE]}

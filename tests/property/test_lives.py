@@ -33,7 +33,9 @@ from controllers.gangs.effects import (
     Rehearse,
     Remind,
     SayAstray,
+    SayKept,
     SayPreempting,
+    SayReleasing,
     SayScheduled,
     Wake,
 )
@@ -62,10 +64,20 @@ from controllers.gangs.observations import (
     Remembered,
     Resumed,
     Stored,
+    ToKeep,
+    ToRelease,
 )
+from controllers.gangs.pieces import Keep, Member, Pieces, Release, resolve
 from controllers.gangs.proofs import Proof
 from controllers.gangs.reducer import reduce
-from controllers.gangs.rules import ASKED_SECONDS, REPLANS_AT_ONCE, VAIN_AT_MOST, Confirmation, Rules
+from controllers.gangs.rules import (
+    ASKED_SECONDS,
+    RELEASE_SECONDS,
+    REPLANS_AT_ONCE,
+    VAIN_AT_MOST,
+    Confirmation,
+    Rules,
+)
 from controllers.gangs.stored import FORGIVEN
 from controllers.gangs.vain import continues
 from kube.retry import Backoff
@@ -139,6 +151,12 @@ class Lives(RuleBasedStateMachine):
         """Until then nobody goes."""
         self.gated = False
         """Members have our scheduling gate."""
+        self.bound = 0
+        """How many members are bound, as was last seen."""
+        self.has_run = False
+        """The gang has run whole at some time. Its PodGroup says so."""
+        self.releases: list[float] = []
+        """When plans that release members began to evict. It is stored."""
         self.delay = 0.0
         """For how long nobody went the last time. Only Bound resets it, and a restart, which knows the plans alone."""
 
@@ -154,8 +172,10 @@ class Lives(RuleBasedStateMachine):
                 assert isinstance(observation, PlanSeen)
                 self._may_be_confirmed(effect.plan, observation)
             self._note_verdict(effect, observation)
-        if isinstance(observation, MembersSeen) and before.plan is None and observation.bound >= 2:
-            self._bound()
+        if isinstance(observation, MembersSeen) and before.plan is None:
+            self.bound = observation.bound
+            if observation.bound >= 2:
+                self._bound()
         self._has_a_verdict(before, observation, effects)
         self._note_bar(before, effects)
         self.todo.extend(effects)
@@ -173,9 +193,14 @@ class Lives(RuleBasedStateMachine):
             case End(plan, ending):
                 if ending.phase == "Bound":
                     self._bound()
+                elif plan.releases:
+                    assert ending.phase != "Released" or plan.evicted
                 elif ending.reason not in FORGIVEN and self._gone(plan.name, plan.spec):
                     assert self.life.former == Former(plan.name, plan.spec), "nobody knows yet"
             case Commit(plan):
+                if plan.releases:
+                    assert not self.has_run, "a gang that has run is never released"
+                    return
                 assert not plan.spec.victims or self.now >= self.barred, (
                     "nobody goes for a gang that is barred"
                 )
@@ -185,6 +210,7 @@ class Lives(RuleBasedStateMachine):
 
     def _bound(self) -> None:
         self.vain, self.barred, self.delay = 0, 0.0, 0.0
+        self.has_run = True
 
     def _least_delay(self) -> float:
         rules = self.setting
@@ -194,6 +220,8 @@ class Lives(RuleBasedStateMachine):
         """A decision that does not go on with the room of the plan before it shows that this evicted in vain."""
         if not isinstance(seen, Decided) or before.former is None or seen.room is None:
             return
+        if seen.only_free and seen.spec.outcome != "Fits":
+            return  # nothing is said if free room alone is not enough
         if seen.room.pods and not continues(before.former, seen.room, seen.spec):
             assert [each.in_vain for each in effects if isinstance(each, Judge)] == [True]
 
@@ -248,9 +276,59 @@ class Lives(RuleBasedStateMachine):
     @rule(members=st.integers(0, 3), bound=st.integers(0, 3), gated=st.booleans())
     def members_change(self, members: int, bound: int, gated: bool) -> None:
         self.gated = self.gated or (gated and members > bound)
-        self.observe(MembersSeen(2, max(members, bound), bound))
+        self.observe(MembersSeen(2, max(members, bound), bound, has_run=self.has_run))
         if max(members, bound) < 2 or bound >= 2:
             assert not self.life.placed
+
+    @precondition(lambda self: self.life.partial_since is not None and not self.todo)
+    @rule(patient=st.booleans(), held=st.booleans())
+    def a_gang_in_pieces_is_looked_at(self, patient: bool, held: bool) -> None:
+        """The rule says what becomes of it, and the reducer does that if it may."""
+        since = self.life.partial_since
+        assert since is not None
+        if patient:
+            self.now += self.setting.partial_seconds
+        bound = [Member(f"b{number}", 0.0, 1.0) for number in range(self.bound)]
+        pieces = Pieces(
+            minimum=2,
+            members=(*bound, Member("w", 0.0)),
+            has_run=self.has_run,
+            held_since=0.0 if held else None,
+            known_since=0.0,
+            phase=self.plan.phase if self.plan is not None else None,
+            seconds=self.now - since,
+            patience=self.setting.partial_seconds,
+            released=self.now - self.releases[-1] if self.releases else None,
+        )
+        match resolve(pieces):
+            case Release():
+                self._release(len(bound))
+            case Keep(reason):
+                self.observe(ToKeep(reason))
+            case _:
+                assert self.has_run or pieces.seconds < pieces.patience or self.plan is not None
+
+    @precondition(lambda self: self.plan is None and not self.todo and not self.has_run)
+    @rule(steps=st.integers(0, 5), dies=st.sampled_from([False] * 3 + [True]))
+    def a_gang_in_pieces_is_released_for_some_steps(self, steps: int, dies: bool) -> None:
+        """So that lives get far more often than chance alone lets them."""
+        self.observe(MembersSeen(2, 2, 1))
+        self.a_gang_in_pieces_is_looked_at(patient=True, held=True)
+        for _ in range(steps):
+            self.what_is_due_goes_well()
+            while self.evicting is not None:
+                self._evict_next("", refuses=False)
+        self.restart(dies)
+
+    def _release(self, count: int) -> None:
+        self.numbers += 1
+        name = f"release-{self.numbers}"
+        decision = spec(self.numbers, [f"b{number}" for number in range(count)], "Releases", ())
+        self.specs[name] = decision
+        self.observe(ToRelease(name, decision))
+        if self.plan is not None and self.plan.name == name:
+            assert self.now >= (self.releases or [-RELEASE_SECONDS])[-1] + RELEASE_SECONDS
+            assert self.bound < 2
 
     @precondition(lambda self: self.gated)
     @rule()
@@ -356,7 +434,11 @@ class Lives(RuleBasedStateMachine):
     def look_at_messages(self, message: str) -> None:
         self.observe(self.seen(messages={"m0": ("m0", message)}))
 
-    @precondition(lambda self: self.plan is not None and self.plan.phase in ("Planned", "Confirmed"))
+    @precondition(
+        lambda self: (
+            self.plan is not None and not self.plan.releases and self.plan.phase in ("Planned", "Confirmed")
+        )
+    )
     @rule(
         proofs=st.lists(st.sampled_from([*Proof, Proof.UNKNOWN]), min_size=2, max_size=2),
         attempted=st.sampled_from([None, 0.0, 1.0]),
@@ -462,9 +544,10 @@ class Lives(RuleBasedStateMachine):
             case Evict(plan):
                 assert self.phases.get(plan.name) == "Evicting", "no eviction without a stored plan"
                 assert self.evicting is None or self.evicting[0].name != plan.name, "one evictor for a plan"
-                assert plan.name in self.resumed_evicting | self.confirmed, (
+                assert plan.releases or plan.name in self.resumed_evicting | self.confirmed, (
                     "nobody goes before the plan is confirmed"
                 )
+                assert plan.name in self.rehearsed | self.resumed_evicting
                 self.evicting = (plan, sorted(plan.victims))
             case Nominate(plan) | Remind(plan):
                 assert self.phases.get(plan.name) in ("Ready", "Bound", "Aborted", "Expired")
@@ -478,6 +561,11 @@ class Lives(RuleBasedStateMachine):
                 assert reason
             case SayPreempting(plan):
                 assert plan.spec.victims
+                assert not plan.releases
+            case SayReleasing(plan):
+                assert plan.releases
+            case SayKept(reason):
+                assert reason
             case SayAstray(message):
                 assert message
             case SayScheduled():
@@ -522,6 +610,9 @@ class Lives(RuleBasedStateMachine):
             self.observe(NotStored(phase, "503", for_good=fails == "for good"))
         else:
             self.phases[plan.name] = phase
+            if plan.releases and phase == "Evicting":
+                assert not self.releases or self.now >= self.releases[-1] + RELEASE_SECONDS
+                self.releases.append(self.now)
             self.observe(Stored(phase))
 
     @precondition(lambda self: self.plan is None and not self.todo)
@@ -682,6 +773,7 @@ class Lives(RuleBasedStateMachine):
             Former(name, decision)
             for name, (decision, reason) in self.ended.items()
             if reason not in FORGIVEN and name not in self.judged and self._gone(name, decision)
+            if decision.outcome != "Releases"
         ]
         self.vain, self.barred, self.delay = len(vain), 0.0, 0.0
         if self.vain:

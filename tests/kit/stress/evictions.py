@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from api.groups import INITIALLY_SCHEDULED
 from tests.kit.stress.history import (
     LAG_SECONDS,
     Asked,
@@ -62,10 +63,27 @@ def unlawful_victims(history: History) -> list[str]:
     for asked in history.deletions:
         first, last = _window(history, asked)
         for plan in _evicting(history, asked):
+            if _releases(plan):
+                continue
             versions = _moments(history, asked, plan, first, last)
             pairs = {_priorities(history, asked.uid, plan, version) for version in versions}
             if pairs and all(victim >= preemptor for victim, preemptor in pairs):
                 wrong.append(f"plan {name_of(plan)} evicted {_pod(asked)}: priorities {sorted(pairs)}")
+    return wrong
+
+
+def unlawful_releases(history: History) -> list[str]:
+    """Released pods that were no members of the gang that was to be released, or whose gang had run whole before."""
+    wrong = []
+    for asked in history.deletions:
+        first, _ = _window(history, asked)
+        for plan in filter(_releases, _evicting(history, asked)):
+            pod = _body(history, "Pod", asked.uid, first)
+            group = history.group_of(pod, first) if pod is not None else None
+            if group is None or group["metadata"]["uid"] != plan["spec"]["preemptor"]["uid"]:
+                wrong.append(f"plan {name_of(plan)} released {_pod(asked)}, which is no member of its gang")
+            elif _has_run(group):
+                wrong.append(f"plan {name_of(plan)} released {_pod(asked)}, whose gang has run whole")
     return wrong
 
 
@@ -95,12 +113,23 @@ def repeated_deletions(history: History) -> list[str]:
 CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
     broken_units,
     unlawful_victims,
+    unlawful_releases,
     unplanned_deletions,
     repeated_deletions,
 )
 
 
 # ---- what belongs together
+
+
+def _releases(plan: Json) -> bool:
+    """Whether the plan's victims are the bound members of its own gang."""
+    return bool(plan["spec"].get("outcome") == "Releases")
+
+
+def _has_run(group: Json) -> bool:
+    conditions = group.get("status", {}).get("conditions") or ()
+    return any(each["type"] == INITIALLY_SCHEDULED and each["status"] == "True" for each in conditions)
 
 
 def _begun(history: History) -> Iterator[tuple[Json, Json, int]]:

@@ -104,11 +104,16 @@ def _gangs(history: History) -> list[_Gang]:
         _Gang(
             uid,
             name,
-            [each for each in found if each.gang == uid and each.gone],
+            [each for each in found if each.gang == uid and each.gone and not _releases(each.plan)],
             [each for each in found if each.gang != uid],
         )
         for uid, name in names.items()
     ]
+
+
+def _releases(plan: Json) -> bool:
+    """Whether the gang's own bound members go: then the plan makes room for nobody, and is not in vain."""
+    return bool(plan["spec"].get("outcome") == "Releases")
 
 
 def _attempts(states: list[State]) -> list[_Attempt]:

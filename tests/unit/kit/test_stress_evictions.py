@@ -211,3 +211,36 @@ def test_granted_deletions_of_pods_are_read_from_the_audit_log() -> None:
     (asked,) = asked_deletions(lines, USER)
     assert (asked.uid, asked.namespace, asked.name) == ("uid-one", "d", "one")
     assert asked.answered - asked.received == 0.25
+
+
+def release(forge: Forge, group_name: str, *, ran: bool = False) -> None:
+    """A plan releases a bound pod of a group for the gang `hero`, which may have run whole."""
+    member = forge.tell(pod("member", 100, group=group_name), "ADDED")
+    if ran:
+        said = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled"}
+        forge.tell({**group("hero", 100), "status": {"conditions": [said]}})
+    unit = victim(member, unit="hero")
+    for phase in ("Planned", "Evicting"):
+        told = plan("plan", phase, victims=[unit])
+        told["spec"]["outcome"] = "Releases"
+        forge.tell(told)
+    forge.delete(member)
+    told = plan("plan", "Released", victims=[unit])
+    told["spec"]["outcome"] = "Releases"
+    forge.tell(told)
+
+
+def test_a_gang_that_never_ran_whole_may_be_released(forge: Forge) -> None:
+    release(forge, "hero")
+    assert all_wrong(forge) == []
+    assert vain.in_vain(forge.history) == {}
+
+
+@pytest.mark.parametrize(
+    ("group_name", "ran", "why"),
+    [("hero", True, "whose gang has run whole"), ("other", False, "which is no member of its gang")],
+)
+def test_nobody_else_may_be_released(forge: Forge, group_name: str, ran: bool, why: str) -> None:
+    forge.tell(group("other", 10), "ADDED")
+    release(forge, group_name, ran=ran)
+    assert check("unlawful_releases", forge) == [f"plan d/plan released pod d/member, {why}"]

@@ -10,7 +10,7 @@ import pytest
 from api.times import parse_rfc3339
 from controllers.gangs.life import ActivePlan, GangPhase, Life
 from controllers.gangs.saying import Numbers, PlanNumbers, Said, say
-from tests.unit.controllers.gangs.lives import MEMBERS, decided, in_phase
+from tests.unit.controllers.gangs.lives import MEMBERS, decided, in_phase, spec
 
 NOW, WALL = 1000.0, parse_rfc3339("2026-01-01T00:00:00Z") + 0.25
 WHOLE = Numbers(members=4, required=4, bound=0)
@@ -19,6 +19,12 @@ PLAN = PlanNumbers(members=2)
 
 def planned(phase: Any, victims: int = 40, **fields: Any) -> Life:
     return in_phase(phase, victims=victims, **fields).life
+
+
+def releasing() -> Life:
+    life = planned("Evicting")
+    assert life.plan is not None
+    return replace(life, plan=replace(life.plan, spec=spec("Releases", victims=3), members={}))
 
 
 def failed(**fields: Any) -> Life:
@@ -88,6 +94,12 @@ def unschedulable(**fields: Any) -> Life:
             replace(WHOLE, plan=PlanNumbers(2, gone=12)),
             "FreeingRoom",
             "room is being freed, 12 of 40 pods gone (plan plan)",
+        ),
+        (
+            releasing(),
+            replace(WHOLE, plan=PlanNumbers(0, gone=1)),
+            "ReleasingMembers",
+            "the gang never ran whole, and its bound members are released, 1 of 3 pods gone (plan plan)",
         ),
         (
             planned("Ready"),

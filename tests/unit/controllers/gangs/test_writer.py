@@ -69,7 +69,7 @@ async def test_a_pods_status_is_patched_for_one_uid() -> None:
     async with writing(script) as writer:
         held = Condition(type="reprieve.dev/Held", status="False", reason="Ready", message="go")
         assert await writer.patch_pod_status("d", "p", "uid-p", conditions=[held], nominated_node_name="n1")
-        assert await writer.mark_disruption_target("d", "p", "uid-p", "preempted")
+        assert await writer.mark_disruption_target("d", "p", "uid-p", "PreemptionByScheduler", "preempted")
     nominated, marked = script.sent
     assert nominated == Sent(
         "PATCH",
