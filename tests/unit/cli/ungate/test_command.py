@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import structlog
 from click.testing import CliRunner, Result
 
 from api.groups import SCHEDULING_GATE
@@ -22,6 +23,13 @@ POD = {
     "metadata": {"name": "p", "namespace": "team-a", "uid": "u"},
     "spec": {"schedulingGates": [{"name": SCHEDULING_GATE}]},
 }
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """The command sets where the process logs to. Other tests run in the same process."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture
