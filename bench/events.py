@@ -9,7 +9,6 @@ It runs in its own process.
 from __future__ import annotations
 
 import asyncio
-import statistics
 import sys
 import time
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from rich.table import Table
 from api.clock import SYSTEM_CLOCK
 from api.core import Node, Pod
 from api.groups import PodGroup
+from bench.metrics import quantile
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.life import GroupKey
@@ -48,14 +48,10 @@ def run(console: Console) -> bool:
         measured = asyncio.run(_in_a_process())
     table = Table("gangs that wait", "µs of CPU for an event, p50", "p99", "budget for p99", box=None)
     for groups, seconds in zip(GROUPS, measured, strict=True):
-        p50, p99 = (1e6 * _quantile(seconds, at) for at in (50, 99))
+        p50, p99 = (1e6 * quantile(seconds, at) for at in (0.5, 0.99))
         table.add_row(f"{groups:,}", f"{p50:.0f}", f"{p99:.0f}", f"{1e6 * BUDGET_SECONDS:.0f}")
     console.print(table)
     return True
-
-
-def _quantile(values: list[float], at: int) -> float:
-    return statistics.quantiles(values, n=100, method="inclusive")[at - 1]
 
 
 async def _in_a_process() -> list[list[float]]:

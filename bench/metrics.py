@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import ssl
+import statistics
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["Samples", "grown", "reprieve_metrics", "scheduler_metrics"]
+__all__ = ["Samples", "grown", "quantile", "reprieve_metrics", "scheduler_metrics"]
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 """Values by name and labels."""
@@ -27,6 +29,13 @@ def scheduler_metrics(plane: ControlPlane) -> Samples:
     context = ssl.create_default_context(cafile=plane.layout.authority.pair.certificate)
     context.load_cert_chain(plane.layout.pki / "admin.crt", plane.layout.pki / "admin.key")
     return _samples(f"https://{HOST}:{plane.layout.port['kube-scheduler']}/metrics", context)
+
+
+def quantile(values: Sequence[float], at: float) -> float:
+    """The value below which this part of the values is, between 0 and 1; not a number without values."""
+    if len(values) < 2:
+        return values[0] if values else math.nan
+    return statistics.quantiles(values, n=100, method="inclusive")[round(at * 100) - 1]
 
 
 def grown(before: Samples, after: Samples, name: str, **labels: str) -> float:

@@ -12,7 +12,6 @@ REPRIEVE_BENCH_WAITING has the number of nodes, of pods on each, and of gangs, s
 from __future__ import annotations
 
 import os
-import statistics
 import tempfile
 import threading
 import time
@@ -25,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from api.groups import SCHEDULING_GATE
-from bench.metrics import Samples, grown, reprieve_metrics
+from bench.metrics import Samples, grown, quantile, reprieve_metrics
 from bench.watching import Bindings, Plans
 from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
@@ -114,7 +113,7 @@ def _print(console: Console, measured: dict[str, Measured]) -> None:
     ours = measured["with reprieve and gangs"].ordinary
     for name in ("without reprieve, no gangs", "without reprieve, the gangs' pods"):
         theirs = measured[name].ordinary
-        ratios = (f"{_quantile(ours, at) / _quantile(theirs, at):.2f}" for at in (0.5, 0.99))
+        ratios = (f"{quantile(ours, at) / quantile(theirs, at):.2f}" for at in (0.5, 0.99))
         table.add_row(f"with reprieve and gangs / {name}", "", *ratios, "", "", "")
     looks = Table("new gang of priority", "gangs", "p50 s to its plan", "p99", title="First look")
     for priority, seconds in measured["with reprieve and gangs"].first_looks.items():
@@ -124,13 +123,7 @@ def _print(console: Console, measured: dict[str, Measured]) -> None:
 
 
 def _quantiles(seconds: list[float]) -> tuple[str, str]:
-    return f"{_quantile(seconds, 0.5):.3f}", f"{_quantile(seconds, 0.99):.3f}"
-
-
-def _quantile(values: list[float], at: float) -> float:
-    if len(values) < 2:
-        return values[0] if values else float("nan")
-    return statistics.quantiles(values, n=100, method="inclusive")[round(at * 100) - 1]
+    return f"{quantile(seconds, 0.5):.3f}", f"{quantile(seconds, 0.99):.3f}"
 
 
 class _World:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
@@ -13,7 +14,7 @@ from hack.controlplane.client import Client, Json, Watch
 __all__ = ["Bindings", "Plans"]
 
 
-class _Watching:
+class _Watching(ABC):
     """Follows one resource of a namespace while the context lasts."""
 
     def __init__(self, client: Client, api_version: str, kind: str, namespace: str) -> None:
@@ -38,9 +39,9 @@ class _Watching:
                 self.note(event["type"], event["object"], now)
                 self._changed.notify_all()
 
+    @abstractmethod
     def note(self, event: str, item: Json, now: float) -> None:
         """Something has happened to an object."""
-        raise NotImplementedError
 
 
 class Bindings(_Watching):

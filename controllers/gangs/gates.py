@@ -1,4 +1,4 @@
-"""The scheduling gate of members (KEP-3521): which pods have it, when it is removed, and by whom.
+"""The scheduling gate of members (KEP-3521): which pods have it, and when we remove it.
 
 The webhook puts the gate on the pods of PodGroups when they are created. The scheduler does not try a gated pod. A gate
 that was removed cannot come back: from then on, filter holds the member. See docs/gates.md.

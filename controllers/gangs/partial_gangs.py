@@ -15,7 +15,7 @@ from api.clock import Clock
 from api.core import Pod
 from api.groups import INITIALLY_SCHEDULED
 from api.jobs import INDEX_FAILURES
-from api.meta import Condition, OwnerReference
+from api.meta import Condition
 from api.plans import PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from api.times import parse_rfc3339
 from controllers.gangs.configuration import PlanningConfiguration
@@ -32,6 +32,8 @@ from kube.client import ApiError
 from kube.conditions import field_manager
 from kube.retry import Backoff
 from nodes.search.naming import plan_name
+from nodes.state.pod_facts import controller_of
+from nodes.state.pods import ENDED
 from nodes.state.tables import Tables
 
 __all__ = ["PartialGangs"]
@@ -40,7 +42,6 @@ log = structlog.get_logger(__name__)
 
 AGAIN: Final = Backoff(5.0, 300.0, jitter=0.0)
 """How long a gang whose members stay waits for the next look. A look reads from the API server."""
-ENDED: Final = ("Succeeded", "Failed")
 
 
 class PartialGangs:
@@ -91,7 +92,7 @@ class PartialGangs:
             group, pods = await self._reader.group(gang.key), await self._reader.pods(gang.key)
             if group is None or not self._is_current(gang, group):
                 return
-            there = [pod for pod in pods if not (pod.metadata.deletion_timestamp or _has_ended(pod))]
+            there = _remaining(pods)
             bound = [pod for pod in there if pod.spec.node_name]
             limit = await self._why_owners_stay(bound)
         except ApiError as error:
@@ -120,7 +121,7 @@ class PartialGangs:
         now, since = self._clock.monotonic(), gang.life.partial_since
         said = _said(group)
         policy, plan = group.spec.scheduling_policy.gang, gang.life.plan
-        there = [pod for pod in pods if not (pod.metadata.deletion_timestamp or _has_ended(pod))]
+        there = _remaining(pods)
         bound = [pod for pod in there if pod.spec.node_name]
         released = self._released(gang.key, group.metadata.uid)
         return Pieces(
@@ -158,7 +159,7 @@ class PartialGangs:
     async def _why_owners_stay(self, bound: list[Pod]) -> str:
         failures: dict[tuple[str, str, str], list[int]] = {}
         for pod in bound:
-            owner = _controller(pod)
+            owner = controller_of(pod)
             if owner is not None and owner.kind == "Job" and owner.api_version.startswith("batch/"):
                 known = (pod.metadata.namespace, owner.name, owner.uid)
                 failures.setdefault(known, []).append(_index_failures(pod))
@@ -195,6 +196,11 @@ class PartialGangs:
         )
 
 
+def _remaining(pods: Sequence[Pod]) -> list[Pod]:
+    """Those that have neither ended nor begun to terminate."""
+    return [pod for pod in pods if not (pod.metadata.deletion_timestamp or _has_ended(pod))]
+
+
 def _has_ended(pod: Pod) -> bool:
     return pod.status.phase in ENDED
 
@@ -202,10 +208,6 @@ def _has_ended(pod: Pod) -> bool:
 def _is_leaving(pod: Pod) -> bool:
     """Whether the pod was bound and terminates."""
     return bool(pod.metadata.deletion_timestamp and pod.spec.node_name) and not _has_ended(pod)
-
-
-def _controller(pod: Pod) -> OwnerReference | None:
-    return next((owner for owner in pod.metadata.owner_references or () if owner.controller), None)
 
 
 def _index_failures(pod: Pod) -> int:
@@ -218,7 +220,7 @@ def _member(pod: Pod) -> Member:
     scheduled = next((each for each in pod.status.conditions or () if each.type == "PodScheduled"), None)
     bound = _seconds(scheduled.last_transition_time) if scheduled is not None else None
     when = (bound or created) if pod.spec.node_name else None
-    return Member(pod.metadata.name, created, when, _controller(pod) is not None)
+    return Member(pod.metadata.name, created, when, controller_of(pod) is not None)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -71,7 +71,7 @@ class Reader:
         found: list[T] = []
         query = {**selector, "limit": PAGE}
         while True:
-            page = _decoded(await self._client.request("GET", path, query=query), List[kind])  # type: ignore[valid-type]
+            page = _decoded(await self._client.request("GET", path, query=query), List[kind])  # type: ignore[valid-type] # a run-time type
             found += page.items
             if not page.metadata.continue_:
                 return found

@@ -105,7 +105,7 @@ def demand_of(tables: Tables, key: GroupKey) -> Demand | None:
 
 
 def _domain(tables: Tables, topology_key: str | None, nodes: Mapping[int, int]) -> Domain:
-    """The domain that counts of bound members: how many there are by the row of their node. None if there is none."""
+    """The domain with the most bound members, or None. `nodes`: how many are bound, by the row of their node."""
     if topology_key is None:
         return None
     bound: dict[str, int] = {}
