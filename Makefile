@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint test-unit test-e2e bench fuzz stress crds lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e bench fuzz stress load crds lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,15 @@ stress: build binaries ## Random load on a real control plane, judged by watch a
 
 bench: build ## Measure: decisions, the mirror, the quota search, the webhooks, the verbs, who confirms members, and gang preemption of kube-scheduler beside ours
 	@$(BIN)/python -m bench
+
+# On a cluster with KWOK and reprieve. An empty size leaves a shape out.
+LOAD_WAITING ?= 50,10,20
+LOAD_INTERLEAVED ?= 50,10
+LOAD_EVICTIONS ?= 5,50
+
+load: build ## Run the shapes of the bench on the cluster of KUBECONFIG=... (LOAD_WAITING=NODES,PODS,GANGS, LOAD_INTERLEAVED=NODES,MEMBERS, LOAD_EVICTIONS=PLANS,VICTIMS)
+	@test "$(firstword $(origin KUBECONFIG))" = command || { echo "give the cluster to make: make load KUBECONFIG=..." >&2; exit 1; }
+	@$(BIN)/python -m bench.on_cluster --kubeconfig "$(abspath $(KUBECONFIG))" --waiting "$(LOAD_WAITING)" --interleaved "$(LOAD_INTERLEAVED)" --evictions "$(LOAD_EVICTIONS)"
 
 crds: build ## Write manifests/crds and manifests/kueue-crds from the structs in api/, and the webhook configurations from their table
 	$(BIN)/python -m api.crds manifests

@@ -8,7 +8,7 @@ import sys
 
 from rich.console import Console
 
-from bench import confirmation, decisions, events, gang, mirror, quota, verbs, waiting, webhooks
+from bench import confirmation, decisions, events, evictions, gang, mirror, quota, verbs, waiting, webhooks
 
 PARTS = {
     "decisions": decisions.run,
@@ -20,6 +20,7 @@ PARTS = {
     "gang": gang.run,
     "confirmation": confirmation.run,
     "waiting": waiting.run,
+    "evictions": evictions.run,
 }
 
 

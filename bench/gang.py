@@ -1,40 +1,65 @@
 """The interleaved case: the scheduler's own gang preemption beside ours, with the same load on equal control planes.
 
-There are 500 nodes of 4 CPU. Each is full of ten 400m pods of priority 10. The pods form 500 groups of ten in `all`
-mode; group g is on the nodes 10g to 10g+9 modulo 500. Then comes a gang of 100 pods of 3600m. A search that picks
-nodes one by one breaks other groups on every node. But ten groups share each block of ten nodes, so 90 groups suffice.
+Each node of 4 CPU is full of ten 400m pods of priority 10. The pods form as many groups of ten in `all` mode as there
+are nodes; group g is on the nodes 10g to 10g+9 modulo their number. Then comes a gang of pods of 3600m. A search that
+picks nodes one by one breaks other groups on every node. But ten groups share each block of ten nodes, so nine groups
+are enough for ten members.
+
+REPRIEVE_BENCH_GANG has the number of nodes and of members, such as 500,100 or 2000,400.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Self
 
 from rich.console import Console
 from rich.table import Table
 
-from hack.controlplane import objects
-from hack.controlplane.client import Client, Json
-from hack.controlplane.nodes import wait_for_nodes
+from bench.place import REPRIEVE, Place
+from bench.timeline import Timeline
+from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 
-__all__ = ["run"]
+__all__ = ["Interleaved", "Result", "Size", "run", "steps_table"]
 
-NODES, GROUPS, GANG = 500, 500, 100
-GROUP_SIZE = 10
-NAMESPACE = "default"
-BEST_PODS = 900
-NATIVE = Options(
+SIZE: Final = os.environ.get("REPRIEVE_BENCH_GANG", "500,100")
+GROUP_SIZE: Final = 10
+ENOUGH: Final = 9
+"""Groups to evict for ten members."""
+LOW, HIGH = 10, 100
+GANG: Final = "gang"
+NATIVE_API: Final = "scheduling.k8s.io/v1beta1"
+NATIVE: Final = Options(
     feature_gates={"GenericWorkload": True},
-    runtime_config={"scheduling.k8s.io/v1beta1": True},
+    runtime_config={NATIVE_API: True},
     scheduler_settings={"percentageOfNodesToScore": 100},
 )
-LIMIT_SECONDS = 300.0
+OURS: Final = Options(reprieve=True, scheduler_settings={"percentageOfNodesToScore": 100})
+LIMIT_SECONDS: Final = 600.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the case is."""
+
+    nodes: int
+    members: int
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """From numbers with commas. Raises ValueError."""
+        return cls(*map(int, text.split(",")))
+
+    @property
+    def enough(self) -> int:
+        """The groups that have to be evicted."""
+        return -(-self.members // GROUP_SIZE) * ENOUGH
 
 
 @dataclass(frozen=True)
@@ -45,21 +70,30 @@ class Result:
     pods: int
     bound: int
     seconds: float
+    steps: dict[str, float] = field(default_factory=dict)
+    """Where the seconds go. Empty without plans."""
 
 
 def run(console: Console) -> bool:
     """Print victims and seconds side by side. Returns whether ours evicted at most half and bound every member."""
-    console.print("[bold]The interleaved case[/]: a gang of 100 on 500 full nodes")
+    size = Size.of(SIZE)
+    console.print(f"[bold]The interleaved case[/]: a gang of {size.members} on {size.nodes:,} full nodes")
     with console.status("kube-scheduler alone, GenericWorkload on"):
-        theirs = _measure(NATIVE, "scheduling.k8s.io/v1beta1", _native_pod)
+        theirs = _measure(NATIVE, size, NATIVE_API)
     with console.status("kube-scheduler with reprieve, gates off"):
-        ours = _measure(Options(reprieve=True), "reprieve.dev/v1alpha1", _our_pod)
+        ours = _measure(OURS, size, REPRIEVE)
     table = Table("", "groups evicted", "pods evicted", "members bound", "seconds to bind")
     for name, result in (("kube-scheduler, GenericWorkload", theirs), ("with reprieve", ours)):
         table.add_row(
-            name, str(result.groups), str(result.pods), f"{result.bound}/{GANG}", f"{result.seconds:.1f}"
+            name,
+            str(result.groups),
+            str(result.pods),
+            f"{result.bound}/{size.members}",
+            f"{result.seconds:.1f}",
         )
-    table.add_row("enough", str(BEST_PODS // GROUP_SIZE), str(BEST_PODS), f"{GANG}/{GANG}", "")
+    table.add_row(
+        "enough", str(size.enough), str(size.enough * GROUP_SIZE), f"{size.members}/{size.members}", ""
+    )
     table.add_row(
         "ours / theirs",
         f"{ours.groups / max(1, theirs.groups):.2f}",
@@ -68,74 +102,81 @@ def run(console: Console) -> bool:
         f"{ours.seconds / theirs.seconds:.2f}",
     )
     console.print(table)
-    return ours.bound == GANG and ours.pods * 2 <= theirs.pods
+    console.print(steps_table(ours))
+    return ours.bound == size.members and ours.pods * 2 <= theirs.pods
 
 
-def _measure(options: Options, group_api: str, pod_of: Callable[..., Json]) -> Result:
+def steps_table(result: Result) -> Table:
+    """Where the seconds go."""
+    table = Table(*result.steps, title="Seconds of each step, with reprieve")
+    table.add_row(*(f"{seconds:.2f}" for seconds in result.steps.values()))
+    return table
+
+
+def _measure(options: Options, size: Size, group_api: str) -> Result:
     with (
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
         ControlPlane(Path(folder), options) as plane,
     ):
-        client = plane.client
-        _fill(client, group_api, pod_of)
-        victims = {pod["metadata"]["uid"]: pod for pod in client.list("v1", "Pod", NAMESPACE)}
-        hero = objects.pod_group("hero", min_count=GANG, priority_class="p100", api_version=group_api)
-        client.create(hero)
-        client.create_all(
-            pod_of("hero", f"hero-{i}", cpu="3600m", priority_class="p100") for i in range(GANG)
+        case = Interleaved(Place(plane.client, "interleaved"), size, group_api)
+        case.fill()
+        return case.preempt()
+
+
+class Interleaved:
+    """The full nodes, and the gang that comes."""
+
+    def __init__(self, place: Place, size: Size, group_api: str = REPRIEVE) -> None:
+        self._place, self._size, self._api = place, size, group_api
+        self._pod: Callable[..., Json] = self._our_pod if group_api == REPRIEVE else self._native_pod
+
+    def fill(self) -> None:
+        """Create nodes and groups. Returns when all pods run."""
+        place, nodes = self._place, self._place.node_names(self._size.nodes)
+        # Nodes join in a shuffled order, because the scheduler takes nodes of equal score as they came.
+        joining = random.Random(len(nodes)).sample(nodes, len(nodes))  # not for secrets
+        place.add_nodes(joining, parallel=1)
+        place.client.create_all(
+            place.pod_group(_group(number), priority=LOW, min_count=1, mode="all", api_version=self._api)
+            for number in range(len(nodes))
         )
-        start = time.monotonic()
-        bound, seconds = _wait_bound(client, start)
-        left = {
-            pod["metadata"]["uid"]
-            for pod in client.list("v1", "Pod", NAMESPACE)
-            if not pod["metadata"].get("deletionTimestamp")
-        }
-        gone = [pod for uid, pod in victims.items() if uid not in left]
-        groups = {pod["metadata"]["name"].rpartition("-")[0] for pod in gone}
-        return Result(len(groups), len(gone), bound, seconds)
-
-
-def _fill(client: Client, group_api: str, pod_of: Callable[..., Json]) -> None:
-    client.create_all(objects.priority_class(f"p{value}", value) for value in (10, 100))
-    # Nodes join in a shuffled order, because the scheduler takes nodes of equal score as they came.
-    joining = random.Random(NODES).sample(range(NODES), NODES)  # not for secrets
-    client.create_all((objects.node(f"n{i:03}") for i in joining), parallel=1)
-    wait_for_nodes(client, *(f"n{i:03}" for i in joining))
-    client.create_all(
-        objects.pod_group(f"g{g:03}", min_count=1, mode="all", priority_class="p10", api_version=group_api)
-        for g in range(GROUPS)
-    )
-    client.create_all(
-        pod_of(
-            f"g{g:03}",
-            f"g{g:03}-{i}",
-            cpu="400m",
-            priority_class="p10",
-            node_name=f"n{(GROUP_SIZE * g + i) % NODES:03}",
+        place.client.create_all(
+            self._pod(
+                _group(number),
+                f"{_group(number)}-{i}",
+                priority=LOW,
+                cpu="400m",
+                node_name=nodes[(GROUP_SIZE * number + i) % len(nodes)],
+            )
+            for number in range(len(nodes))
+            for i in range(GROUP_SIZE)
         )
-        for g in range(GROUPS)
-        for i in range(GROUP_SIZE)
-    )
-    while any(pod["status"].get("phase") != "Running" for pod in client.list("v1", "Pod", NAMESPACE)):
-        time.sleep(1)
+        place.wait_running()
+
+    def preempt(self) -> Result:
+        """The gang comes. Returns what it took until all members are bound, or until the limit."""
+        place, members = self._place, [f"{GANG}-{i}" for i in range(self._size.members)]
+        group = place.pod_group(GANG, priority=HIGH, min_count=len(members), api_version=self._api)
+        with Timeline(place, GANG, members, plans=self._api == REPRIEVE) as timeline:
+            place.client.create(group)
+            place.client.create_all(self._pod(GANG, name, priority=HIGH, cpu="3600m") for name in members)
+            timeline.complete()
+            timeline.wait_bound(LIMIT_SECONDS)
+        gone = timeline.evicted
+        return Result(
+            groups=len({name.rpartition("-")[0] for name in gone}),
+            pods=len(gone),
+            bound=len(timeline.bound),
+            seconds=timeline.seconds,
+            steps=timeline.steps(),
+        )
+
+    def _our_pod(self, group: str, name: str, **pod: Any) -> Json:
+        return self._place.pod(name, group=group, **pod)
+
+    def _native_pod(self, group: str, name: str, **pod: Any) -> Json:
+        return self._place.pod(name, schedulingGroup={"podGroupName": group}, **pod)
 
 
-def _wait_bound(client: Client, start: float) -> tuple[int, float]:
-    bound, last = 0, time.monotonic()
-    while bound < GANG and time.monotonic() - start < LIMIT_SECONDS:
-        time.sleep(0.2)
-        pods = client.list("v1", "Pod", NAMESPACE, labels="bench=hero")
-        now_bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
-        if now_bound != bound:
-            bound, last = now_bound, time.monotonic()
-    return bound, last - start
-
-
-def _our_pod(group: str, name: str, **pod: Any) -> Json:
-    return objects.pod(name, NAMESPACE, group=group, labels={"bench": name.partition("-")[0]}, **pod)
-
-
-def _native_pod(group: str, name: str, **pod: Any) -> Json:
-    labels = {"bench": name.partition("-")[0]}
-    return objects.pod(name, NAMESPACE, labels=labels, schedulingGroup={"podGroupName": group}, **pod)
+def _group(number: int) -> str:
+    return f"g{number:04}"

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["Samples", "grown", "quantile", "reprieve_metrics", "scheduler_metrics"]
+__all__ = ["Samples", "grown", "quantile", "reprieve_metrics", "samples_of", "scheduler_metrics"]
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 """Values by name and labels."""
@@ -21,14 +21,14 @@ Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 def reprieve_metrics(plane: ControlPlane) -> Samples:
     """Those of `reprieve serve`."""
-    return _samples(f"{plane.ops_url}/metrics")
+    return samples_of(f"{plane.ops_url}/metrics")
 
 
 def scheduler_metrics(plane: ControlPlane) -> Samples:
     """Those of kube-scheduler, read with the administrator's certificate."""
     context = ssl.create_default_context(cafile=plane.layout.authority.pair.certificate)
     context.load_cert_chain(plane.layout.pki / "admin.crt", plane.layout.pki / "admin.key")
-    return _samples(f"https://{HOST}:{plane.layout.port['kube-scheduler']}/metrics", context)
+    return samples_of(f"https://{HOST}:{plane.layout.port['kube-scheduler']}/metrics", context)
 
 
 def quantile(values: Sequence[float], at: float) -> float:
@@ -47,7 +47,8 @@ def _total(samples: Samples, name: str, labels: Mapping[str, str]) -> float:
     return sum(value for (each, those), value in samples.items() if each == name and labels.items() <= those)
 
 
-def _samples(url: str, context: ssl.SSLContext | None = None) -> Samples:
+def samples_of(url: str, context: ssl.SSLContext | None = None) -> Samples:
+    """Those that can be read there."""
     with urllib.request.urlopen(url, context=context) as answer:  # noqa: S310  # our own URL
         text = answer.read().decode()
     return {

@@ -15,8 +15,10 @@ import os
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,13 +27,12 @@ from rich.table import Table
 
 from api.groups import SCHEDULING_GATE
 from bench.metrics import Samples, grown, quantile, reprieve_metrics
+from bench.place import REPRIEVE, Place
 from bench.watching import Bindings, Plans
-from hack.controlplane import objects
-from hack.controlplane.client import Client, Json
-from hack.controlplane.nodes import wait_for_nodes
+from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 
-__all__ = ["run"]
+__all__ = ["Measured", "Size", "Waiting", "run", "tables"]
 
 SIZES: Final = os.environ.get("REPRIEVE_BENCH_WAITING", "300,10,100")
 MEMBERS: Final = 8
@@ -39,11 +40,10 @@ ORDINARY_PER_SECOND: Final = 20.0
 SECONDS: Final = 60.0
 NEW_GANGS: Final = 20
 """Feasible gangs that come one after the other, of each of two priorities."""
-NAMESPACE: Final = "default"
-FULL: Final = "running"
 SETTLE_SECONDS: Final = 10.0
-LIMIT_SECONDS: Final = 300.0
-PRIORITIES: Final = {"lowest": 1, "middle": 100, "highest": 900, "running": 1000}
+LIMIT_SECONDS: Final = 900.0
+PRIORITIES: Final = {"lowest": 1, "middle": 100, "highest": 900}
+RUNNING: Final = 1000
 HELD_BY_GATE: Final[dict[str, Any]] = {"schedulingGates": [{"name": SCHEDULING_GATE}]}
 
 
@@ -96,73 +96,77 @@ def run(console: Console) -> bool:
                 reprieve_settings=told if reprieve else {},
             )
             plane = stack.enter_context(ControlPlane(folder, options))
-            world = _World(plane, size, console)
-            world.wait_with(gangs, are_groups=reprieve)
-            measured[name] = world.measure(reprieve=reprieve)
+            load = Waiting(
+                Place(plane.client, "waiting"), size, partial(reprieve_metrics, plane) if reprieve else None
+            )
+            load.fill()
+            load.wait_with(gangs, are_groups=reprieve)
+            measured[name] = load.measure(groups=reprieve)
     _print(console, measured)
     return all(each.ordinary for each in measured.values())
 
 
 def _print(console: Console, measured: dict[str, Measured]) -> None:
-    table = Table("", "ordinary pods", "p50 s to bind", "p99", "filter calls/s", "searches/s", "writes/s")
-    for name, each in measured.items():
-        rates = [
-            f"{each.per_second[key]:.1f}" if each.per_second else "" for key in ("filter", "search", "write")
-        ]
-        table.add_row(name, str(len(each.ordinary)), *_quantiles(each.ordinary), *rates)
+    table, looks = tables(measured)
     ours = measured["with reprieve and gangs"].ordinary
     for name in ("without reprieve, no gangs", "without reprieve, the gangs' pods"):
         theirs = measured[name].ordinary
         ratios = (f"{quantile(ours, at) / quantile(theirs, at):.2f}" for at in (0.5, 0.99))
         table.add_row(f"with reprieve and gangs / {name}", "", *ratios, "", "", "")
-    looks = Table("new gang of priority", "gangs", "p50 s to its plan", "p99", title="First look")
-    for priority, seconds in measured["with reprieve and gangs"].first_looks.items():
-        looks.add_row(priority, str(len(seconds)), *_quantiles(seconds))
     console.print(table)
     console.print(looks)
+
+
+def tables(measured: dict[str, Measured]) -> tuple[Table, Table]:
+    """What ordinary pods took, and the first looks at new gangs."""
+    ordinary = Table("", "ordinary pods", "p50 s to bind", "p99", "filter calls/s", "searches/s", "writes/s")
+    looks = Table("", "new gang of priority", "gangs", "p50 s to its plan", "p99", title="First look")
+    for name, each in measured.items():
+        rates = [
+            f"{each.per_second[key]:.1f}" if each.per_second else "" for key in ("filter", "search", "write")
+        ]
+        ordinary.add_row(name, str(len(each.ordinary)), *_quantiles(each.ordinary), *rates)
+        for priority, seconds in each.first_looks.items():
+            looks.add_row(name, priority, str(len(seconds)), *_quantiles(seconds))
+    return ordinary, looks
 
 
 def _quantiles(seconds: list[float]) -> tuple[str, str]:
     return f"{quantile(seconds, 0.5):.3f}", f"{quantile(seconds, 0.99):.3f}"
 
 
-class _World:
-    """A control plane with a nearly full cluster."""
+class Waiting:
+    """A nearly full cluster, and gangs that wait."""
 
-    def __init__(self, plane: ControlPlane, size: Size, console: Console) -> None:
-        self._plane, self._client, self._size, self._console = plane, plane.client, size, console
-        client = self._client
-        client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": FULL}})
-        client.create_all(objects.priority_class(name, value) for name, value in PRIORITIES.items())
-        nodes = [f"n{i:04}" for i in range(size.nodes)]
-        client.create_all(objects.node(name, cpu="4") for name in nodes)
-        wait_for_nodes(client, *nodes)
-        self._wait_account()
+    def __init__(self, place: Place, size: Size, metrics: Callable[[], Samples] | None) -> None:
+        """`metrics` reads those of reprieve; None where it does not run or cannot be asked."""
+        self._place, self._client, self._size, self._metrics = place, place.client, size, metrics
+        self._nodes = place.node_names(size.nodes)
         self._cpu = 3600 // size.pods
-        client.create_all(self._filler(node, number) for node in nodes for number in range(size.pods))
 
-    def _wait_account(self) -> None:
-        while self._client.find("v1", "ServiceAccount", "default", FULL) is None:
-            time.sleep(0.1)
+    def fill(self) -> None:
+        """Create the nodes and the pods that run on them."""
+        self._place.add_nodes(self._nodes, cpu="4")
+        self._client.create_all(
+            self._filler(node, number) for node in self._nodes for number in range(self._size.pods)
+        )
 
     def _filler(self, node: str, number: int) -> Json:
-        return objects.pod(
-            f"{node}-{number}", FULL, cpu=f"{self._cpu}m", priority_class="running", node_name=node
-        )
+        return self._place.pod(f"{node}-{number}", priority=RUNNING, cpu=f"{self._cpu}m", node_name=node)
 
     def wait_with(self, gangs: int, *, are_groups: bool) -> None:
         """So many gangs wait. Returns when each was looked at. Without groups, their pods wait."""
-        client = self._client
+        client, place = self._client, self._place
         if are_groups:
             client.create_all(
-                objects.pod_group(f"w{number}", min_count=MEMBERS, priority_class="middle")
+                place.pod_group(f"w{number}", min_count=MEMBERS, priority=PRIORITIES["middle"])
                 for number in range(gangs)
             )
         client.create_all(
-            objects.pod(
+            place.pod(
                 f"w{number}-{member}",
                 cpu="3900m",
-                priority_class="middle",
+                priority=PRIORITIES["middle"],
                 group=f"w{number}",
                 **(HELD_BY_GATE if number % 2 else {}),
             )
@@ -170,81 +174,78 @@ class _World:
             for member in range(MEMBERS)
         )
         deadline = time.monotonic() + LIMIT_SECONDS
-        while are_groups and len(client.list("reprieve.dev/v1alpha1", "PreemptionPlan", NAMESPACE)) < gangs:
+        while are_groups and len(client.list(REPRIEVE, "PreemptionPlan", place.namespace)) < gangs:
             if time.monotonic() > deadline:
                 raise TimeoutError("some gangs were not looked at")
             time.sleep(1.0)
         time.sleep(SETTLE_SECONDS)
 
-    def measure(self, *, reprieve: bool) -> Measured:
-        """Run the load for a while."""
+    def measure(self, *, groups: bool) -> Measured:
+        """Run the load for a while. With `groups`, also gangs that fit come."""
         churn = threading.Event()
         churner = threading.Thread(target=self._churn, args=(churn,))
         churner.start()
         try:
-            before = self._metrics(reprieve)
+            before = self._metrics() if self._metrics else {}
             began = time.monotonic()
             measured = Measured(self._ordinary())
-            seconds, after = time.monotonic() - began, self._metrics(reprieve)
-            if reprieve:
-                measured.per_second = _rates(before, after, seconds)
+            if self._metrics:
+                measured.per_second = _rates(before, self._metrics(), time.monotonic() - began)
+            if groups:
                 measured.first_looks = {name: self._first_looks(name) for name in ("lowest", "highest")}
             return measured
         finally:
             churn.set()
             churner.join()
 
-    def _metrics(self, reprieve: bool) -> Samples:
-        return reprieve_metrics(self._plane) if reprieve else {}
-
     def _churn(self, stop: threading.Event) -> None:
         """Delete a pod and create it again, once a second."""
         turn = 0
         while not stop.wait(1.0):
-            node, number = f"n{turn % self._size.nodes:04}", turn // self._size.nodes % self._size.pods
-            self._client.delete("v1", "Pod", f"{node}-{number}", FULL, grace_seconds=0)
+            node, number = self._nodes[turn % self._size.nodes], turn // self._size.nodes % self._size.pods
+            self._client.delete("v1", "Pod", f"{node}-{number}", self._place.namespace, grace_seconds=0)
             self._client.create(self._filler(node, number))
             turn += 1
 
     def _ordinary(self) -> list[float]:
         """Ordinary pods arrive at a steady rate, and are deleted once they are bound."""
-        with Bindings(self._client, NAMESPACE) as bindings:
+        place = self._place
+        with Bindings(self._client, place.namespace, "load=ordinary") as bindings:
             began, created = time.monotonic(), {}
             for number in range(round(SECONDS * ORDINARY_PER_SECOND)):
                 time.sleep(max(0.0, began + number / ORDINARY_PER_SECOND - time.monotonic()))
                 name = f"ordinary-{number}"
                 created[name] = time.monotonic()
-                self._client.create(objects.pod(name, cpu="100m", priority_class="lowest"))
-                self._delete_bound(bindings, created)
+                lowest = PRIORITIES["lowest"]
+                self._client.create(place.pod(name, cpu="100m", priority=lowest, labels={"load": "ordinary"}))
+                self._delete_bound(bindings)
             bindings.wait(created, LIMIT_SECONDS)
+            self._delete_bound(bindings)
             return [bindings.bound[name] - at for name, at in created.items()]
 
-    def _delete_bound(self, bindings: Bindings, created: dict[str, float]) -> None:
+    def _delete_bound(self, bindings: Bindings) -> None:
         for name in bindings.take_new():
-            if name in created:
-                self._client.delete("v1", "Pod", name, NAMESPACE, grace_seconds=0)
+            self._client.delete("v1", "Pod", name, self._place.namespace, grace_seconds=0)
 
-    def _first_looks(self, priority: str) -> list[float]:
+    def _first_looks(self, rank: str) -> list[float]:
         """The seconds from the last member of a gang that fits to its plan."""
-        seconds = []
-        with Plans(self._client, NAMESPACE) as plans:
+        place, client, priority, seconds = self._place, self._client, PRIORITIES[rank], []
+        with Plans(client, place.namespace) as plans:
             for number in range(NEW_GANGS):
-                name = f"{priority}-{number}"
-                self._client.create(objects.pod_group(name, min_count=2, priority_class=priority))
+                name = f"{rank}-{number}"
+                client.create(place.pod_group(name, min_count=2, priority=priority))
                 for member in range(2):
-                    self._client.create(
-                        objects.pod(f"{name}-{member}", cpu="100m", priority_class=priority, group=name)
-                    )
+                    client.create(place.pod(f"{name}-{member}", cpu="100m", priority=priority, group=name))
                 complete = time.monotonic()
                 seconds.append(plans.wait(name, LIMIT_SECONDS) - complete)
-                self._remove_gang(self._client, name)
+                self._remove_gang(name)
         return seconds
 
-    @staticmethod
-    def _remove_gang(client: Client, name: str) -> None:
-        client.delete("reprieve.dev/v1alpha1", "PodGroup", name, NAMESPACE)
+    def _remove_gang(self, name: str) -> None:
+        namespace = self._place.namespace
+        self._client.delete(REPRIEVE, "PodGroup", name, namespace)
         for member in range(2):
-            client.delete("v1", "Pod", f"{name}-{member}", NAMESPACE, grace_seconds=0)
+            self._client.delete("v1", "Pod", f"{name}-{member}", namespace, grace_seconds=0)
 
 
 def _rates(before: Samples, after: Samples, seconds: float) -> dict[str, float]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import TracebackType
 from typing import Self
 
 from hack.controlplane.client import Client, Json, Watch
 
-__all__ = ["Bindings", "Plans"]
+__all__ = ["Bindings", "Deletions", "Plans"]
 
 
 class _Watching(ABC):
     """Follows one resource of a namespace while the context lasts."""
 
-    def __init__(self, client: Client, api_version: str, kind: str, namespace: str) -> None:
-        self._watch: Watch = client.watch(api_version, kind, namespace)
+    def __init__(
+        self, client: Client, api_version: str, kind: str, namespace: str, *, labels: str = ""
+    ) -> None:
+        self._watch: Watch = client.watch(api_version, kind, namespace, labels=labels)
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
@@ -45,13 +47,13 @@ class _Watching(ABC):
 
 
 class Bindings(_Watching):
-    """When each pod of a namespace was first seen with a node."""
+    """When each pod of a namespace with these labels was first seen with a node."""
 
-    def __init__(self, client: Client, namespace: str) -> None:
+    def __init__(self, client: Client, namespace: str, labels: str) -> None:
         self.bound: dict[str, float] = {}
         """In monotonic seconds, by name."""
         self._new: list[str] = []
-        super().__init__(client, "v1", "Pod", namespace)
+        super().__init__(client, "v1", "Pod", namespace, labels=labels)
 
     def note(self, event: str, item: Json, now: float) -> None:
         """See `_Watching`."""
@@ -91,3 +93,29 @@ class Plans(_Watching):
             if not self._changed.wait_for(lambda: name in self._seen, seconds):
                 raise TimeoutError(f"there is no plan for {name}")
             return self._seen[name]
+
+
+class Deletions(_Watching):
+    """When the deletion of each pod of a namespace was first seen."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._deleted: dict[str, float] = {}
+        super().__init__(client, "v1", "Pod", namespace)
+
+    def note(self, event: str, item: Json, now: float) -> None:
+        """See `_Watching`."""
+        if event == "DELETED" or item["metadata"].get("deletionTimestamp"):
+            self._deleted.setdefault(item["metadata"]["name"], now)
+
+    def wait(self, names: Collection[str], seconds: float) -> None:
+        """Wait until the deletion of all these pods was seen. Raises TimeoutError."""
+        wanted = set(names)
+        with self._changed:
+            if not self._changed.wait_for(lambda: wanted <= self._deleted.keys(), seconds):
+                raise TimeoutError(f"not deleted: {sorted(wanted - self._deleted.keys())[:5]}")
+
+    @property
+    def seconds(self) -> float:
+        """From the first deletion to the last."""
+        with self._changed:
+            return max(self._deleted.values()) - min(self._deleted.values())

@@ -243,11 +243,15 @@ class Client:
             return False
         return True
 
-    def watch(self, api_version: str, kind: str, namespace: str | None = None) -> Watch:
-        """Every existing object as ADDED, and then each event, until the watch is closed. Raises ApiError."""
-        path = path_of(api_version, kind, namespace)
+    def watch(self, api_version: str, kind: str, namespace: str | None = None, *, labels: str = "") -> Watch:
+        """Every existing object that the selector matches as ADDED, and then each event, until the watch is closed.
+
+        Raises ApiError.
+        """
+        query = urlencode({"watch": "1", "labelSelector": labels})
+        path = f"{self._prefix}{path_of(api_version, kind, namespace)}?{query}"
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        return Watch(self._connect(WATCH_SECONDS), f"{self._prefix}{path}?watch=1", headers)
+        return Watch(self._connect(WATCH_SECONDS), path, headers)
 
     def _exchange(
         self, method: str, path: str, body: str | None, headers: Mapping[str, str]
