@@ -81,7 +81,7 @@ class World:
         client = cast(ApiClient, StubApiServer())
         views = Views(client, clock=SYSTEM_CLOCK)
         self._controller = GangController(PlanningConfiguration(), client, views, executor, SYSTEM_CLOCK)
-        self._leading = self._controller.begin(Term(1, float("inf"), SYSTEM_CLOCK))
+        self._leading = self._controller.begin(Term(1, SYSTEM_CLOCK))
         self._views = {view.kind: view for view in views}
         self._version = 0
         for number in range(NODES):

@@ -25,6 +25,7 @@ __all__ = [
     "JSON",
     "JSON_PATCH",
     "MERGE_PATCH",
+    "REQUEST_SECONDS",
     "STRATEGIC_MERGE_PATCH",
     "ApiClient",
     "ApiError",

@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Final
+import math
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 import structlog
 
-from kube.client import JSON, ApiClient, ApiError
+from kube.client import JSON, REQUEST_SECONDS, ApiClient, ApiError
 from kube.metrics import WRITE_RETRIES, WRITE_SECONDS
 from kube.retry import Backoff, Retry
 
-__all__ = ["FencedError", "Sender"]
+__all__ = ["Fence", "FencedError", "Sender"]
 
 log = structlog.get_logger(__name__)
 
 ATTEMPTS: Final = 6
+SHORTEST_SECONDS: Final = 0.001
+"""The client takes 0 for no limit."""
 DEFAULT_BACKOFF: Final = Backoff(0.2, 5.0)
+
+
+class Fence(Protocol):
+    """What ends the right to write."""
+
+    def allows(self) -> bool:
+        """Whether a write may be sent now."""
+
+    def seconds_left(self) -> float:
+        """A request may last so long."""
+
+
+class _Open:
+    """There is no fence."""
+
+    def allows(self) -> bool:
+        return True
+
+    def seconds_left(self) -> float:
+        return math.inf
 
 
 class FencedError(ApiError):
@@ -36,10 +59,10 @@ class Sender:
         *,
         attempts: int = ATTEMPTS,
         backoff: Backoff = DEFAULT_BACKOFF,
-        allows: Callable[[], bool] = lambda: True,
+        fence: Fence = _Open(),  # noqa: B008 - it has no state
     ) -> None:
-        """The sender asks `allows` before each attempt. A sender that acts in a term gets `Term.allows`."""
-        self._client, self._attempts, self._backoff, self._allows = client, attempts, backoff, allows
+        """The sender asks `fence` before each attempt. A sender that acts in a term gets the term."""
+        self._client, self._attempts, self._backoff, self._fence = client, attempts, backoff, fence
         self.cluster = client.cluster
         """The cluster's name in metrics."""
 
@@ -56,16 +79,21 @@ class Sender:
         """The body of the answer. `what` names the kind of write in metrics and logs.
 
         Raises ApiError at once if a repetition cannot help, otherwise after the last attempt. Raises FencedError if
-        `allows` returns False: then nothing was sent, or an earlier attempt failed.
+        the fence does not allow it: then nothing was sent, or an earlier attempt failed.
         """
         retry = Retry(self._backoff)
         with WRITE_SECONDS.labels(self.cluster, what).time():
             while True:
-                if not self._allows():
+                if not self._fence.allows():
                     raise FencedError(what)
                 try:
                     return await self._client.request(
-                        method, path, query=query, body=body, content_type=content_type
+                        method,
+                        path,
+                        query=query,
+                        body=body,
+                        content_type=content_type,
+                        seconds=max(SHORTEST_SECONDS, min(REQUEST_SECONDS, self._fence.seconds_left())),
                     )
                 except ApiError as error:
                     wait = retry.failed(error)

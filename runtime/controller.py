@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Final, Protocol
 
 import structlog
 
-from api.clock import Clock
 from runtime.term import Term, Terms
 from serving.ops import Check
 
@@ -39,29 +36,27 @@ class Controller(Protocol):
         """Act until cancelled. The process calls this when a term begins, and cancels it when the term ends."""
 
 
-async def lead_all(controllers: Sequence[Controller], terms: Terms, clock: Clock) -> None:
-    """Let all controllers lead together in every term. Returns only if there are no more terms."""
-    async for term in terms:
-        log.info("a term begins", number=term.number)
-        try:
-            async with asyncio.TaskGroup() as leading:
-                for controller in controllers:
-                    leading.create_task(_lead(controller, term), name=f"{controller.name} leads")
-                leading.create_task(_until_over(term, clock), name="term")
-        except* _TermOverError:
-            log.info("a term is over", number=term.number)
+async def lead_all(controllers: Sequence[Controller], terms: Terms) -> None:
+    """Let all controllers lead together in every term, until cancelled."""
+    while True:
+        async with terms.term() as term:
+            log.info("a term begins", number=term.number, holder=term.holder)
+            try:
+                async with asyncio.TaskGroup() as leading:
+                    for controller in controllers:
+                        leading.create_task(_lead(controller, term), name=f"{controller.name} leads")
+                    leading.create_task(_until_over(term), name="term")
+            except* _TermOverError:
+                log.warning("a term is over", number=term.number)
 
 
 class _TermOverError(Exception):
     """The term is over. It ends every task that acts in the term."""
 
 
-async def _until_over(term: Term, clock: Clock) -> None:
+async def _until_over(term: Term) -> None:
     """Raise when the term is over."""
-    left = term.deadline - clock.monotonic()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(left if math.isfinite(left) else None):
-            await asyncio.Event().wait()
+    await term.over()
     raise _TermOverError
 
 

@@ -10,9 +10,8 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from api.clock import SYSTEM_CLOCK, Clock
 from runtime.controller import Controller, lead_all
-from runtime.term import EternalTerms
+from runtime.term import Terms
 from runtime.views import Views
 from serving.listeners import serving
 from serving.ops import Check, ops_app
@@ -43,8 +42,7 @@ async def run_process(
     views: Views,
     parts: Sequence[Part],
     controllers: Sequence[Controller],
-    *,
-    clock: Clock = SYSTEM_CLOCK,
+    terms: Terms,
 ) -> None:
     """Serve until SIGTERM or SIGINT, or until a part ends by itself. Raises the errors of the listeners.
 
@@ -65,7 +63,7 @@ async def run_process(
         tasks = {"views": views.run()}
         for part in parts:
             tasks.update(part.tasks())
-        tasks["controllers"] = lead_all(controllers, EternalTerms(clock), clock)
+        tasks["controllers"] = lead_all(controllers, terms)
         for name, task in tasks.items():
             await stack.enter_async_context(_background(name, task, stop))
         await stop.wait()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Protocol
 
 from api.clock import Clock
@@ -12,40 +13,73 @@ from api.clock import Clock
 __all__ = ["EternalTerms", "Term", "Terms"]
 
 
-@dataclass(frozen=True, slots=True)
 class Term:
     """The time during which this process may write.
 
-    `number` grows from term to term. Nothing may be written after `deadline` (monotonic seconds).
+    `number` grows from term to term. `holder` names the process, and is another one after each start. Nothing may be
+    written after the end (monotonic seconds), which whoever made the term may put off. A writer begins no write in the
+    last `margin` seconds.
     """
 
-    number: int
-    deadline: float
-    clock: Clock
+    def __init__(
+        self, number: int, clock: Clock, *, holder: str = "", end: float = math.inf, margin: float = 0.0
+    ) -> None:
+        self.number, self.holder = number, holder
+        self._clock, self._end, self._margin = clock, end, margin
+        self._ended = asyncio.Event()
 
     @property
     def is_over(self) -> bool:
         """Whether the process may no longer act."""
-        return self.clock.monotonic() >= self.deadline
+        return self.seconds_left() <= 0.0
 
     def allows(self) -> bool:
         """Whether a writer of this term may send a write now."""
-        return not self.is_over
+        return self.seconds_left() > self._margin
+
+    def seconds_left(self) -> float:
+        """Until the end: no request may last longer. Infinite if there is no end; never negative."""
+        if self._ended.is_set():
+            return 0.0
+        return max(0.0, self._end - self._clock.monotonic())
+
+    def put_off(self, end: float) -> None:
+        """The term ends later. Without effect if it is over: whoever acted in it has stopped."""
+        if not self.is_over:
+            self._end = max(self._end, end)
+
+    def end(self) -> None:
+        """The term is over now."""
+        self._ended.set()
+
+    async def over(self) -> None:
+        """Wait until the term is over."""
+        while not self.is_over:
+            left = self.seconds_left()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left if math.isfinite(left) else None):
+                    await self._ended.wait()
 
 
 class Terms(Protocol):
     """The source of terms."""
 
-    def __aiter__(self) -> AsyncIterator[Term]:
-        """Yield each term of this process when it begins. The caller asks for the next one after the last has ended."""
+    def term(self) -> AbstractAsyncContextManager[Term]:
+        """Wait for the next term of this process, which lasts as long as the context at most.
+
+        Leave the context only when nothing acts in the term any longer: then another process may have a term.
+        """
 
 
-@dataclass(frozen=True, slots=True)
 class EternalTerms:
-    """One term without an end, for a single replica without an election."""
+    """One term without an end, for a single process without an election."""
 
-    clock: Clock
+    def __init__(self, clock: Clock, holder: str = "") -> None:
+        self._clock, self._holder = clock, holder
+        self._number = 0
 
-    async def __aiter__(self) -> AsyncIterator[Term]:
-        """Yield the only term, with number 1."""
-        yield Term(1, math.inf, self.clock)
+    @asynccontextmanager
+    async def term(self) -> AsyncIterator[Term]:
+        """See `Terms`."""
+        self._number += 1
+        yield Term(self._number, self._clock, holder=self._holder)

@@ -14,6 +14,7 @@ from api.validation import FieldError, convert
 from api.yaml import Dumper, Json, YamlError, documents
 from controllers.gangs.configuration import PlanningConfiguration, check_planning
 from extender.configuration import ExtenderConfiguration, check_extender
+from runtime.election import LeaderElectionConfiguration, check_leader_election
 from runtime.gates import DEFAULTS, completed
 from serving.sections import FilePath, OpsConfiguration, Section
 from webhooks.configuration import WebhooksConfiguration, check_webhooks
@@ -30,6 +31,7 @@ class Configuration(Section):
     extender: ExtenderConfiguration | None = field(default_factory=ExtenderConfiguration)
     webhooks: WebhooksConfiguration | None = None
     ops: OpsConfiguration = field(default_factory=OpsConfiguration)
+    leader_election: LeaderElectionConfiguration = field(default_factory=LeaderElectionConfiguration)
     planning: PlanningConfiguration = field(default_factory=PlanningConfiguration)
     feature_gates: dict[str, bool] = field(default_factory=lambda: dict(DEFAULTS))
 
@@ -64,6 +66,7 @@ def parse(text: str) -> Configuration:
         configuration: Configuration = convert(document, Configuration)
         gates = completed(configuration.feature_gates)
         _check_services(configuration)
+        check_leader_election(configuration.leader_election)
         check_planning(configuration.planning)
     except FieldError as error:
         raise ConfigurationError(str(error)) from None

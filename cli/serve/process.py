@@ -5,13 +5,16 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 
-from api.clock import SYSTEM_CLOCK
+from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
 from controllers.gangs.controller import GangController
 from extender.service import ExtenderService
 from kube.client import ApiClient
+from kube.lease import LeaseLock, LeaseTimes
 from runtime.controller import Controller
+from runtime.election import LeaseTerms, new_identity
 from runtime.process import Part, run_process
+from runtime.term import EternalTerms, Terms
 from runtime.views import Views
 from serving.garbage import collect_seldom
 from webhooks.service import WebhookService
@@ -40,4 +43,15 @@ async def run(configuration: Configuration) -> None:
             )
             parts.append(webhooks)
             controllers.append(webhooks.rechecker)
-        await run_process(configuration.ops, views, parts, controllers, clock=clock)
+        await run_process(configuration.ops, views, parts, controllers, _terms(configuration, client, clock))
+
+
+def _terms(configuration: Configuration, client: ApiClient, clock: Clock) -> Terms:
+    settings, identity = configuration.leader_election, new_identity()
+    if not settings.leader_elect:
+        return EternalTerms(clock, identity)
+    times = LeaseTimes(
+        settings.lease_duration_seconds, settings.renew_deadline_seconds, settings.retry_period_seconds
+    )
+    lock = LeaseLock(client, settings.resource_namespace, settings.resource_name, identity, times, clock)
+    return LeaseTerms(lock, identity, times, clock)

@@ -110,7 +110,7 @@ class Leading:
         self._waiting = known.waiting
         self._plan_seconds = configuration.plan_deadline_seconds
         self._nudged = asyncio.Event()
-        sender = Sender(client, allows=term.allows)
+        sender = Sender(client, fence=term)
         self.writer = Writer(client, clock, sender=sender, group_written=known.apply_group)
         rules = Rules(
             Backoff(configuration.backoff_initial_seconds, configuration.backoff_max_seconds, jitter=0.0),

@@ -112,7 +112,7 @@ class Rechecker:
 
     async def sweep(self, term: Term) -> None:
         """Check all objects once."""
-        sender = Sender(self._client, attempts=1, allows=term.allows)  # the next sweep is another attempt
+        sender = Sender(self._client, attempts=1, fence=term)  # the next sweep is another attempt
         reporter = _Reporter(sender, ConditionWriter(sender, clock=self._clock), self._clock)
         for kind in self._kinds:
             try:

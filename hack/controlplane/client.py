@@ -43,6 +43,7 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("v1", "ServiceAccount"): ("serviceaccounts", True),
     ("apps/v1", "Deployment"): ("deployments", True),
     ("batch/v1", "Job"): ("jobs", True),
+    ("coordination.k8s.io/v1", "Lease"): ("leases", True),
     ("policy/v1", "PodDisruptionBudget"): ("poddisruptionbudgets", True),
     ("networking.k8s.io/v1", "NetworkPolicy"): ("networkpolicies", True),
     ("scheduling.k8s.io/v1", "PriorityClass"): ("priorityclasses", False),

@@ -29,8 +29,10 @@ MANIFESTS: Final = HERE.parent.parent / "manifests"
 BASE: Final = MANIFESTS / "base"
 CRD: Final = "CustomResourceDefinition"
 RBAC: Final = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
-APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", *RBAC})
+APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", "Lease", *RBAC})
 """The kinds that reprieve needs in the cluster when it runs outside."""
+ALONE: Final = {"leaderElect": False}
+"""One process of a kind runs, unless a test says otherwise."""
 ESTABLISHED_SECONDS: Final = 10.0
 WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
@@ -105,6 +107,7 @@ def write_configurations(layout: Layout) -> None:
             },
         },
         "ops": {"bindAddress": HOST, "port": layout.port["reprieve-ops"]},
+        "leaderElection": ALONE,
     }
     _dump(layout.directory / "reprieve.yaml", _merged(_merged(ours, local), options.reprieve_settings or {}))
 
@@ -119,6 +122,7 @@ def _write_webhooks(layout: Layout) -> None:
             "certificates": {"managed": {"hosts": [HOST]}},
         },
         "ops": {"bindAddress": HOST, "port": layout.port["reprieve-webhooks-ops"]},
+        "leaderElection": ALONE,
     }
     settings = layout.options.webhooks_settings or {}
     _dump(layout.directory / "reprieve-webhooks.yaml", _merged(_merged(ours, local), settings))

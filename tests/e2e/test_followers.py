@@ -35,9 +35,7 @@ async def process(
         controller = GangController(planning, client, views, executor, SYSTEM_CLOCK)
         tasks = [asyncio.create_task(views.run())]
         if leads:
-            tasks.append(
-                asyncio.create_task(lead_all([controller], EternalTerms(SYSTEM_CLOCK), SYSTEM_CLOCK))
-            )
+            tasks.append(asyncio.create_task(lead_all([controller], EternalTerms(SYSTEM_CLOCK))))
         try:
             await controller.mirror.wait_synced()
             await controller.plans.wait_synced()

@@ -137,7 +137,7 @@ class Stage:
         views = Views(client, clock=api.clock)
         self.controller = GangController(self._configuration, client, views, executor, api.clock)
         self.verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
-        self.leading: Leading = self.controller.begin(Term(1, float("inf"), api.clock))
+        self.leading: Leading = self.controller.begin(Term(1, api.clock))
         self.wait_for_attempts(0.0)
         self._views = {view.kind: view for view in views}
         for view in views:

@@ -45,6 +45,7 @@ class Api:
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = "",
+        seconds: float = 0.0,
     ) -> bytes:
         if method == "GET":
             assert (path, query) == (PATH.removesuffix("/a"), {"fieldSelector": "metadata.name=a"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -21,12 +22,25 @@ class Api:
     def __init__(self, *errors: ApiError) -> None:
         self.errors = list(errors)
         self.asked = 0
+        self.seconds: list[float] = []
+        """The limits of the requests."""
 
-    async def request(self, *_: object, **__: object) -> bytes:
+    async def request(self, *_: object, seconds: float, **__: object) -> bytes:
         self.asked += 1
+        self.seconds.append(seconds)
         if self.errors:
             raise self.errors.pop(0)
         return b"{}"
+
+
+class Fence:
+    """Allows what it is told to, for five seconds."""
+
+    def __init__(self, allows: Callable[[], bool]) -> None:
+        self.allows = allows
+
+    def seconds_left(self) -> float:
+        return 5.0
 
 
 def away() -> ApiError:
@@ -48,8 +62,15 @@ async def test_an_outage_is_waited_for_and_not_for_ever(failures: int, asked: in
 async def test_after_the_term_nothing_more_is_sent() -> None:
     """Not even the second attempt of a request that the term has begun."""
     api = Api(away(), away())
-    sender = Sender(cast(ApiClient, api), backoff=BACKOFF, allows=lambda: api.asked < 2)
+    sender = Sender(cast(ApiClient, api), backoff=BACKOFF, fence=Fence(lambda: api.asked < 2))
     with pytest.raises(FencedError, match="the term is over") as caught:
         await sender.send("test", "PATCH", "/")
     assert api.asked == 2
     assert caught.value.is_retriable  # in another term
+
+
+async def test_no_request_outlives_the_term() -> None:
+    api = Api()
+    await Sender(cast(ApiClient, api)).send("test", "GET", "/")
+    await Sender(cast(ApiClient, api), fence=Fence(lambda: True)).send("test", "GET", "/")
+    assert api.seconds == [15.0, 5.0]

@@ -12,9 +12,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from api.clock import SYSTEM_CLOCK
 from runtime import process
 from runtime.process import run_process
-from runtime.term import Term
+from runtime.term import EternalTerms, Term
 from serving.listeners import serving
 from serving.ops import Check, ops_app
 from serving.sections import OpsConfiguration
@@ -76,7 +77,9 @@ async def test_it_runs_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(process, "serving", noted)
     part, leader = Part(), Leader()
-    running = asyncio.create_task(run_process(OPS, unconnected(), [part], [leader]))
+    running = asyncio.create_task(
+        run_process(OPS, unconnected(), [part], [leader], EternalTerms(SYSTEM_CLOCK))
+    )
     await until(lambda: leader.terms)
     async with aiohttp.ClientSession(f"http://127.0.0.1:{ports[0]}") as session:
         async with session.get("/readyz?verbose") as answer:
@@ -98,7 +101,7 @@ async def test_it_ends_when_a_part_ends(capsys: pytest.CaptureFixture[str]) -> N
         raise OSError("broken pipe")
 
     part = Part(fail)
-    await asyncio.wait_for(run_process(OPS, unconnected(), [part], []), 5)
+    await asyncio.wait_for(run_process(OPS, unconnected(), [part], [], EternalTerms(SYSTEM_CLOCK)), 5)
     assert part.log == ["listens", "closed"]
     assert "broken pipe" in capsys.readouterr().out
 
@@ -107,4 +110,4 @@ async def test_an_address_that_is_taken_is_raised() -> None:
     async with serving(ops_app({}), OPS) as port:
         taken = OpsConfiguration(bind_address="127.0.0.1", port=port)
         with pytest.raises(OSError, match="address already in use"):
-            await run_process(taken, unconnected(), [], [])
+            await run_process(taken, unconnected(), [], [], EternalTerms(SYSTEM_CLOCK))

@@ -114,6 +114,13 @@ def test_plain_http_on_loopback(address: str) -> None:
         (LOOPBACK + "planning: {searchBudget: 0}", "planning.searchBudget: expected an integer >= 1"),
         (LOOPBACK + "planning: {planDeadlineSeconds: .nan}", "planning.planDeadlineSeconds: expected"),
         (LOOPBACK + "planning: {backoffMaxSeconds: 0.5}", "planning.backoffMaxSeconds: is less than"),
+        (
+            LOOPBACK + "leaderElection: {leaseDurationSeconds: 3.5}",
+            "leaseDurationSeconds: is no whole number",
+        ),
+        (LOOPBACK + "leaderElection: {renewDeadlineSeconds: 14}", "renewDeadlineSeconds: is more than three"),
+        (LOOPBACK + "leaderElection: {retryPeriodSeconds: 6}", "retryPeriodSeconds: is more than half"),
+        (LOOPBACK + "leaderElection: {resourceName: ''}", "leaderElection.resourceName"),
         (HEAD + "kind: Configuration", "line 3, column 1: key 'kind' is there twice"),
     ],
 )

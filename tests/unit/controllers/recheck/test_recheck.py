@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from typing import Any, cast
 
 import pytest
@@ -50,7 +49,7 @@ def wrong(name: str, namespace: str = "default") -> dict[str, Any]:
     return group(name, namespace, priorityClassName="high", priority=7)
 
 
-TERM = Term(1, math.inf, SYSTEM_CLOCK)
+TERM = Term(1, SYSTEM_CLOCK)
 
 
 def known() -> None:
@@ -180,7 +179,7 @@ async def test_nothing_is_checked_before_the_facts_are_known(api: Api) -> None:
 
 async def test_after_its_term_nothing_is_written(api: Api, rechecker: Rechecker) -> None:
     clock = ManualClock()
-    term = Term(1, clock.monotonic() + 10, clock)
+    term = Term(1, clock, end=clock.monotonic() + 10)
     api.put(GROUPS, wrong("a"))
     api.put(COHORTS, {"metadata": {"name": "all", "uid": "u"}, "spec": {"fairSharing": {"weight": "-1"}}})
     clock.advance(10)

@@ -1,0 +1,244 @@
+"""One Lease (coordination.k8s.io/v1) that says which process may act.
+
+Times in the Lease are for people. A process judges by its own monotonic clock: when it saw the Lease change last
+(the rule of client-go's leader election). Between two processes this guarantees nothing if one of them stands still:
+their writes are fenced as well (docs/decisions/0036).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import msgspec
+
+from api.clock import Clock
+from api.meta import ObjectMeta, Struct
+from api.times import rfc3339_micro
+from kube.client import MERGE_PATCH, ApiClient, ApiError
+
+__all__ = ["ADDRESS", "Held", "LeaseLock", "LeaseTimes", "Observed", "Record"]
+
+ADDRESS: Final = "reprieve.dev/address"
+"""The annotation with the address (HOST:PORT) at which the holder serves its peers."""
+NOBODY: Final = "nobody"
+"""The holder of a Lease that was created because there was none."""
+API_VERSION: Final = "coordination.k8s.io/v1"
+
+
+class LeaseSpec(Struct):
+    """coordination.k8s.io/v1 LeaseSpec, in part. Each write replaces all of these fields."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class Lease(Struct, kw_only=True):
+    """coordination.k8s.io/v1 Lease."""
+
+    metadata: ObjectMeta
+    spec: LeaseSpec | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTimes:
+    """Seconds, with the names and defaults of client-go's leader election."""
+
+    duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+
+class Record(NamedTuple):
+    """A Lease as it was read: who holds it, and for how long. Two records differ if somebody renewed it."""
+
+    holder: str
+    """Empty if nobody holds it."""
+    duration: float
+    renewed: str
+    transitions: int
+    address: str
+    """Of the holder. Empty if it has none."""
+    version: str
+    """The resourceVersion: a write carries it."""
+
+    @property
+    def content(self) -> tuple[str, float, str, int]:
+        """What a renewal changes. Other writes, such as a label, prove no life of the holder."""
+        return self.holder, self.duration, self.renewed, self.transitions
+
+
+class Held(NamedTuple):
+    """The Lease is ours."""
+
+    number: int
+    """Of the term. Each one that is acquired has a higher number than all before it."""
+    until: float
+    """The term ends then, in monotonic seconds, if the Lease is not renewed before."""
+
+
+class Observed:
+    """What one process has seen of the Lease. Pure: it neither reads nor writes."""
+
+    def __init__(self, times: LeaseTimes) -> None:
+        self._times = times
+        self.record: Record | None = None
+        """As it was seen last; None if there is no Lease."""
+        self._expires = float("-inf")
+        """In monotonic seconds: before that, its holder may act."""
+        self._highest = 0
+
+    def saw(self, record: Record | None, now: float) -> None:
+        """The Lease was read."""
+        if record is not None:
+            self._highest = max(self._highest, record.transitions)
+            if record.holder and (self.record is None or self.record.content != record.content):
+                self._expires = now + max(record.duration, self._times.duration)
+        if record is not None and not record.holder:
+            self._expires = float("-inf")
+        self.record = record
+
+    def free_in(self, now: float) -> float:
+        """Seconds until anybody may take the Lease; 0 if it is free now."""
+        return max(0.0, self._expires - now)
+
+    def next_number(self) -> int:
+        """The number of a term that begins now."""
+        return self._highest + 1
+
+
+class LeaseLock:
+    """Reads, takes, renews and releases the Lease. Errors of the API server are raised as ApiError."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        namespace: str,
+        name: str,
+        identity: str,
+        times: LeaseTimes,
+        clock: Clock,
+        address: str = "",
+    ) -> None:
+        """`identity` must be another one for each start of a process."""
+        self._client, self._name, self._identity, self._address = client, name, identity, address
+        self._times, self._clock = times, clock
+        self._collection = f"/apis/{API_VERSION}/namespaces/{namespace}/leases"
+        self._acquired = ""
+        self.observed = Observed(times)
+
+    @property
+    def holder(self) -> Record | None:
+        """Who may act now, as far as this process knows; None if nobody may, or if it is this process."""
+        record = self.observed.record
+        if record is None or record.holder in ("", self._identity):
+            return None
+        return record if self.observed.free_in(self._clock.monotonic()) else None
+
+    async def look(self, seconds: float) -> None:
+        """Read the Lease. `seconds` is the limit for the request."""
+        body = await self._request("GET", f"{self._collection}/{self._name}", None, seconds)
+        self.observed.saw(_record(body) if body is not None else None, self._clock.monotonic())
+
+    async def take(self, seconds: float) -> Held | None:
+        """Take the Lease if it is free, or names us, by what was seen last. None if it is not ours afterwards.
+
+        Where there is no Lease, its last holder may not know that yet. So it is created for nobody, and has to expire.
+        """
+        began = self._clock.monotonic()
+        record = self.observed.record
+        if record is None:
+            await self._write(NOBODY, self.observed.next_number(), seconds)
+            return None
+        is_ours = record.holder == self._identity
+        if self.observed.free_in(began) and not is_ours:
+            return None
+        number = self.observed.next_number()
+        self._acquired = rfc3339_micro(self._clock.wall())
+        if not await self._write(self._identity, number, seconds):
+            return None
+        return Held(number, began + self._times.renew_deadline)
+
+    async def renew(self, held: Held, seconds: float) -> Held | None:
+        """Renew it. None if it is no longer ours. Raises ApiError if the answer does not say.
+
+        A Lease that somebody has deleted is created again. One that somebody has edited is ours as long as it names us.
+        """
+        began = self._clock.monotonic()
+        if not await self._write(self._identity, held.number, seconds):
+            await self.look(seconds)
+            record = self.observed.record
+            if record is not None and record.holder != self._identity:
+                return None
+            if not await self._write(self._identity, held.number, seconds):
+                return held  # written by somebody once more: the next attempt decides
+        return held._replace(until=began + self._times.renew_deadline)
+
+    async def release(self, held: Held, seconds: float) -> None:
+        """Let others take the Lease at once. Without effect if it is no longer ours."""
+        record = self.observed.record
+        if record is not None and record.holder == self._identity:
+            await self._write("", held.number, seconds)
+
+    async def _write(self, holder: str, number: int, seconds: float) -> bool:
+        """Write the Lease, if nobody has written it since we read it; returns whether that was so."""
+        record = self.observed.record
+        spec = LeaseSpec(
+            holder_identity=holder,
+            lease_duration_seconds=max(1, round(self._times.duration)),
+            acquire_time=self._acquired,
+            renew_time=rfc3339_micro(self._clock.wall()),
+            lease_transitions=number,
+        )
+        meta: dict[str, object] = {"name": self._name, "annotations": {ADDRESS: self._address}}
+        body: dict[str, object] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
+        try:
+            if record is None:
+                body |= {"apiVersion": API_VERSION, "kind": "Lease"}
+                answer = await self._request("POST", self._collection, body, seconds)
+            else:
+                meta["resourceVersion"] = record.version
+                answer = await self._request("PATCH", f"{self._collection}/{self._name}", body, seconds)
+        except ApiError as error:
+            if error.status == 409:
+                return False
+            raise
+        if answer is None:  # it is gone
+            self.observed.saw(None, self._clock.monotonic())
+            return False
+        self.observed.saw(_record(answer), self._clock.monotonic())
+        return True
+
+    async def _request(
+        self, method: str, path: str, body: dict[str, object] | None, seconds: float
+    ) -> bytes | None:
+        """The answer; None if there is no such Lease (404)."""
+        content_type = MERGE_PATCH if method == "PATCH" else "application/json"
+        encoded = msgspec.json.encode(body) if body is not None else None
+        try:
+            return await self._client.request(
+                method, path, body=encoded, content_type=content_type, seconds=seconds
+            )
+        except ApiError as error:
+            if error.status == 404 and method != "POST":
+                return None
+            raise
+
+
+def _record(body: bytes) -> Record:
+    try:
+        lease = msgspec.json.decode(body, type=Lease)
+    except msgspec.DecodeError as error:
+        raise ApiError(0, "InvalidAnswer", f"the answer is no Lease: {error}") from error
+    spec, meta = lease.spec or LeaseSpec(), lease.metadata
+    return Record(
+        spec.holder_identity or "",
+        float(spec.lease_duration_seconds or 0),
+        spec.renew_time or "",
+        spec.lease_transitions or 0,
+        (meta.annotations or {}).get(ADDRESS, ""),
+        meta.resource_version,
+    )
