@@ -190,10 +190,8 @@ class Machine(RuleBasedStateMachine):
         assert sum(process.acts() for process in getattr(self, "processes", ())) <= 1
 
 
-class TestLease(Machine.TestCase):
-    """See `Machine`."""
-
-    settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+TestLease = Machine.TestCase
+TestLease.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
 
 
 def test_a_process_that_is_left_alone_acts_again_and_each_term_has_a_higher_number() -> None:
