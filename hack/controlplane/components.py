@@ -47,8 +47,10 @@ CONTROLLERS: Final = (
 )
 """The controllers that a test can notice. Without the others the control plane is up sooner."""
 
-OURS: Final = ("reprieve", "reprieve-ops", "reprieve-webhooks", "reprieve-webhooks-ops")
-"""The listeners of reprieve."""
+WEBHOOKS: Final = ("reprieve-webhooks", "reprieve-webhooks-ops")
+"""The listeners of the webhooks."""
+SERVICE: Final = "reprieve-service"
+"""The listener of the proxy that plays the Service."""
 
 FOREVER: Final = "24h"
 """Longer than any test."""
@@ -60,6 +62,10 @@ class Options:
 
     reprieve: bool = False
     """Run `reprieve serve`, and add it to the scheduler's configuration."""
+    replicas: int = 1
+    """How many processes of reprieve there are. If more than one, they elect a leader, the scheduler reaches them by
+    a proxy that plays the Service, and each reaches the API server by a proxy of its own (`ControlPlane.service` and
+    `ControlPlane.networks`)."""
     start_reprieve: bool = True
     """If `reprieve` is True: start it during `up`."""
     reprieve_settings: Mapping[str, object] | None = None
@@ -101,7 +107,8 @@ class Layout:
         self.audit_log = self.logs / "audit.jsonl"
         self.kubeconfig = self.directory / "kubeconfig"
         names = ("etcd", "etcd-peer", "kube-apiserver", "kube-scheduler", "kube-controller-manager")
-        self.port = {name: ports.take() for name in (*names, *options.schedulers, *OURS)}
+        ours = [port for name in self.replicas for port in (name, f"{name}-ops", f"{name}-network")]
+        self.port = {name: ports.take() for name in (*names, *options.schedulers, *ours, SERVICE, *WEBHOOKS)}
         self.server = f"https://{HOST}:{self.port['kube-apiserver']}"
 
     def write(self) -> None:
@@ -115,10 +122,19 @@ class Layout:
         for name, (user, groups) in IDENTITIES.items():
             pair = authority.client(name, user, groups)
             write_kubeconfig(self.kubeconfig_of(name), self.server, authority.pair.certificate, pair)
+            if name == "reprieve" and self.options.replicas > 1:
+                for replica in self.replicas:
+                    server = f"https://{HOST}:{self.port[f'{replica}-network']}"
+                    write_kubeconfig(self.kubeconfig_of(replica), server, authority.pair.certificate, pair)
         (self.directory / "audit-policy.yaml").write_text(yaml.safe_dump(_audit_policy()))
         if self.options.webhooks_caller is not None:
             self._admission.write_text(yaml.safe_dump(_admission(self.options.webhooks_caller)))
         self._folder("etcd")
+
+    @property
+    def replicas(self) -> list[str]:
+        """The names of reprieve's processes: the first one is `reprieve`."""
+        return ["reprieve", *(f"reprieve-{number}" for number in range(2, self.options.replicas + 1))]
 
     def kubeconfig_of(self, identity: str) -> Path:
         """The path of a component's kubeconfig. That of `admin` is printed."""

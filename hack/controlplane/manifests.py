@@ -12,7 +12,8 @@ from typing import Final
 import yaml
 
 from hack.controlplane.client import Client, Json
-from hack.controlplane.components import HERE, HOST, Layout
+from hack.controlplane.components import HERE, HOST, SERVICE, Layout
+from hack.controlplane.pki import Pair
 from hack.controlplane.processes import wait_until
 
 __all__ = [
@@ -33,6 +34,13 @@ APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", "Lease", *RBAC})
 """The kinds that reprieve needs in the cluster when it runs outside."""
 ALONE: Final = {"leaderElect": False}
 """One process of a kind runs, unless a test says otherwise."""
+SOON: Final = {
+    "leaderElect": True,
+    "leaseDurationSeconds": 3,
+    "renewDeadlineSeconds": 2,
+    "retryPeriodSeconds": 0.5,
+}
+"""Of several processes, another one acts soon."""
 ESTABLISHED_SECONDS: Final = 10.0
 WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
@@ -82,9 +90,10 @@ def write_configurations(layout: Layout) -> None:
     for name in options.schedulers:
         profile = {"profiles": [{"schedulerName": name}]}
         _dump(layout.directory / f"{name}.yaml", configuration | profile)
+    entrance = SERVICE if options.replicas > 1 else "reprieve"
     if options.reprieve:
         for extender in extenders:
-            extender["urlPrefix"] = f"https://{HOST}:{layout.port['reprieve']}/v1"
+            extender["urlPrefix"] = f"https://{HOST}:{layout.port[entrance]}/v1"
             extender["tlsConfig"] = {
                 "caFile": str(authority),
                 "certFile": str(scheduler.certificate),
@@ -94,22 +103,28 @@ def write_configurations(layout: Layout) -> None:
     configuration |= options.scheduler_settings or {}
     _dump(layout.directory / "kube-scheduler.yaml", configuration)
 
-    ours = _load(BASE / "configuration.yaml")
+    for name in layout.replicas:
+        _write_replica(layout, name, authority, server)
+
+
+def _write_replica(layout: Layout, name: str, authority: Path, server: Pair) -> None:
+    """Write the configuration file of one process of reprieve."""
     local: Json = {
-        "kubeconfig": str(layout.kubeconfig_of("reprieve")),
+        "kubeconfig": str(layout.kubeconfig_of(name)),
         "extender": {
             "bindAddress": HOST,
-            "port": layout.port["reprieve"],
+            "port": layout.port[name],
             "tls": {
                 "certFile": str(server.certificate),
                 "keyFile": str(server.key),
                 "clientCAFile": str(authority),
             },
         },
-        "ops": {"bindAddress": HOST, "port": layout.port["reprieve-ops"]},
-        "leaderElection": ALONE,
+        "ops": {"bindAddress": HOST, "port": layout.port[f"{name}-ops"]},
+        "leaderElection": ALONE if layout.options.replicas == 1 else SOON,
     }
-    _dump(layout.directory / "reprieve.yaml", _merged(_merged(ours, local), options.reprieve_settings or {}))
+    ours = _merged(_load(BASE / "configuration.yaml"), local)
+    _dump(layout.directory / f"{name}.yaml", _merged(ours, layout.options.reprieve_settings or {}))
 
 
 def _write_webhooks(layout: Layout) -> None:

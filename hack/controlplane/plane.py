@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, path_of
-from hack.controlplane.components import HOST, Layout, Options
+from hack.controlplane.components import HOST, SERVICE, Layout, Options
 from hack.controlplane.manifests import (
     MANIFESTS,
     apply_cluster_objects,
@@ -28,6 +28,7 @@ from hack.controlplane.manifests import (
 from hack.controlplane.objects import pod_group
 from hack.controlplane.ports import Ports
 from hack.controlplane.processes import Process, stop_recorded, wait_until, write_records
+from hack.controlplane.proxy import Proxy
 
 __all__ = ["ControlPlane", "Options", "take_down"]
 
@@ -49,6 +50,10 @@ class ControlPlane:
         self.layout = Layout(directory, self.options, self._ports)
         self.processes: dict[str, Process] = {}
         self._client: Client | None = None
+        self.service: Proxy | None = None
+        """Between the scheduler and several processes of reprieve. None if there is only one."""
+        self.networks: dict[str, Proxy] = {}
+        """Between each of several processes of reprieve and the API server, by the name of the process."""
 
     @property
     def directory(self) -> Path:
@@ -78,9 +83,18 @@ class ControlPlane:
         return self.processes["reprieve"]
 
     @property
+    def replicas(self) -> list[Process]:
+        """The processes of `reprieve serve`. The first one is `reprieve`."""
+        return [self.processes[name] for name in self.layout.replicas]
+
+    @property
     def ops_url(self) -> str:
         """The URL below which reprieve has /livez, /readyz and /metrics."""
-        return f"http://{HOST}:{self.layout.port['reprieve-ops']}"
+        return self.ops_url_of("reprieve")
+
+    def ops_url_of(self, name: str) -> str:
+        """The same URL for a process of this name."""
+        return f"http://{HOST}:{self.layout.port[f'{name}-ops']}"
 
     @property
     def webhooks_ops_url(self) -> str:
@@ -104,6 +118,10 @@ class ControlPlane:
             self._client = None
         for process in reversed(self.processes.values()):
             process.stop()
+        for proxy in (self.service, *self.networks.values()):
+            if proxy is not None:
+                proxy.close()
+        self.service, self.networks = None, {}
         (self.directory / RECORDS).unlink(missing_ok=True)
         self._ports.release()
 
@@ -112,16 +130,19 @@ class ControlPlane:
         self.down()
         shutil.rmtree(self.directory)
 
-    def start_reprieve(self, *, wait: bool = True) -> None:
+    def start_reprieve(self, name: str = "reprieve", *, wait: bool = True) -> None:
         """Start `reprieve serve`, also for a second time. With `wait`, return when it is ready."""
-        self.reprieve.start()
-        self._record()
+        self._start(name)
         if wait:
-            self.wait_reprieve()
+            self.wait_reprieve(name)
 
-    def wait_reprieve(self) -> None:
-        """Wait until reprieve says that it is ready."""
-        self.reprieve.wait_healthy(lambda: _answers(f"{self.ops_url}/readyz"), START_SECONDS)
+    def wait_reprieve(self, name: str = "reprieve") -> None:
+        """Wait until a process of reprieve says that it is ready."""
+        self.processes[name].wait_healthy(lambda: self.is_ready(name), START_SECONDS)
+
+    def is_ready(self, name: str) -> bool:
+        """Whether a process of reprieve says that it is ready."""
+        return _answers(f"{self.ops_url_of(name)}/readyz")
 
     def start_webhooks(self) -> None:
         """Start the webhooks, also for a second time. Returns when the API server gets answers from them."""
@@ -160,13 +181,28 @@ class ControlPlane:
             return
         self._start("kwok")
         starts_reprieve = self.options.reprieve and self.options.start_reprieve
+        if self.options.replicas > 1:
+            self._start_proxies()
         if starts_reprieve:
-            self.start_reprieve(wait=False)
+            for name in self.layout.replicas:
+                self.start_reprieve(name, wait=False)
         for name in (*HEALTH, *self.options.schedulers):
             self.processes[name].wait_healthy(partial(self._serves, name), START_SECONDS)
         if starts_reprieve:
-            self.wait_reprieve()
+            for name in self.layout.replicas:
+                self.wait_reprieve(name)
         wait_until(self._has_default_account, START_SECONDS, "there is no default service account".__str__)
+
+    def _start_proxies(self) -> None:
+        port = self.layout.port
+        for name in self.layout.replicas:
+            network = Proxy(port[f"{name}-network"], lambda: [port["kube-apiserver"]])
+            self.networks[name] = network.__enter__()
+        self.service = Proxy(port[SERVICE], self._ready_ports).__enter__()
+
+    def _ready_ports(self) -> list[int]:
+        """Where the replicas that are ready serve the scheduler, as the Service would select them."""
+        return [self.layout.port[name] for name in self.layout.replicas if self.is_ready(name)]
 
     def _webhooks_are_asked(self) -> bool:
         """Whether the API server calls the webhooks and trusts their certificate."""
@@ -188,9 +224,10 @@ class ControlPlane:
             self._add(name, [str(paths[program]), *arguments])
             self.processes[name].environment = COLLECTS_SELDOM
         reprieve = str(Path(sys.executable).with_name("reprieve"))
-        for name in ("reprieve", "reprieve-webhooks"):
+        for name in (*layout.replicas, "reprieve-webhooks"):
             self._add(name, [reprieve, "serve", "--config", str(layout.directory / f"{name}.yaml")])
-        self.processes["reprieve"].environment = self.options.reprieve_environment or {}
+        for process in self.replicas:
+            process.environment = self.options.reprieve_environment or {}
 
     def _add(self, name: str, command: list[str]) -> None:
         log = self.layout.logs / f"{name}.log"

@@ -1,0 +1,147 @@
+"""A TCP proxy on loopback that tests disturb. It plays a Service with several replicas, or a bad network."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Final, Literal, Self
+
+__all__ = ["Mode", "Proxy"]
+
+HOST: Final = "127.0.0.1"
+CHUNK: Final = 65536
+RESET: Final = struct.pack("ii", 1, 0)
+"""SO_LINGER: the connection ends with a reset, not in order."""
+JOIN_SECONDS: Final = 10.0
+
+Mode = Literal["Pass", "Reset", "BlackHole", "HalfOpen"]
+"""Pass: bytes go through. Reset: connections are reset, also new ones. BlackHole: connections stay, no byte passes.
+HalfOpen: what clients send arrives, and no answer comes back."""
+
+
+class Proxy:
+    """Passes each new connection to one of the targets, in turn. It has a thread of its own while the context lasts."""
+
+    def __init__(self, port: int, targets: Callable[[], Sequence[int]]) -> None:
+        """`targets`: the ports on loopback that take connections now. Asked in the proxy's thread."""
+        self.port, self._targets = port, targets
+        self.mode: Mode = "Pass"
+        self.delay = 0.0
+        """Seconds by which each piece of data comes later."""
+        self._turn = 0
+        self._loop = asyncio.new_event_loop()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._thread = threading.Thread(target=self._run, name=f"proxy {port}", daemon=True)
+        self._listens = threading.Event()
+        self._stop: asyncio.Event | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        if not self._listens.wait(JOIN_SECONDS):
+            raise OSError(f"the proxy does not listen on {self.port}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all connections, and listen no longer."""
+        if self._stop is not None and not self._loop.is_closed():
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(JOIN_SECONDS)
+
+    def disturb(self, mode: Mode, *, delay: float = 0.0) -> None:
+        """Change what happens to connections. `Reset` ends those that are open."""
+        self.mode, self.delay = mode, delay
+        if mode == "Reset":
+            self.cut()
+
+    def cut(self) -> None:
+        """Reset all open connections."""
+        self._loop.call_soon_threadsafe(self._reset_all)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        self._stop = asyncio.Event()
+        server = await asyncio.start_server(self._accept, HOST, self.port)
+        self._listens.set()
+        await self._stop.wait()
+        server.close()
+        self._reset_all()
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection of a client."""
+        self._writers.add(writer)
+        try:
+            behind, before = await self._connect()
+        except OSError:
+            _reset(writer)
+            self._writers.discard(writer)
+            return
+        self._writers.add(before)
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._pass(reader, before, answers=False))
+                both.create_task(self._pass(behind, writer, answers=True))
+        except* OSError:
+            _reset(writer)
+        finally:
+            self._writers -= {writer, before}
+            before.close()
+            writer.close()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to the next target. Raises OSError."""
+        # Targets may be asked whether they are ready, and one that stands still takes its time.
+        targets = [] if self.mode == "Reset" else list(await asyncio.to_thread(self._targets))
+        if not targets:
+            raise ConnectionRefusedError("there is no target")
+        self._turn += 1
+        return await asyncio.open_connection(HOST, targets[self._turn % len(targets)])
+
+    async def _pass(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool
+    ) -> None:
+        """Pass on bytes in one direction, until their sender ends it. In a black hole they are lost for good."""
+        lost = False
+        while data := await reader.read(CHUNK):
+            if self.delay:
+                await asyncio.sleep(self.delay)
+            lost = lost or self.mode == "BlackHole" or (answers and self.mode == "HalfOpen")
+            if not lost:
+                writer.write(data)
+                await writer.drain()
+        if lost:
+            await asyncio.Event().wait()  # not even the end of the connection comes through
+        with suppress(OSError, RuntimeError):
+            writer.write_eof()
+
+    def _reset_all(self) -> None:
+        for writer in list(self._writers):
+            _reset(writer)
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    own = writer.get_extra_info("socket")
+    if own is not None:
+        with suppress(OSError):
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    if writer.transport is not None:
+        writer.transport.abort()
