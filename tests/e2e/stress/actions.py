@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from api.groups import SCHEDULING_GATE
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from tests.e2e.stress.cluster import (
@@ -31,6 +32,8 @@ Action = Callable[[Cluster], object]
 GANGS: Final = 10
 """So many gangs stay; then any one of them goes before a new one comes, so that some wait for long."""
 OWNED: Final = 9
+GATED: Final = 0.4
+"""The part of the gangs whose pods have our scheduling gate, as the webhook adds it."""
 STUCK: Final = 3
 REFUSED: Final = 3
 
@@ -45,9 +48,12 @@ def add_gang(cluster: Cluster) -> None:
     _add_group(cluster, namespace, name, members if rng.random() < 0.7 else rng.randint(1, members), priority)
     pods = tuple(f"{name}-{number}" for number in range(members - (rng.random() < 0.1)))
     own = priority if rng.random() < 0.92 else f"p{rng.choice(PRIORITIES)}"
+    gates: dict[str, Any] = {"schedulingGates": [{"name": SCHEDULING_GATE}]} if rng.random() < GATED else {}
     cpu, grace = rng.choice(("500m", "1", "1", "2")), rng.choice((0, 0, 1))
     for pod in pods:
-        body = objects.pod(pod, namespace, cpu=cpu, group=name, priority_class=own, grace_seconds=grace)
+        body = objects.pod(
+            pod, namespace, cpu=cpu, group=name, priority_class=own, grace_seconds=grace, **gates
+        )
         cluster.create(body)
     cluster.gangs.append(Gang(namespace, name, pods))
 

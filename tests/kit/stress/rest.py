@@ -15,6 +15,7 @@ __all__ = ["CHECKS", "Rest", "in_pieces"]
 
 ACTIVE: Final = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
 FINALIZER: Final = "reprieve.dev/active-plan"
+GATE: Final = "reprieve.dev/gang"
 PULSE_NODE: Final = "pulse.reprieve.invalid"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 
@@ -65,10 +66,14 @@ def waiting_though_it_fits(rest: Rest) -> list[str]:
 
 
 def room_for_nobody(rest: Rest) -> list[str]:
-    """Active plans of gangs that are gone, or of which no pod waits; ended plans that keep the finalizer."""
+    """Active plans of which no pod waits, or whose group is gone; ended plans that keep the finalizer."""
     wrong = []
     for plan in rest.active():
         preemptor = plan["spec"]["preemptor"]
+        if preemptor["kind"] == "Pod":
+            if all(pod["metadata"]["uid"] != preemptor["uid"] for pod in rest.waiting()):
+                wrong.append(f"plan {'/'.join(_key(plan))} is active, and its pod does not wait")
+            continue
         group = rest.group.get((preemptor["namespace"], preemptor["name"]))
         if group is None or group["metadata"]["uid"] != preemptor["uid"]:
             wrong.append(f"plan {'/'.join(_key(plan))} is active, its PodGroup is gone")
@@ -121,12 +126,27 @@ def pulses_left(rest: Rest) -> list[str]:
     ]
 
 
+def gates_left(rest: Rest) -> list[str]:
+    """Pods with our scheduling gate alone, though their gang has minCount pods, or there is no such gang."""
+    wrong = []
+    for pod in rest.pods:
+        gates = [gate["name"] for gate in pod["spec"].get("schedulingGates") or ()]
+        if gates != [GATE] or _is_leaving(pod):
+            continue
+        group = rest.group.get(rest.group_key(pod) or ("", ""))
+        minimum = _minimum(group) if group is not None else None
+        if group is None or minimum is None or len(rest.members(group)) >= minimum:
+            wrong.append(f"pod {'/'.join(_key(pod))} keeps our scheduling gate")
+    return wrong
+
+
 CHECKS: Final[tuple[Callable[[Rest], list[str]], ...]] = (
     waiting_though_it_fits,
     room_for_nobody,
     nominated_for_nothing,
     marked_but_alive,
     pulses_left,
+    gates_left,
 )
 
 

@@ -236,3 +236,30 @@ def test_a_gang_that_once_ran_is_not_in_pieces() -> None:
     forge.tell(pod("b0", group="hero"), "ADDED")
     forge.tell(pod("b1", group="hero"), "ADDED")
     assert rest.in_pieces(at_rest(*gang(1, 2, bound=1)), forge.done()) == []
+
+
+OUR_GATE = {"schedulingGates": [{"name": "reprieve.dev/gang"}]}
+
+
+@pytest.mark.parametrize(
+    ("objects", "left"),
+    [
+        ([waiting("a", **OUR_GATE)], 1),
+        ([waiting("a", "nobody", **OUR_GATE)], 1),
+        (gang(2, 2, **OUR_GATE), 2),
+        (gang(1, 2, **OUR_GATE), 0),
+        (gang(2, 2, schedulingGates=[*OUR_GATE["schedulingGates"], {"name": "other"}]), 0),
+        ([leaving(waiting("a", **OUR_GATE))], 0),
+    ],
+    ids=["no group named", "no group", "complete", "gathering", "another gate", "leaving"],
+)
+def test_a_gate_that_stays(objects: list[Json], left: int) -> None:
+    assert len(check("gates_left", *objects)) == left
+
+
+def test_a_plan_for_a_single_pod_that_is_gone() -> None:
+    alone = plan("p", "Evicting", preemptor="a")
+    alone["spec"]["preemptor"]["kind"] = "Pod"
+    assert check("room_for_nobody", alone, waiting("a")) == []
+    assert len(check("room_for_nobody", alone, pod("a"))) == 1
+    assert len(check("room_for_nobody", alone)) == 1

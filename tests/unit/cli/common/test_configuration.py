@@ -118,8 +118,14 @@ def test_plain_http_on_loopback(address: str) -> None:
             LOOPBACK + "leaderElection: {leaseDurationSeconds: 3.5}",
             "leaderElection.leaseDurationSeconds: is no whole number",
         ),
-        (LOOPBACK + "leaderElection: {renewDeadlineSeconds: 14}", "leaderElection.renewDeadlineSeconds: is more than three"),
-        (LOOPBACK + "leaderElection: {retryPeriodSeconds: 6}", "leaderElection.retryPeriodSeconds: is more than half"),
+        (
+            LOOPBACK + "leaderElection: {renewDeadlineSeconds: 14}",
+            "leaderElection.renewDeadlineSeconds: is more than three",
+        ),
+        (
+            LOOPBACK + "leaderElection: {retryPeriodSeconds: 6}",
+            "leaderElection.retryPeriodSeconds: is more than half",
+        ),
         (LOOPBACK + "leaderElection: {resourceName: ''}", "leaderElection.resourceName"),
         (HEAD + "kind: Configuration", "line 3, column 1: key 'kind' is there twice"),
     ],
