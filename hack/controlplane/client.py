@@ -244,13 +244,23 @@ class Client:
             return False
         return True
 
-    def watch(self, api_version: str, kind: str, namespace: str | None = None, *, labels: str = "") -> Watch:
+    def watch(
+        self,
+        api_version: str,
+        kind: str,
+        namespace: str | None = None,
+        *,
+        labels: str = "",
+        since: int | None = None,
+    ) -> Watch:
         """Every existing object that the selector matches as ADDED, and then each event, until the watch is closed.
 
-        Raises ApiError.
+        `since`: only events after this resourceVersion. Raises ApiError.
         """
-        query = urlencode({"watch": "1", "labelSelector": labels})
-        path = f"{self._prefix}{path_of(api_version, kind, namespace)}?{query}"
+        query = {"watch": "1", "labelSelector": labels}
+        if since is not None:
+            query["resourceVersion"] = str(since)
+        path = f"{self._prefix}{path_of(api_version, kind, namespace)}?{urlencode(query)}"
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         return Watch(self._connect(WATCH_SECONDS), path, headers)
 

@@ -144,6 +144,13 @@ class ControlPlane:
         """Whether a process of reprieve says that it is ready."""
         return _answers(f"{self.ops_url_of(name)}/readyz")
 
+    def restart_api_server(self) -> None:
+        """End the API server, and start it again. Returns when it is ready."""
+        server = self.processes["kube-apiserver"]
+        server.stop()
+        self._start("kube-apiserver")
+        server.wait_healthy(self.client.ready, START_SECONDS)
+
     def start_webhooks(self) -> None:
         """Start the webhooks, also for a second time. Returns when the API server gets answers from them."""
         self._start("reprieve-webhooks")

@@ -56,12 +56,13 @@ def requests(seed: int) -> list[Any]:
     """What a load of 300 steps does, on no cluster at all."""
     plane = create_autospec(ControlPlane, instance=True)
     plane.client = create_autospec(Client, instance=True)
-    plane.reprieve = create_autospec(Process, instance=True)
+    plane.service, plane.networks, plane.layout.replicas = None, {}, ["reprieve"]
+    plane.processes = {"reprieve": create_autospec(Process, instance=True)}
     cluster = Cluster(plane, random.Random(seed))
     cluster.prepare()
     for _ in range(300):
         take_step(cluster)
-    return [*plane.client.mock_calls, *plane.reprieve.mock_calls]
+    return [*plane.client.mock_calls, *plane.processes["reprieve"].mock_calls]
 
 
 def test_the_seed_decides_what_is_done() -> None:

@@ -1,6 +1,6 @@
 """Random load on a control plane of its own.
 
-python -m tests.e2e.stress [--seconds N] [--seed N]
+python -m tests.e2e.stress [--seconds N] [--seed N] [--histories N]
 """
 
 from __future__ import annotations
@@ -16,20 +16,40 @@ import click
 from hack.controlplane.binaries import BinariesError
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import ProcessFailedError
-from tests.e2e.stress.run import OPTIONS, stress
+from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
+from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress
 
 
 @click.command()
 @click.option("--seconds", type=click.IntRange(1), default=600, show_default=True, help="Of load.")
 @click.option("--seed", type=int, default=None, help="Decides what is done. Default: another one each time.")
 @click.option("--keep", is_flag=True, help="Keep logs, audit log and history also of a good run.")
-def main(seconds: int, seed: int | None, keep: bool) -> None:
+@click.option(
+    "--histories",
+    type=click.IntRange(0),
+    default=0,
+    help="So many runs one after the other, each on a plane with two processes of reprieve, and with faults.",
+)
+def main(seconds: int, seed: int | None, histories: int, *, keep: bool) -> None:
     """Load a control plane at random, and judge what reprieve did by watch and audit log."""
     seed = random.randrange(1 << 32) if seed is None else seed
-    plane = ControlPlane(Path(tempfile.mkdtemp(prefix="reprieve-stress-")), replace(Options(), **OPTIONS))
+    if not histories:
+        sys.exit(_run(seed, seconds, keep=keep))
+    wrong = [each for each in range(seed, seed + histories) if _run(each, seconds, faults=True, keep=keep)]
+    click.echo(f"{histories} histories, violations with the seeds {wrong}")
+    sys.exit(bool(wrong))
+
+
+def _run(seed: int, seconds: int, *, faults: bool = False, keep: bool) -> bool:
+    """One run on a plane of its own. Returns whether something was wrong."""
+    options = REPLICATED if faults else OPTIONS
+    plane = ControlPlane(Path(tempfile.mkdtemp(prefix="reprieve-stress-")), replace(Options(), **options))
     try:
         with plane:
-            result = stress(plane, seed, seconds)
+            if faults:
+                result = stress(plane, seed, seconds, actions=ACTIONS_WITH_FAULTS, rest_seconds=SHORT_REST)
+            else:
+                result = stress(plane, seed, seconds)
     except (BinariesError, ProcessFailedError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(result)
@@ -37,7 +57,7 @@ def main(seconds: int, seed: int | None, keep: bool) -> None:
         click.echo(f"the logs, the audit log and the history are in {plane.layout.logs}", err=True)
     else:
         plane.discard()
-    sys.exit(bool(result.violations))
+    return bool(result.violations)
 
 
 if __name__ == "__main__":

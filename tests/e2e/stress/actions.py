@@ -25,7 +25,7 @@ from tests.e2e.stress.cluster import (
 )
 from tests.e2e.stress.refusals import DELETION, STATUS
 
-__all__ = ["ACTIONS"]
+__all__ = ["ACTIONS", "Action", "kill", "pause"]
 
 Action = Callable[[Cluster], object]
 
@@ -300,20 +300,26 @@ def _remove_namespace(cluster: Cluster, name: str) -> None:
 
 
 def kill(cluster: Cluster) -> None:
-    """SIGKILL for reprieve, and a new process a little later."""
-    process = cluster.plane.reprieve
-    if process.running and not cluster.is_paused:
-        process.kill()
-        cluster.in_steps(15, cluster.restart)
+    """SIGKILL for a process of reprieve, and a new one a little later."""
+    name = _draw_process(cluster)
+    if name is not None:
+        cluster.plane.processes[name].kill()
+        cluster.in_steps(15, partial(cluster.restart, name))
 
 
 def pause(cluster: Cluster) -> None:
-    """SIGSTOP for reprieve, and SIGCONT a little later."""
-    process = cluster.plane.reprieve
-    if process.running and not cluster.is_paused:
-        cluster.is_paused = True
-        process.pause()
-        cluster.in_steps(30, cluster.restart)
+    """SIGSTOP for a process of reprieve, and SIGCONT a little later."""
+    name = _draw_process(cluster)
+    if name is not None:
+        cluster.paused.add(name)
+        cluster.plane.processes[name].pause()
+        cluster.in_steps(30, partial(cluster.restart, name))
+
+
+def _draw_process(cluster: Cluster) -> str | None:
+    """The name of one of reprieve's processes, if that one runs."""
+    name = cluster.rng.choice(cluster.plane.layout.replicas)
+    return name if name in cluster.running() else None
 
 
 ACTIONS: Final[dict[Action, int]] = {

@@ -74,8 +74,8 @@ class Cluster:
     later: dict[int, list[Callable[[], object]]] = field(default_factory=dict)
     """What is to be done at a step to come."""
     step: int = 0
-    is_paused: bool = False
-    """reprieve is stopped by a signal."""
+    paused: set[str] = field(default_factory=set)
+    """The processes of reprieve that are stopped by a signal."""
     _count: int = 0
 
     @property
@@ -110,18 +110,33 @@ class Cluster:
         """Do it after a few steps, at most so many."""
         self.later.setdefault(self.step + self.rng.randint(1, most), []).append(what)
 
-    def restart(self) -> None:
-        """reprieve runs again, if it was killed or paused."""
-        if self.is_paused:
-            self.plane.reprieve.resume()
-            self.is_paused = False
-        elif not self.plane.reprieve.running:
-            self.plane.start_reprieve(wait=False)
+    def running(self) -> list[str]:
+        """The processes of reprieve that run and are not stopped."""
+        plane = self.plane
+        return [
+            name
+            for name in plane.layout.replicas
+            if name not in self.paused and plane.processes[name].running
+        ]
+
+    def restart(self, name: str) -> None:
+        """A process of reprieve runs again, if it was killed or stopped."""
+        process = self.plane.processes[name]
+        if name in self.paused:
+            process.resume()
+            self.paused.remove(name)
+        elif not process.running:
+            self.plane.start_reprieve(name, wait=False)
 
     def clear(self) -> None:
         """Take every obstacle away: reprieve runs, nothing sticks or is refused, every node takes pods."""
         self.later.clear()
-        self.restart()
+        for name in self.plane.layout.replicas:
+            self.restart(name)
+        for proxy in (self.plane.service, *self.plane.networks.values()):
+            if proxy is not None:
+                proxy.disturb("Reset")  # what was lost in a black hole does not come back
+                proxy.disturb("Pass")
         for pod in self.client.list("v1", "Pod"):
             if FINALIZER in (pod["metadata"].get("finalizers") or ()):
                 self.set_finalizers((pod["metadata"]["namespace"], pod["metadata"]["name"]), None)
@@ -130,7 +145,8 @@ class Cluster:
         self.client.patch("v1", "ConfigMap", NODES, {"data": None}, "default")
         for name in self.nodes:
             self.patch_node(name, {"unschedulable": None, "taints": None})
-        self.plane.wait_reprieve()
+        for name in self.plane.layout.replicas:
+            self.plane.wait_reprieve(name)
 
     # ---- requests; what is not there any longer is no error
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
 import time
+from contextlib import suppress
 from typing import Final
 
-from hack.controlplane.client import Client, Json, Watch
+from hack.controlplane.client import ApiError, Client, Json, Watch
 from hack.controlplane.components import REPRIEVE_USER
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
@@ -25,6 +27,7 @@ WATCHED: Final = (
     ("scheduling.k8s.io/v1", "PriorityClass"),
     ("events.k8s.io/v1", "Event"),
 )
+AGAIN_SECONDS: Final = 0.1
 EVENTS: Final = frozenset({"PreemptionStopped"})
 """Of all events only these are kept."""
 
@@ -36,6 +39,7 @@ class Recorder:
         self._plane = plane
         self._history = History()
         self._seen = dict.fromkeys((kind for _, kind in WATCHED), 0)
+        self._closed = False
         self._watches = {kind: plane.client.watch(version, kind) for version, kind in WATCHED}
         self._threads = [
             threading.Thread(target=self._follow, args=each, name=f"history of {each[0]}", daemon=True)
@@ -55,6 +59,7 @@ class Recorder:
 
     def close(self) -> None:
         """Stop watching."""
+        self._closed = True
         for watch in self._watches.values():
             watch.close()
         for thread in self._threads:
@@ -71,12 +76,33 @@ class Recorder:
         )
 
     def _follow(self, kind: str, watch: Watch) -> None:
-        for event in watch:
-            body = event["object"]
-            if kind != "Event" or body["reason"] in EVENTS:
-                body["metadata"].pop("managedFields", None)
-                self._history.record(event["type"], body, time.time())
-            self._seen[kind] = max(self._seen[kind], int(body["metadata"]["resourceVersion"]))
+        """Note every event. A watch that ends is continued where it was, because API servers restart."""
+        while not self._closed:
+            with suppress(OSError, ValueError, http.client.HTTPException):
+                for event in watch:
+                    self._note(kind, event)
+            if not self._closed:
+                watch = self._watches[kind] = self._watch_on(kind)
+
+    def _note(self, kind: str, event: Json) -> None:
+        body = event["object"]
+        if event["type"] == "ERROR":
+            raise RuntimeError(f"the history of {kind} has gaps: {body.get('message')}")
+        if kind != "Event" or body["reason"] in EVENTS:
+            body["metadata"].pop("managedFields", None)
+            self._history.record(event["type"], body, time.time())
+        self._seen[kind] = max(self._seen[kind], int(body["metadata"]["resourceVersion"]))
+
+    def _watch_on(self, kind: str) -> Watch:
+        version = next(version for version, each in WATCHED if each == kind)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return self._plane.client.watch(version, kind, since=self._seen[kind])
+            except (OSError, ApiError, http.client.HTTPException):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(AGAIN_SECONDS)
 
 
 def look_around(client: Client) -> Rest:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hack.controlplane.plane import ControlPlane
-from tests.e2e.stress.actions import ACTIONS
+from tests.e2e.stress.actions import ACTIONS, Action
 from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.stress import evictions, rest, vain
 from tests.kit.stress.history import History
 
-__all__ = ["OPTIONS", "Result", "stress", "take_step"]
+__all__ = ["OPTIONS", "REPLICATED", "SHORT_REST", "Result", "stress", "take_step"]
 
 STEP_SECONDS: Final = 0.15
 REST_SECONDS: Final = 30.0
+SHORT_REST: Final = 5.0
+"""What is wrong after it is looked at again until it is right, or until it has stayed wrong for long."""
 LOOK_SECONDS: Final = 2.0
 
 OPTIONS: Final[dict[str, Any]] = {
@@ -35,6 +38,10 @@ OPTIONS: Final[dict[str, Any]] = {
     },
 }
 """Of the plane (see `hack.controlplane.components.Options`). Lives are short, so that a run has many."""
+
+
+REPLICATED: Final[dict[str, Any]] = {**OPTIONS, "replicas": 2}
+"""The same with two processes of reprieve."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +76,23 @@ class Result:
         return "\n".join(lines)
 
 
-def stress(plane: ControlPlane, seed: int, seconds: float) -> Result:
-    """Load the plane for so long, and see what is wrong afterwards."""
+def stress(
+    plane: ControlPlane,
+    seed: int,
+    seconds: float,
+    *,
+    actions: Mapping[Action, int] = ACTIONS,
+    rest_seconds: float = REST_SECONDS,
+) -> Result:
+    """Load the plane for so long, and see what is wrong after a rest."""
     print(f"\nstress for {seconds:.0f} s with seed {seed}", flush=True)
     recorder = Recorder(plane)
     cluster = Cluster(plane, random.Random(seed))
     cluster.prepare()
     try:
-        _load(cluster, seconds)
+        _load(cluster, seconds, actions)
         cluster.clear()
-        late, left = _rest(plane)
+        late, left = _rest(plane, rest_seconds)
         history = recorder.history()
     finally:
         recorder.close()
@@ -95,26 +109,26 @@ def stress(plane: ControlPlane, seed: int, seconds: float) -> Result:
     )
 
 
-def _load(cluster: Cluster, seconds: float) -> None:
+def _load(cluster: Cluster, seconds: float, actions: Mapping[Action, int]) -> None:
     """One action a step. What the steps are is the seed's word; how many there are is the machine's."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        take_step(cluster)
+        take_step(cluster, actions)
         time.sleep(STEP_SECONDS)
 
 
-def take_step(cluster: Cluster) -> None:
+def take_step(cluster: Cluster, actions: Mapping[Action, int] = ACTIONS) -> None:
     """What is due now, and one action."""
     cluster.step += 1
     for what in cluster.later.pop(cluster.step, ()):
         what()
-    (action,) = cluster.rng.choices(list(ACTIONS), list(ACTIONS.values()))
+    (action,) = cluster.rng.choices(list(actions), list(actions.values()))
     action(cluster)
 
 
-def _rest(plane: ControlPlane) -> tuple[list[str], list[str]]:
+def _rest(plane: ControlPlane, seconds: float) -> tuple[list[str], list[str]]:
     """What is wrong after the rest but not for ever, and what stays wrong however long one waits."""
-    time.sleep(REST_SECONDS)
+    time.sleep(seconds)
     first = left = _left(plane)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while left and time.monotonic() < deadline:

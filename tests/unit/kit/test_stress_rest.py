@@ -238,7 +238,7 @@ def test_a_gang_that_once_ran_is_not_in_pieces() -> None:
     assert rest.in_pieces(at_rest(*gang(1, 2, bound=1)), forge.done()) == []
 
 
-OUR_GATE = {"schedulingGates": [{"name": "reprieve.dev/gang"}]}
+OUR_GATE: dict[str, Any] = {"schedulingGates": [{"name": "reprieve.dev/gang"}]}
 
 
 @pytest.mark.parametrize(
