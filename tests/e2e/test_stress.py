@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import create_autospec
 
@@ -56,7 +57,7 @@ def requests(seed: int) -> list[Any]:
     """What a load of 300 steps does, on no cluster at all."""
     plane = create_autospec(ControlPlane, instance=True)
     plane.client = create_autospec(Client, instance=True)
-    plane.service, plane.networks, plane.layout.replicas = None, {}, ["reprieve"]
+    plane.service, plane.networks, plane.layout = None, {}, SimpleNamespace(replicas=["reprieve"])
     plane.processes = {"reprieve": create_autospec(Process, instance=True)}
     cluster = Cluster(plane, random.Random(seed))
     cluster.prepare()
