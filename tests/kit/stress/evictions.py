@@ -19,7 +19,7 @@ from tests.kit.stress.history import (
     victim_pods,
 )
 
-__all__ = ["CHECKS", "stopped"]
+__all__ = ["CHECKS", "evicts_at", "stopped"]
 
 
 def broken_units(history: History) -> list[str]:
@@ -177,6 +177,15 @@ def _evicting(history: History, asked: Asked) -> list[Json]:
             for state in history.between("PreemptionPlan", plan["metadata"]["uid"], first, last)
         )
     ]
+
+
+def evicts_at(history: History, uid: str, version: int) -> bool:
+    """Whether a plan with this victim evicted at this version, or had begun its unit."""
+    for plan in _plans_with(history, uid):
+        state = history.state("PreemptionPlan", plan["metadata"]["uid"], version)
+        if state is not None and (_phase(state) == "Evicting" or _has_begun(state.body, uid)):
+            return True
+    return False
 
 
 def _plans_with(history: History, uid: str) -> list[Json]:

@@ -56,6 +56,8 @@ class Asked:
     name: str
     received: float
     answered: float
+    version: str = ""
+    """The resourceVersion of the pod that the request was made for; empty if it named none."""
 
 
 @dataclass
@@ -200,6 +202,7 @@ def asked_deletions(lines: Iterable[str], user: str) -> list[Asked]:
                     reference["name"],
                     _seconds(event["requestReceivedTimestamp"]),
                     _seconds(event["stageTimestamp"]),
+                    str((options.get("preconditions") or {}).get("resourceVersion", "")),
                 )
             )
     return found

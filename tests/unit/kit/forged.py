@@ -27,23 +27,40 @@ class Forge:
         """The next state of an object; `changes` go into its metadata, and are kept."""
         self._version += 1
         self.now += 1
+        return self._record(body, event, **changes)
+
+    def _record(self, body: Json, event: str, **changes: Any) -> Json:
         meta = {**body["metadata"], **changes, "resourceVersion": str(self._version)}
         told = {**body, "metadata": meta}
         self.history.record(event, told, self.now)
         return told
+
+    def mark(self, pod: Json, reason: str = "PreemptionByScheduler") -> Json:
+        """reprieve marks a pod, in no time."""
+        self._version += 1
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": ""}
+        return self._record({**pod, "status": {**pod["status"], "conditions": [condition]}}, "MODIFIED")
 
     def ask(self, pod: Json) -> None:
         """reprieve asks for a pod's deletion, which happens at once."""
         meta = pod["metadata"]
         self.now += 1
         self.history.deletions.append(
-            Asked(meta["uid"], meta["namespace"], meta["name"], self.now, self.now + 0.1)
+            Asked(
+                meta["uid"],
+                meta["namespace"],
+                meta["name"],
+                self.now,
+                self.now + 0.1,
+                meta.get("resourceVersion", ""),
+            )
         )
 
     def delete(self, pod: Json) -> None:
-        """The same, and the watch tells it."""
-        self.ask(pod)
-        self.tell(pod, "DELETED")
+        """reprieve marks a pod and asks for its deletion, and the watch tells it."""
+        marked = self.mark(pod)
+        self.ask(marked)
+        self.tell(marked, "DELETED")
 
     def done(self) -> History:
         """Ready to be checked."""

@@ -1,0 +1,78 @@
+"""Plan, mark, deletion: is each there before the next? Each check takes a history and returns what is wrong.
+
+A mark is the condition DisruptionTarget that reprieve gives to a victim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tests.kit.stress.evictions import evicts_at
+from tests.kit.stress.history import Asked, History, State, is_alive
+
+__all__ = ["CHECKS"]
+
+REASONS: Final = frozenset({"PreemptionByScheduler", "PartialGangReleased"})
+
+
+def deletions_without_mark(history: History) -> list[str]:
+    """Pods that had no mark when they were deleted."""
+    return [
+        f"pod {asked.namespace}/{asked.name} was deleted without a mark"
+        for asked in history.deletions
+        if (last := _last_alive(history, asked)) is not None and not _mark(last)
+    ]
+
+
+def deletions_of_another_mark(history: History) -> list[str]:
+    """Deletions that were asked for in another version of the pod than the one with its last mark."""
+    wrong = []
+    for asked in history.deletions:
+        last = _last_alive(history, asked)
+        if last is None or not _mark(last):
+            continue
+        meant = next(
+            (each for each in history.of("Pod", asked.uid) if str(each.version) == asked.version), None
+        )
+        if meant is None or _mark(meant) != _mark(last):
+            wrong.append(
+                f"pod {asked.namespace}/{asked.name} was deleted in version {asked.version or 'any'}, "
+                f"and its last mark is another one"
+            )
+    return wrong
+
+
+def marks_without_plan(history: History) -> list[str]:
+    """Marks that were made while no plan evicted the pod."""
+    wrong = []
+    for uid, states in history.states["Pod"].items():
+        before = ""
+        for state in states:
+            mark = _mark(state)
+            if mark and mark != before and is_alive(state) and not evicts_at(history, uid, state.version):
+                meta = state.body["metadata"]
+                wrong.append(f"pod {meta['namespace']}/{meta['name']} was marked, and no plan evicted it")
+            before = mark
+    return wrong
+
+
+CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
+    deletions_without_mark,
+    deletions_of_another_mark,
+    marks_without_plan,
+)
+
+
+def _last_alive(history: History, asked: Asked) -> State | None:
+    """The pod as it was right before it began to terminate or was gone; None if the watch never told it."""
+    alive = [state for state in history.of("Pod", asked.uid) if is_alive(state)]
+    return alive[-1] if alive else None
+
+
+def _mark(state: State) -> str:
+    """The mark of a pod as a text; empty if it has none."""
+    for each in state.body.get("status", {}).get("conditions") or ():
+        if each["type"] == "DisruptionTarget" and each["status"] == "True" and each.get("reason") in REASONS:
+            return f"{each['reason']} {each.get('message', '')}"
+    return ""
