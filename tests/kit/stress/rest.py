@@ -16,6 +16,7 @@ __all__ = ["CHECKS", "Rest", "in_pieces"]
 ACTIVE: Final = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
 FINALIZER: Final = "reprieve.dev/active-plan"
 GATE: Final = "reprieve.dev/gang"
+SCHEDULED: Final = "reprieve.dev/Scheduled"
 PULSE_NODE: Final = "pulse.reprieve.invalid"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 
@@ -140,6 +141,33 @@ def gates_left(rest: Rest) -> list[str]:
     return wrong
 
 
+def untrue_status(rest: Rest) -> list[str]:
+    """Gangs whose status counts other members than there are, or says of them that they run and they do not."""
+    wrong = []
+    for key, group in rest.group.items():
+        if _minimum(group) is None or _is_leaving(group):
+            continue
+        status = group.get("status", {})
+        members = [pod for pod in rest.members(group) if _counts(pod)]
+        bound = sum(map(is_bound, members))
+        said = (status.get("members", 0), status.get("boundMembers", 0))
+        if said != (len(members), bound):
+            wrong.append(f"gang {'/'.join(key)} has {len(members)} members, {bound} bound, and says {said}")
+        runs = bound >= status.get("requiredMembers", 0)
+        wrong += [
+            f"gang {'/'.join(key)} has {bound} bound members and says: {each['message']}"
+            for each in status.get("conditions") or ()
+            if each["type"] == SCHEDULED and (each["status"] == "True") != runs
+        ]
+    return wrong
+
+
+def _counts(pod: Json) -> bool:
+    """Whether the pod is a member: it has not ended, and has no scheduling gate but ours."""
+    gates = {gate["name"] for gate in pod["spec"].get("schedulingGates") or ()}
+    return pod.get("status", {}).get("phase") not in ("Succeeded", "Failed") and gates <= {GATE}
+
+
 CHECKS: Final[tuple[Callable[[Rest], list[str]], ...]] = (
     waiting_though_it_fits,
     room_for_nobody,
@@ -147,6 +175,7 @@ CHECKS: Final[tuple[Callable[[Rest], list[str]], ...]] = (
     marked_but_alive,
     pulses_left,
     gates_left,
+    untrue_status,
 )
 
 

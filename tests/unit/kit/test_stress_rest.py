@@ -40,7 +40,9 @@ def leaving(body: Json) -> Json:
 def gang(count: int, minimum: int, *, bound: int = 0, **spec: Any) -> list[Json]:
     members = [waiting(f"m{each}", "hero", **spec) for each in range(count)]
     running = [pod(f"b{each}", group="hero") for each in range(bound)]
-    return [group("hero", 100, minimum=minimum), *members, *running]
+    hero = group("hero", 100, minimum=minimum)
+    hero["status"] = {"members": count + bound, "boundMembers": bound, "requiredMembers": minimum}
+    return [hero, *members, *running]
 
 
 def test_a_clean_cluster_passes_every_check() -> None:
@@ -263,3 +265,36 @@ def test_a_plan_for_a_single_pod_that_is_gone() -> None:
     assert check("room_for_nobody", alone, waiting("a")) == []
     assert len(check("room_for_nobody", alone, pod("a"))) == 1
     assert len(check("room_for_nobody", alone)) == 1
+
+
+def says(body: Json, members: int, bound: int, status: str) -> Json:
+    condition = {"type": "reprieve.dev/Scheduled", "status": status, "message": ""}
+    return {
+        **body,
+        "status": {
+            "members": members,
+            "boundMembers": bound,
+            "requiredMembers": 2,
+            "conditions": [condition],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("members", "bound", "status", "wrong"),
+    [
+        (3, 1, "False", 0),
+        (2, 1, "False", 1),
+        (3, 2, "False", 1),
+        (3, 1, "True", 1),
+    ],
+)
+def test_a_status_that_is_untrue(members: int, bound: int, status: str, wrong: int) -> None:
+    hero, *pods = gang(2, 2, bound=1)
+    assert len(check("untrue_status", says(hero, members, bound, status), *pods)) == wrong
+
+
+def test_a_member_that_has_ended_does_not_count() -> None:
+    hero, *pods = gang(2, 2, bound=1)
+    pods[0]["status"]["phase"] = "Failed"
+    assert check("untrue_status", says(hero, 2, 1, "False"), *pods) == []
