@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from itertools import islice
+from itertools import count, islice
 from typing import Final, Protocol
 
 import structlog
@@ -19,6 +19,7 @@ from api.plans import Victim, VictimPod
 from controllers.gangs.events import PARTIAL_GANG_RELEASED, Reporter
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
+from controllers.gangs.ranked_slots import Rank, RankedSlots
 from controllers.gangs.roster import Roster
 from controllers.gangs.writer import Deletion, Writer
 from kube.client import ApiError
@@ -29,7 +30,10 @@ __all__ = ["Evictor", "Permission"]
 log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 16
-"""Pods being evicted at a time: enough to hide the API server's latency, few enough not to crowd others out."""
+"""Pods of one plan that are evicted at a time: enough to hide the API server's latency."""
+ALL_AT_ONCE: Final = 48
+"""Pods of all plans that are evicted or rehearsed at a time: few enough not to crowd others out. More plans at the same
+time would all become slow, and pass their deadlines together."""
 BEGIN_AT_ONCE: Final = 16
 """Units of several pods that are stored as begun in one write. One of which no pod goes needs no finishing."""
 PREEMPTED: Final = "PreemptionByScheduler"
@@ -75,6 +79,8 @@ class _Run:
 
     plan: ActivePlan
     permission: Permission
+    rank: Rank
+    """Of the plan, among those that evict at the same time."""
     unlisted: deque[Victim]
     """Units of several pods that are not stored as begun, in order."""
     listed: set[str] = field(default_factory=set)
@@ -109,6 +115,8 @@ class Evictor:
         """Pods (UIDs) whose deletion the API server has accepted. The mirror shows it a moment later."""
         self._marked: set[str] = set()
         """Pods (UIDs) that may have our condition, and whose deletion has not been accepted."""
+        self._slots = RankedSlots(ALL_AT_ONCE)
+        self._runs = count()
 
     def remains(self, pod: VictimPod) -> bool:
         """Whether the victim still runs, and its deletion has not been asked for."""
@@ -127,11 +135,15 @@ class Evictor:
 
         Returns the pods (UIDs) that it refuses, and why. Raises ApiError if it does not answer.
         """
-        slots = asyncio.Semaphore(AT_ONCE)
+        slots, rank = asyncio.Semaphore(AT_ONCE), self._rank(plan, rehearsal=True)
 
         async def one(victim: Victim, pod: VictimPod) -> tuple[str, str]:
             async with slots:
-                return pod.uid, await self._evict_pod(plan, victim, pod, dry_run=True)
+                await self._slots.acquire(rank)
+                try:
+                    return pod.uid, await self._evict_pod(plan, victim, pod, dry_run=True)
+                finally:
+                    self._slots.release()
 
         pods = [(victim, pod) for victim in plan.spec.victims for pod in victim.pods]
         answers = await asyncio.gather(*(one(*each) for each in pods), return_exceptions=True)
@@ -153,7 +165,8 @@ class Evictor:
         self._forget_gone()
         units = list(victims)
         whole = deque(victim for victim in units if len(victim.pods) > 1)
-        run, faults = _Run(plan, permission, whole), list[BaseException]()
+        rank = self._rank(plan, rehearsal=False)
+        run, faults = _Run(plan, permission, rank, whole), list[BaseException]()
         try:
             for victim in units:
                 await self._unit(run, victim)
@@ -203,14 +216,14 @@ class Evictor:
         for pod in victim.pods:
             if not self.remains(pod):
                 continue
-            await run.slots.acquire()
+            await self._acquire(run)
             try:
                 goes_on = not unit.why if unit.begun else await self._begin(run, unit)
             except BaseException:
-                run.slots.release()
+                self._release(run)
                 raise
             if not goes_on:
-                run.slots.release()
+                self._release(run)
                 run.stop()
                 return
             is_first = not run.tasks
@@ -263,7 +276,23 @@ class Evictor:
                 unit.stop(why)
                 run.stop()
         finally:
+            self._release(run)
+
+    def _rank(self, plan: ActivePlan, *, rehearsal: bool) -> Rank:
+        """Evictions go first, then the higher priority, then the plan that began first."""
+        return int(rehearsal), -plan.spec.preemptor.priority, next(self._runs)
+
+    async def _acquire(self, run: _Run) -> None:
+        await run.slots.acquire()
+        try:
+            await self._slots.acquire(run.rank)
+        except BaseException:
             run.slots.release()
+            raise
+
+    def _release(self, run: _Run) -> None:
+        run.slots.release()
+        self._slots.release()
 
     async def _evict_pod(
         self, plan: ActivePlan, victim: Victim, pod: VictimPod, *, dry_run: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -338,3 +339,40 @@ async def test_a_unit_that_has_grown_meanwhile_does_not_begin() -> None:
 def the_plan_that_evicted(stage: Stage) -> dict[str, Any]:
     """The oldest one."""
     return next(iter(stage.api.plans.values()))
+
+
+async def test_many_plans_at_once_share_the_slots_and_the_higher_priority_goes_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With slots of their own, fifty plans would all become slow, and pass their deadlines together."""
+    monkeypatch.setattr("controllers.gangs.evictor.ALL_AT_ONCE", 3)
+    gangs = [
+        each
+        for name, priority in (("low", 10), ("high", 20))
+        for each in (
+            gang(name, minimum=6, priority=priority),
+            *(pod(f"{name}-{n}", group=name, requests=BIG, priority=priority) for n in range(6)),
+        )
+    ]
+    async with staged(*singles(12), *gangs) as stage:
+        real, busy, most = stage.api.request, 0, 0
+
+        async def request(method: str, path: str, **options: Any) -> bytes:
+            nonlocal busy, most
+            if method != "DELETE" or "/pods/" not in path:
+                return await real(method, path, **options)
+            busy += 1
+            most = max(most, busy)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            busy -= 1
+            return await real(method, path, **options)
+
+        stage.api.request = request  # type: ignore[method-assign]
+        for _ in range(20):
+            await stage.settle(steps=12)
+        assert len(stage.api.deleted) == 12
+        assert most == 3
+        plans = {plan["spec"]["preemptor"]["name"]: plan for plan in stage.api.plans.values()}
+        high = {v["name"] for v in plans["high"]["spec"]["victims"]}
+        assert set(stage.api.deleted[:6]) == high
