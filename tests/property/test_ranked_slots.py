@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import hypothesis.strategies as st
-from hypothesis import given
+from hypothesis import example, given, settings
 
 from controllers.gangs.ranked_slots import RankedSlots
+from tests.kit.examples import examples
 
 STEPS = st.lists(
     st.one_of(
@@ -20,7 +21,9 @@ STEPS = st.lists(
 )
 
 
+@example([("come", 0), ("come", 0), ("come", 0), ("leave and give up", 0)], 1)
 @given(STEPS, st.integers(1, 4))
+@settings(max_examples=examples(300))
 def test_slots_go_by_rank(steps: list[tuple[str, int]], number: int) -> None:
     asyncio.run(_play(steps, number))
 
