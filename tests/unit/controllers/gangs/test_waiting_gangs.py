@@ -183,3 +183,17 @@ async def test_a_write_that_is_refused_holds_up_no_other() -> None:
         stage.add(*waits("a", priority=900, cpu="4", members=1), *waits("b", priority=1, cpu="4", members=1))
         await stage.settle()
         assert "b" in [plan["spec"]["preemptor"]["name"] for plan in stage.api.plans.values()]
+
+
+async def test_after_an_expired_plan_the_next_one_comes_on_a_quiet_cluster() -> None:
+    """The scheduler never binds the member, and nothing else happens. Free room needs no backoff."""
+    victim = pod("v0", node="n0", requests=BIG, priority=1)
+    hero = pod("m0", group="gang", requests=BIG)
+    async with staged(node("n0", cpu="4"), victim, gang(minimum=1), hero) as stage:
+        await stage.settle()
+        stage.delete(victim)
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        stage.clock += 301
+        await stage.settle()
+        assert stage.phases() == ["Expired", "Ready"]
