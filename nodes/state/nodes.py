@@ -47,6 +47,8 @@ class NodeTable:
         """By row: grows when the nomination of a pending pod to the node ends."""
         self.unit_changes = Column(np.int64)
         """By row: grows when it changes who may evict a pod on the node: its priority, its group or its flags."""
+        self.label_changes = Column(np.int64)
+        """By row: grows when a pod on the node gets other labels, which may have kept pods off the node."""
         self.shape_changes = 0
         """Grows when a node comes, goes, or changes its shape."""
         self.population = 0
@@ -54,11 +56,13 @@ class NodeTable:
         self._sequence = 0
         """The highest count of all counters."""
         self._log: list[tuple[int, bool, bool]] = []
-        """The last counts, the newest one last: the row, and whether it is of a nomination, and of the end of one."""
+        """The last counts, the newest one last: the row, whether room, shape and units are as before, and whether
+        something may have ended that kept pods off the node."""
         self._dropped = 0
         """The highest count when a row last lost its name."""
         self._counters = (
             self.changes, self.pod_changes, self.nomination_changes, self.nomination_ends, self.unit_changes,
+            self.label_changes,
         )  # fmt: skip
         self._columns = Columns(
             self.live, self.allocatable, self.used, self.leaving, *self._counters,
@@ -130,7 +134,7 @@ class NodeTable:
         """The counter of this node grows."""
         self._sequence += 1
         counter.array[row] = self._sequence
-        ends = counter is self.nomination_ends
+        ends = counter is self.nomination_ends or counter is self.label_changes
         self._log.append((row, ends or counter is self.nomination_changes, ends))
         if len(self._log) >= 2 * REMEMBERED:
             del self._log[:REMEMBERED]
@@ -138,15 +142,18 @@ class NodeTable:
     def changed_since(self, change: int, *, nominations: bool = False) -> list[int]:
         """Rows of the nodes whose room, shape or units have changed since `last_change` was this. -1: all rows.
 
-        With `nominations`, also those to which a pod was nominated, or is no longer.
+        With `nominations`, also those to which a pod was nominated, or is no longer, or where a pod has other labels.
         """
         log = self._since(change)
         if log is None:
             return list(range(self.names.size))
-        return list({row: None for row, is_nomination, _ in log if nominations or not is_nomination})
+        return list({row: None for row, is_other, _ in log if nominations or not is_other})
 
     def released_since(self, change: int) -> list[str]:
-        """Names of the nodes to which a pod is nominated no longer since `last_change` was this."""
+        """Names of the nodes that may take pods since `last_change` was this which they did not take before.
+
+        Room, shape and units aside: a pod is nominated there no longer, or a pod there has other labels.
+        """
         log = self._since(change)
         rows = range(self.names.size) if log is None else {row: None for row, _, ends in log if ends}
         return [name for row in rows if (name := self.names.keys[row]) is not None]

@@ -314,6 +314,9 @@ class PodTable:
             nodes.count(nodes.pod_changes, facts.node)
         elif facts.node != NOWHERE and before is not None and facts.unit != before.unit:
             nodes.count(nodes.unit_changes, facts.node)
+        relabelled = before is not None and facts.labels != before.labels
+        if facts.node != NOWHERE and relabelled and self._classes.keeping_apart:
+            nodes.count(nodes.label_changes, facts.node)
 
     def _holds_otherwise(self, facts: Facts, before: Facts) -> bool:
         """Whether the pod has begun to terminate, or requests something else."""

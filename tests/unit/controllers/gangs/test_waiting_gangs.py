@@ -108,6 +108,20 @@ async def test_a_priority_class_concerns_only_the_gangs_that_have_it() -> None:
         assert searches.looks - Counter({f"c{number}": 1 for number in range(3)}) == {"of-class": 1}
 
 
+async def test_other_labels_of_a_running_pod_may_help() -> None:
+    """They kept a member off by its anti-affinity. Nothing else of the node changes."""
+    terms = [{"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "kubernetes.io/hostname"}]
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    there = pod("p", node="n0", labels={"app": "a"}, priority=950)
+    n0 = node("n0", labels={"kubernetes.io/hostname": "n0"})
+    async with staged(n0, there, gang(minimum=1), pod("m", group="gang", affinity=apart)) as stage:
+        await stage.settle()
+        assert stage.phases() == ["Unschedulable"]
+        stage.add(pod("p", node="n0", labels={"app": "b"}, priority=950))
+        await stage.settle()
+        assert stage.phases() == ["Unschedulable", "Ready"]
+
+
 # ---- one freed slot
 
 

@@ -163,3 +163,22 @@ def test_a_nomination_to_a_node_that_does_not_exist_is_forgotten_with_it() -> No
     assert grown(tables, before, "nowhere")[2]
     assert tables.nominated("nowhere") == set()
     assert len(tables.nodes.names) == 0
+
+
+def test_other_labels_of_a_pod_may_let_others_onto_its_node() -> None:
+    """Only while some pod keeps others away. Neither its room nor who may evict it has changed."""
+    tables = Tables()
+    tables.upsert_node(node("n1"))
+    tables.upsert_pod(pod("p", node="n1", labels={"app": "a"}))
+
+    def relabelled(app: str) -> list[str]:
+        since = tables.last_change
+        tables.upsert_pod(pod("p", node="n1", labels={"app": app}))
+        assert tables.nodes.changed_since(since) == []
+        return tables.nodes.released_since(since)
+
+    assert relabelled("b") == []
+    port = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    tables.upsert_pod(pod("picky", containers=port))
+    assert relabelled("c") == ["n1"]
+    assert relabelled("c") == []
