@@ -18,6 +18,7 @@ from controllers.gangs.candidates import Candidates
 from controllers.gangs.decide import Decider
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.kept_out import let_in
+from controllers.gangs.keys import lone_pod
 from controllers.gangs.life import ActivePlan, GangPhase, GroupKey
 from controllers.gangs.look import Looks
 from controllers.gangs.metrics import GANGS
@@ -158,6 +159,9 @@ class Planner:
             self._queue.remove(gang.key)
             self._performer.perform(gang)
             self._performer.forget(gang.key)
+            if lone_pod(gang.key) is None and gang.key not in followed.basic:
+                # Its pods still say that they wait for it.
+                self._performer.wake(gang.key, "PodGroupDeleted", "the PodGroup is gone")
         for key in followed.basic:
             self._performer.wake(key, "Basic", "the pod group is not a gang")
 

@@ -92,6 +92,19 @@ async def test_a_group_that_comes_back_as_basic_between_two_looks() -> None:
         assert stage.api.woken == ["lone"]
 
 
+async def test_held_pods_whose_group_is_deleted_are_woken() -> None:
+    """They say that they wait for a group. Filter tells them that there is none."""
+    async with staged(node("n0", cpu="1"), gang(minimum=2), gang("other", minimum=2)) as stage:
+        held = [member("m0"), member("m1"), pod("o0", group="other")]
+        stage.add(*held)
+        await stage.settle()
+        for each in held:
+            assert stage.filter(each, "n0") == []
+        stage.delete(gang(minimum=2))
+        await stage.settle()
+        assert sorted(stage.api.woken) == ["m0", "m1"]
+
+
 async def test_a_nomination_that_could_not_be_written_is_not_written_once_its_plan_has_ended() -> None:
     async with staged(node("n0"), gang(minimum=1), member("m0")) as stage:
         stage.leading.writer._sender._attempts = 1
