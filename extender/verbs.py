@@ -60,7 +60,8 @@ class Within:
 class BoundPod:
     """A bound pod as the preempt verb must judge it: may the scheduler evict it alone?"""
 
-    node: str
+    node: str | None
+    """None: the scheduler has put it on a node, and its binding has not reached us yet."""
     priority: int
     """See `Roster.unit_priority`."""
     unit_is_group: bool
@@ -107,7 +108,7 @@ class World(Protocol):
         """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
 
     def bound(self, uid: str) -> BoundPod | None:
-        """The bound pod of this UID, None if there is none."""
+        """The pod of this UID, which the scheduler counts as bound. None if there is none, or it is not known."""
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """These nodes pass every filter of the scheduler's own for a pod of a gang."""
@@ -209,7 +210,7 @@ class Verbs:
         # After kubernetes PR 135486, a candidate may come without victims: another extender's filter refused the node.
         for victim in victims.pods or ():
             pod = self._world.bound(victim.uid)
-            if pod is None or pod.node != node:
+            if pod is None or pod.node not in (None, node):
                 return "a victim is not known there"
             if self._reservations.awaits(victim.uid, at_least=priority):
                 return VICTIM_LEAVES

@@ -115,15 +115,18 @@ class LiveWorld:
         return self._roster.why_nobody_goes(key)
 
     def bound(self, uid: str) -> BoundPod | None:
-        """The bound pod of this UID, None if there is none."""
-        claim = self._roster.staying(uid)
-        if claim is None:
-            claim = self._roster.leaving(uid)
-            return BoundPod(claim.node, 0, unit_is_group=False, leaving=True) if claim is not None else None
+        """The pod of this UID, which the scheduler counts as bound. None if there is none, or it is not known.
+
+        The scheduler counts a pod from the moment on at which it chooses a node. The binding comes a little later.
+        """
+        leaving, claim = self._roster.leaving(uid), self._roster.staying(uid)
+        if leaving is not None:
+            return BoundPod(leaving.node, 0, unit_is_group=False, leaving=True)
         priority = self._roster.unit_priority(uid)
-        if priority is None:
+        if priority is None or (claim is None and self._roster.candidate(uid) is None):
             return None
-        return BoundPod(claim.node, priority, self._roster.all_mode_group(uid) is not None)
+        node = claim.node if claim is not None else None
+        return BoundPod(node, priority, self._roster.all_mode_group(uid) is not None)
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """Remember what the scheduler offers, whether or not there is a plan yet."""

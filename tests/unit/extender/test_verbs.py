@@ -179,6 +179,9 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
         "equal": BoundPod("n5", 100, False),
         "leaving": BoundPod("n6", 0, False, leaving=True),
         "going": BoundPod("n10", 0, False, leaving=True),
+        "coming": BoundPod(None, 0, False),
+        "coming whole": BoundPod(None, 0, True),
+        "coming equal": BoundPod(None, 100, False),
     }
     offered = {
         "n2": ["free"],
@@ -188,9 +191,12 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
         "n6": ["leaving"],
         "n7": ["unknown"],
         "n10": ["going"],
+        "n11": ["coming"],
+        "n12": ["coming whole"],
+        "n13": ["coming equal"],
     }
     reservations = reserved(priority=100, victims={"leaving": Claim("n6", {"cpu": 1})})
-    assert list(preempted(StillWorld(pods=pods), reservations, offered)) == ["n2", "n10"]
+    assert list(preempted(StillWorld(pods=pods), reservations, offered)) == ["n2", "n10", "n11"]
 
 
 @pytest.mark.parametrize(("priority", "told"), [(99, ["alone p n1 n4"]), (100, [])])

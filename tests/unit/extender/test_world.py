@@ -254,7 +254,12 @@ async def test_a_pod_has_its_own_priority_or_its_groups_if_that_is_lower(asked: 
 @pytest.mark.parametrize(
     ("there", "found"),
     [
-        pytest.param(pod("p", priority=7), None, id="not bound"),
+        pytest.param(pod("p", priority=7), BoundPod(None, 7, unit_is_group=False), id="not bound yet"),
+        pytest.param(
+            member("p", group="whole"),
+            BoundPod(None, 50, unit_is_group=True),
+            id="not bound yet, in all mode",
+        ),
         pytest.param(pod("p", node="n0", priority=7), BoundPod("n0", 7, unit_is_group=False), id="alone"),
         pytest.param(
             member("p", node="n0"), BoundPod("n0", 100, unit_is_group=False), id="group in single mode"
