@@ -13,7 +13,7 @@ from api.core import Pod
 from api.plans import PreemptionPlan
 from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
-from controllers.gangs.gates import GatedPods
+from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.leading import Known, Leading
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey

@@ -15,19 +15,19 @@ from weakref import WeakValueDictionary
 import structlog
 
 from api.clock import Clock
-from api.core import Pod
 from api.groups import SCHEDULING_GATE
+from controllers.gangs.gated_pods import GatedPod, GatedPods
 from controllers.gangs.life import GroupKey, Life
 from controllers.gangs.metrics import GATES_REMOVED
 from controllers.gangs.observations import MembersSeen
-from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.roster import Roster
 from controllers.gangs.rules import GatesMode
-from controllers.gangs.writer import Writer
+from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
 from kube.retry import Backoff
 from runtime.queue import KeyedQueue
 
-__all__ = ["GRACE_SECONDS", "GatedPod", "GatedPods", "Gates", "Removal", "removal"]
+__all__ = ["GRACE_SECONDS", "Gates", "Removal", "removal"]
 
 log = structlog.get_logger(__name__)
 
@@ -40,69 +40,6 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 AT_ONCE: Final = 8
 """Writes in flight in one namespace."""
 BACKOFF: Final = Backoff(1.0, 60.0)
-
-
-class GatedPod(NamedTuple):
-    """A pod with our gate."""
-
-    uid: str
-    name: str
-    group: GroupKey
-    """(namespace, name) of the PodGroup that its label names. Without the label the name is empty."""
-    since: float
-    """When this process first saw it, in monotonic seconds."""
-
-
-class GatedPods:
-    """The pods that have our gate and do not terminate. A projection of watched pods, kept in every process."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._pods: dict[str, GatedPod] = {}
-        self._groups: dict[GroupKey, dict[str, GatedPod]] = {}
-
-    def __contains__(self, uid: object) -> bool:
-        return uid in self._pods
-
-    @property
-    def groups(self) -> list[GroupKey]:
-        """The groups that have such pods."""
-        return list(self._groups)
-
-    def find(self, uid: str) -> GatedPod | None:
-        """The gated pod of this UID."""
-        return self._pods.get(uid)
-
-    def has(self, group: GroupKey) -> bool:
-        """Whether the group has gated pods."""
-        return group in self._groups
-
-    def of(self, group: GroupKey) -> list[GatedPod]:
-        """The group's gated pods."""
-        return list(self._groups.get(group, {}).values())
-
-    def pod_changed(self, uid: str, pod: Pod | None) -> GroupKey | None:
-        """There is a newer state of a pod; None when it is gone, or has ended.
-
-        Returns the group if no pod of it is gated any longer.
-        """
-        before = self._pods.pop(uid, None)
-        if before is not None:
-            del self._groups[before.group][uid]
-        if pod is not None and _is_gated(pod):
-            group = group_of(pod) or (pod.metadata.namespace, "")
-            since = before.since if before is not None else self._clock.monotonic()
-            self._pods[uid] = GatedPod(uid, pod.metadata.name, group, since)
-            self._groups.setdefault(group, {})[uid] = self._pods[uid]
-        if before is None or self._groups[before.group]:
-            return None
-        del self._groups[before.group]
-        return before.group
-
-
-def _is_gated(pod: Pod) -> bool:
-    gates = pod.spec.scheduling_gates or ()
-    return pod.metadata.deletion_timestamp is None and any(gate.name == SCHEDULING_GATE for gate in gates)
 
 
 class Removal(Enum):
@@ -255,11 +192,19 @@ class Gates:
             except ApiError as error:
                 GATES_REMOVED.labels("refused").inc()
                 self._note_refusal(pod)
+                self._tell(pod, error)
                 return f"pod {pod.name}: {error}"
         GATES_REMOVED.labels("removed" if is_there else "gone").inc()
         if pod.uid in self._gated:
             self._removed.add(pod.uid)
         return ""
+
+    def _tell(self, pod: GatedPod, error: ApiError) -> None:
+        """The pod waits for this alone, so its user must learn of it. What passes by itself is not told."""
+        if not error.is_retriable:
+            regarding = Reference("v1", "Pod", pod.group[0], pod.name, pod.uid)
+            note = f"the scheduling gate {SCHEDULING_GATE} cannot be removed: {error}"
+            self._writer.event(regarding, "Warning", "GateNotRemoved", "Scheduling", note)
 
     def _note_refusal(self, pod: GatedPod) -> None:
         if pod.uid in self._gated:

@@ -18,6 +18,7 @@ from api.clock import Clock
 from api.groups import SCHEDULED, PodGroup
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.gangs import Gangs
+from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.observations import PlanSeen
 from controllers.gangs.proofs import Proof
@@ -63,9 +64,17 @@ class _Known:
 class GroupStatusWriter:
     """Writes the condition `reprieve.dev/Scheduled` and the counts, for one term. Faults are logged."""
 
-    def __init__(self, gangs: Gangs, roster: Roster, writer: Writer, writes: Writes, clock: Clock) -> None:
+    def __init__(
+        self,
+        gangs: Gangs,
+        roster: Roster,
+        gated: GatedPods,
+        writer: Writer,
+        writes: Writes,
+        clock: Clock,
+    ) -> None:
         """`writes`: of these writes alone, so that no plan waits for them."""
-        self._gangs, self._roster = gangs, roster
+        self._gangs, self._roster, self._gated = gangs, roster, gated
         self._writer, self._writes, self._clock = writer, writes, clock
         self._queue: KeyedQueue[GroupKey] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._known: dict[GroupKey, _Known] = {}
@@ -126,7 +135,9 @@ class GroupStatusWriter:
         if plan is None:
             self._looks.pop(key, None)
         numbers = self._plan_numbers(plan) if plan is not None else None
-        seen = Numbers(count.members, count.minimum, count.bound, count.gated, numbers)
+        seen = Numbers(
+            count.members, count.minimum, count.bound, count.gated, self._gated.has(key), plan=numbers
+        )
         said = say(gang.life, seen, now, self._clock.wall())
         if said.until is not None:
             self._queue.add_after(key, said.until - now)

@@ -26,7 +26,8 @@ from controllers.gangs.evictor import Evictor
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
-from controllers.gangs.gates import GatedPods, Gates
+from controllers.gangs.gated_pods import GatedPods
+from controllers.gangs.gates import Gates
 from controllers.gangs.group_status import GroupStatusWriter
 from controllers.gangs.housekeeping import Housekeeping, Retention
 from controllers.gangs.kept_out import KeptOut
@@ -106,10 +107,8 @@ class Leading:
         term: Term,
     ) -> None:
         clock, roster, claims = known.clock, known.roster, known.claims
-        self._clock, self._roster, self._claims = clock, roster, claims
-        self._waiting = known.waiting
-        self._plan_seconds = configuration.plan_deadline_seconds
-        self._nudged = asyncio.Event()
+        self._clock, self._roster, self._claims, self._waiting = clock, roster, claims, known.waiting
+        self._plan_seconds, self._nudged = configuration.plan_deadline_seconds, asyncio.Event()
         sender = Sender(client, fence=term)
         self.writer = Writer(client, clock, sender=sender, group_written=known.apply_group)
         rules = Rules(
@@ -145,7 +144,9 @@ class Leading:
         )
         self.gangs = Gangs(roster, rules, clock, self.nudge, self.gates.gang_changed)
         self.status_writes = Writes(lambda _key: None)
-        self.group_status = GroupStatusWriter(self.gangs, roster, self.writer, self.status_writes, clock)
+        self.group_status = GroupStatusWriter(
+            self.gangs, roster, known.gated, self.writer, self.status_writes, clock
+        )
         store = PlanStore(self.writer, claims.stored, known.apply_plan, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
         self._evictions = Evictions(
@@ -159,10 +160,9 @@ class Leading:
             self.nudge,
         )
         self.exclusions = Exclusions(roster.node_changes, clock, seconds=configuration.exclusion_seconds)
-        reservations = known.reservations
+        promised = known.reservations
         self.arrivals = Arrivals(
-            roster,
-            lambda uid, node: reservations.grants.covers(uid, node) or reservations.claimant(uid) is not None,
+            roster, lambda uid, node: promised.grants.covers(uid, node) or promised.claimant(uid) is not None
         )
         self._verdicts = Verdicts(roster, claims.stored, store, self.exclusions, self.arrivals, clock)
         sparing = Sparing(
@@ -237,7 +237,7 @@ class Leading:
         )
         world = World(
             known.tables,
-            Looks(roster, known.reservations, self.evidence),
+            Looks(roster, known.reservations, self.evidence, known.gated),
             known.is_trusted,
             known.tell_time,
         )

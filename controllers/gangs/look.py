@@ -13,6 +13,7 @@ from api.groups import has_run
 from api.plans import PreemptionPlanSpec, Victim, VictimPod
 from controllers.gangs.account import Account, asks_with
 from controllers.gangs.evidence import Evidence
+from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.life import ActivePhase, ActivePlan, GroupKey
 from controllers.gangs.marks import is_ours
 from controllers.gangs.observations import MembersSeen, PlanSeen
@@ -31,8 +32,11 @@ class Looks:
     scheduler's word, and every call of the scheduler brings a look: each would compare all members and victims again.
     """
 
-    def __init__(self, roster: Roster, reservations: Reservations, evidence: Evidence) -> None:
+    def __init__(
+        self, roster: Roster, reservations: Reservations, evidence: Evidence, gated: GatedPods
+    ) -> None:
         self._roster, self._reservations, self._evidence = roster, reservations, evidence
+        self._gated = gated
         self._kept: dict[GroupKey, _Kept] = {}
 
     def look(self, plan: ActivePlan, *, trusted: bool) -> PlanSeen:
@@ -54,6 +58,7 @@ class Looks:
         return replace(
             kept.seen,
             trusted=trusted,
+            gated=self._gated.has(plan.group) and any(uid in self._gated for uid in plan.members),
             proofs=self._evidence.proofs(plan) if before_evicting and plan.spec.victims else {},
             presented=before_evicting and self._evidence.is_presented(plan.group),
             messages=_messages(plan, self._roster),

@@ -202,6 +202,8 @@ class PlanSeen:
     """Why the unbound members no longer fit where they are planned, victims counted as gone."""
     is_free: bool = False
     """The room is free now, terminating pods counted as still there."""
+    gated: bool = False
+    """A planned member has our scheduling gate."""
 
 
 @dataclass(frozen=True, slots=True)

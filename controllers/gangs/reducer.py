@@ -249,7 +249,7 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
         return _advanced(life, plan, "Evicting", now)
     if plan.phase == "Ready":
         return _reminded(life, plan, now)
-    if (plan.phase == "Planned" or plan.evicted) and seen.is_free:
+    if (plan.phase == "Planned" or plan.evicted) and seen.is_free and not seen.gated:
         return _advanced(life, plan, "Ready", now)
     if plan.phase == "Evicting" and not (plan.evicted or plan.evicting) and seen.trusted:
         plan = replace(plan, evicting=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+from api.groups import SCHEDULING_GATE
 from api.times import rfc3339
 from api.words import counted
 from controllers.gangs.life import ActivePlan, Life
@@ -40,6 +41,8 @@ class Numbers:
     bound: int
     gated: int = 0
     """Pods with a scheduling gate of another program."""
+    waits_for_gates: bool = False
+    """Pods have our scheduling gate."""
     plan: PlanNumbers | None = None
     """None without a plan."""
 
@@ -56,10 +59,15 @@ class Said:
     """When this becomes untrue if nothing happens, in monotonic seconds. None: never."""
 
 
+UNGATING: Final = Said("False", "Ungating", f"members still have the scheduling gate {SCHEDULING_GATE}")
+
+
 def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
     """What the gang waits for. `now` is in monotonic seconds, `wall` is the same moment in seconds since the epoch."""
     plan = life.plan
     if plan is not None:
+        if plan.phase == "Planned" and not plan.spec.victims and seen.waits_for_gates:
+            return UNGATING
         return _of_plan(plan, seen.plan or PlanNumbers(len(plan.members)))
     if life.phase == "Bound":
         return Said("True", "Scheduled", f"{_are(seen.bound, 'member')} bound, and {seen.required} must run")
@@ -70,6 +78,8 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
             return said
     if life.phase in ("Unschedulable", "Blocked"):
         return Said("False", life.reason, life.message)
+    if life.untried_until is not None and seen.waits_for_gates:
+        return UNGATING
     if life.untried_until is not None and now < life.untried_until:
         message = "a plan that evicts is made once the scheduler has tried every member"
         message = f"{message}, or at {_time(life.untried_until, now, wall)}"

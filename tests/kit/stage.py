@@ -256,7 +256,7 @@ class Stage:
                 continue
             kept = leading.planner._world.looks.look(plan, trusted=True)
             proven, leading.evidence._proven = leading.evidence._proven, {}
-            anew = Looks(controller.roster, controller.reservations, leading.evidence)
+            anew = Looks(controller.roster, controller.reservations, leading.evidence, controller.gated)
             assert anew.look(plan, trusted=True) == kept
             leading.evidence._proven = proven
 

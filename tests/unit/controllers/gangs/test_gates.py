@@ -16,7 +16,8 @@ from hypothesis import given
 
 from api.core import Pod
 from api.groups import SCHEDULING_GATE
-from controllers.gangs.gates import AT_ONCE, GRACE_SECONDS, GatedPods, Gates, Removal, removal
+from controllers.gangs.gated_pods import GatedPods
+from controllers.gangs.gates import AT_ONCE, GRACE_SECONDS, Gates, Removal, removal
 from controllers.gangs.life import ActivePlan, Life
 from controllers.gangs.observations import MembersSeen
 from controllers.gangs.roster import Roster
@@ -202,17 +203,38 @@ def refused(name: str) -> Any:
     )
 
 
-async def test_a_member_with_the_gate_is_not_woken() -> None:
-    """A plan without evictions is Ready before every gate is removed; the removal itself wakes the member."""
+async def test_no_member_goes_on_while_the_gate_of_another_one_cannot_be_removed() -> None:
+    """Otherwise the gang would be bound in part. The room is kept, and the user learns what is in the way."""
     async with staged(node("n0"), node("n1"), gang(), member("m0"), member("m1")) as stage:
         stage.api.refuse = refused("m1")
         await stage.settle()
-        assert stage.phases() == ["Ready"]
+        assert stage.phases() == ["Planned"]
         assert stage.api.ungated == ["m0"]
+        assert stage.filter(pod("m0", group="gang"), "n0", "n1") == []
+        assert (stage.api.woken, stage.api.nominated) == ([], {})
+        stage.clock += 0.1
+        await stage.settle()
+        assert stage.api.waits["gang"][-1][0] == "Ungating"
+        await stage.leading.writer.close()
+        told = [body for _, path, body in stage.api.written if path.endswith("/events")]
+        assert [(each["reason"], each["regarding"]["name"]) for each in told] == [("GateNotRemoved", "m1")]
+        stage.api.refuse = lambda method, path: None
         stage.clock += 6.0
         await stage.settle()
-        assert set(stage.api.woken) == {"m0"}, "it was reminded"
-        assert "m1" not in stage.api.nominated
+        assert stage.phases() == ["Ready"]
+        assert stage.api.nominated.keys() == {"m0", "m1"}
+
+
+async def test_a_plan_that_evicts_waits_for_a_gate_without_a_write_every_few_seconds() -> None:
+    objects = [node("n0"), node("n1"), *victims(), gang(), member("m0"), member("m1")]
+    async with staged(*objects) as stage:
+        stage.api.refuse = refused("m1")
+        for _ in range(30):
+            await stage.settle(2)
+            stage.clock += 1.0
+        assert stage.api.plans == {}
+        assert [reason for reason, _ in stage.api.waits["gang"]].count("Ungating") == 1
+        assert stage.api.waits["gang"][-1][0] == "Ungating"
 
 
 async def test_pods_without_a_gang_lose_the_gate_after_a_grace() -> None:

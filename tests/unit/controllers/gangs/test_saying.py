@@ -54,6 +54,19 @@ def unschedulable(**fields: Any) -> Life:
             "2 of 4 members exist; 2 pods have a scheduling gate of another program",
         ),
         (
+            planned("Planned", victims=0),
+            replace(WHOLE, waits_for_gates=True),
+            "Ungating",
+            "members still have the scheduling gate reprieve.dev/gang",
+        ),
+        (
+            Life(complete=True, untried_until=NOW - 1),
+            replace(WHOLE, waits_for_gates=True),
+            "Ungating",
+            "members still have the scheduling gate reprieve.dev/gang",
+        ),
+        (unschedulable(), replace(WHOLE, waits_for_gates=True), "Unschedulable", "no room"),
+        (
             Life(complete=True, gathering_until=NOW + 2),
             Numbers(2, 2, 0),
             "Gathering",

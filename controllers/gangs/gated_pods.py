@@ -1,0 +1,76 @@
+"""The pods that have our scheduling gate (KEP-3521)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from api.clock import Clock
+from api.core import Pod
+from api.groups import SCHEDULING_GATE
+from controllers.gangs.keys import GroupKey
+from controllers.gangs.roster import group_of
+
+__all__ = ["GatedPod", "GatedPods"]
+
+
+class GatedPod(NamedTuple):
+    """A pod with our gate."""
+
+    uid: str
+    name: str
+    group: GroupKey
+    """(namespace, name) of the PodGroup that its label names. Without the label the name is empty."""
+    since: float
+    """When this process first saw it, in monotonic seconds."""
+
+
+class GatedPods:
+    """The pods that have our gate and do not terminate. A projection of watched pods, kept in every process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._pods: dict[str, GatedPod] = {}
+        self._groups: dict[GroupKey, dict[str, GatedPod]] = {}
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._pods
+
+    @property
+    def groups(self) -> list[GroupKey]:
+        """The groups that have such pods."""
+        return list(self._groups)
+
+    def find(self, uid: str) -> GatedPod | None:
+        """The gated pod of this UID."""
+        return self._pods.get(uid)
+
+    def has(self, group: GroupKey) -> bool:
+        """Whether the group has gated pods."""
+        return group in self._groups
+
+    def of(self, group: GroupKey) -> list[GatedPod]:
+        """The group's gated pods."""
+        return list(self._groups.get(group, {}).values())
+
+    def pod_changed(self, uid: str, pod: Pod | None) -> GroupKey | None:
+        """There is a newer state of a pod; None when it is gone, or has ended.
+
+        Returns the group if no pod of it is gated any longer.
+        """
+        before = self._pods.pop(uid, None)
+        if before is not None:
+            del self._groups[before.group][uid]
+        if pod is not None and _is_gated(pod):
+            group = group_of(pod) or (pod.metadata.namespace, "")
+            since = before.since if before is not None else self._clock.monotonic()
+            self._pods[uid] = GatedPod(uid, pod.metadata.name, group, since)
+            self._groups.setdefault(group, {})[uid] = self._pods[uid]
+        if before is None or self._groups[before.group]:
+            return None
+        del self._groups[before.group]
+        return before.group
+
+
+def _is_gated(pod: Pod) -> bool:
+    gates = pod.spec.scheduling_gates or ()
+    return pod.metadata.deletion_timestamp is None and any(gate.name == SCHEDULING_GATE for gate in gates)
