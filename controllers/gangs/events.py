@@ -21,6 +21,7 @@ from controllers.gangs.keys import lone_pod
 from controllers.gangs.life import ActivePlan, Ending, GangPhase, GroupKey, phase_text
 from controllers.gangs.release import held_condition
 from controllers.gangs.roster import PodOwner, Roster
+from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
 
@@ -45,8 +46,8 @@ class _Told(NamedTuple):
 class Reporter:
     """Writes what was decided where its readers look. Nothing here is needed to go on: faults are logged."""
 
-    def __init__(self, writer: Writer, roster: Roster, clock: Clock) -> None:
-        self._writer, self._roster, self._clock = writer, roster, clock
+    def __init__(self, writer: Writer, roster: Roster, waiting: WaitingPods, clock: Clock) -> None:
+        self._writer, self._roster, self._waiting, self._clock = writer, roster, waiting, clock
         self._causes = Causes(clock)
         self._told: dict[GroupKey, _Told] = {}
 
@@ -147,7 +148,8 @@ class Reporter:
         elif ending.reason not in SAID and ending.phase != "Released":  # these were said
             note = f"plan {plan.name} ended: {ending.message}"
             self._warn(plan.group, ending.reason, note, cause=ending.message)
-        self._told.pop(plan.group, None)
+        # Its pods are woken, and the watch may not show that yet.
+        self._told[plan.group] = _Told("Gathering", frozenset())
 
     async def cannot_schedule(self, key: GroupKey, effect: CannotSchedule) -> None:
         """Nobody goes for this gang: its PodGroup says why. Its pods name the phase, once."""
@@ -155,13 +157,16 @@ class Reporter:
             self._warn(key, effect.reason, effect.message, cause=effect.message)
         if lone_pod(key) is not None:
             return  # it is not held: its next attempt goes on without a plan
+        text = phase_text(key, effect.phase)
         told = self._told.get(key)
-        if told is None or told.phase != effect.phase:
+        if told is None:
+            told = _Told(effect.phase, self._told_before(key, text))
+        elif told.phase != effect.phase:
             told = _Told(effect.phase, frozenset())
         reason = "Unschedulable" if effect.reason == "Blocked" else effect.reason
         await self._condition(key, "False", reason, effect.message)
         # Each write to a pod that is held brings it back to the scheduler, so it says nothing that changes often.
-        condition = held_condition("True", effect.phase, phase_text(key, effect.phase), self._clock.wall())
+        condition = held_condition("True", effect.phase, text, self._clock.wall())
         waiting = {member.uid: member.name for member in self._roster.members(key) if member.node is None}
         said = await asyncio.gather(
             *(
@@ -172,6 +177,11 @@ class Reporter:
         )
         pods = told.pods & waiting.keys() | {uid for uid in said if uid is not None}
         self._told[key] = _Told(effect.phase, pods)
+
+    def _told_before(self, key: GroupKey, text: str) -> frozenset[str]:
+        """The gang's pods (UIDs) that a former process has told just this."""
+        pods = (self._waiting.find(member.uid) for member in self._roster.members(key))
+        return frozenset(pod.uid for pod in pods if pod is not None and pod.held == text)
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone."""

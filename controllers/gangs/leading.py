@@ -122,7 +122,7 @@ class Leading:
         )
         self.waker = Waker(self.writer, roster, clock, known.gated)
         self.kept_out = KeptOut(known.leftover, roster)
-        self.reporter = Reporter(self.writer, roster, clock)
+        self.reporter = Reporter(self.writer, roster, known.waiting, clock)
         self.asking = Asking(self.writer, self.waker, known.waiting, known.parked, clock, self._was_asked)
         self.evidence = Evidence(
             roster,

@@ -23,7 +23,7 @@ from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.marks import is_kept_out, is_ours
 from controllers.gangs.metrics import WAKES
 from controllers.gangs.roster import Roster, group_of
-from controllers.gangs.waiting import WaitingPod
+from controllers.gangs.waiting import HELD, WaitingPod
 from controllers.gangs.writer import Writer
 from controllers.gangs.writes import Writes
 from kube.client import ApiError
@@ -31,9 +31,6 @@ from kube.client import ApiError
 __all__ = ["HELD", "Wake", "Waker", "held_condition"]
 
 log = structlog.get_logger(__name__)
-
-HELD: Final = "reprieve.dev/Held"
-"""Type of the pod condition: True while a gang's member cannot be placed (and why), False once it may go on."""
 
 AT_ONCE: Final = 16
 

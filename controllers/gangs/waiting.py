@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from api.clock import Clock
 from api.core import Pod
 
-__all__ = ["PULSE_NODE", "WaitingPod", "WaitingPods", "waits_for_ports"]
+__all__ = ["HELD", "PULSE_NODE", "WaitingPod", "WaitingPods", "waits_for_ports"]
 
 PULSE_NODE: Final = "pulse.reprieve.invalid"
 """The node that a pulse nominates a pod to. It takes no room, because there is no such node.
@@ -20,6 +20,9 @@ PULSE_NODE: Final = "pulse.reprieve.invalid"
 It is a legal node name (a DNS-1123 subdomain), so that the API server takes it. Nobody will use it: names under
 `.invalid` are reserved and never resolve (RFC 2606), so no kubelet registers under one.
 """
+
+HELD: Final = "reprieve.dev/Held"
+"""Type of the pod condition: True while a gang's member cannot be placed (and why), False once it may go on."""
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 """Who schedules a pod that names nobody; the API server writes it into every pod."""
@@ -51,6 +54,8 @@ class WaitingPod(NamedTuple):
     """A scheduler has tried it and found no node (PodScheduled is False, with the reason Unschedulable)."""
     for_ports: bool
     """It waits for host ports: only a pulse on itself brings it back."""
+    held: str = ""
+    """What its status says of us: the message of the condition HELD; empty unless that is True."""
 
 
 class WaitingPods:
@@ -144,6 +149,7 @@ def waits_for_ports(message: str) -> bool:
 def _waiting(pod: Pod) -> WaitingPod:
     meta, spec, status = pod.metadata, pod.spec, pod.status
     scheduled = next((c for c in status.conditions or () if c.type == "PodScheduled"), None)
+    held = next((c.message for c in status.conditions or () if (c.type, c.status) == (HELD, "True")), "")
     turned_down = scheduled is not None and (scheduled.status, scheduled.reason) == ("False", "Unschedulable")
     return WaitingPod(
         uid=meta.uid,
@@ -156,4 +162,5 @@ def _waiting(pod: Pod) -> WaitingPod:
         is_second_choice=bool(spec.scheduling_gates or spec.scheduling_group),
         is_turned_down=turned_down,
         for_ports=turned_down and scheduled is not None and waits_for_ports(scheduled.message),
+        held=sys.intern(held) if held else "",
     )

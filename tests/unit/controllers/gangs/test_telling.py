@@ -59,6 +59,23 @@ async def test_pods_name_the_phase_once_whatever_the_numbers_are() -> None:
         assert stage.api.reasons["m0"] == "Blocked"
 
 
+async def test_what_a_former_process_has_said_is_not_said_again() -> None:
+    """Each write would bring a held pod back to the scheduler."""
+    async with staged(node("n0"), gang(minimum=2), *members(2)) as stage:
+        await stage.settle()
+        assert pod_writes(stage) == 2
+        held = [{"type": "reprieve.dev/Held", "status": "True", "message": CANNOT}]
+        woken = [{"type": "reprieve.dev/Held", "status": "False", "message": CANNOT}]
+        then = stage.restart()
+        told = pod("m0", group="gang", requests=BIG, conditions=held)
+        then.add(node("n0"), gang(minimum=2), told, pod("m1", group="gang", requests=BIG, conditions=woken))
+        await then.settle()
+        assert [path for _, path, _ in then.api.written if "/pods/" in path][2:] == [
+            "/api/v1/namespaces/default/pods/m1/status"
+        ]
+        await then.close()
+
+
 async def test_a_member_that_comes_later_hears_it_too() -> None:
     async with staged(node("n0"), gang(minimum=2), *members(2)) as stage:
         await stage.settle()
