@@ -170,7 +170,7 @@ class EventRecorder:
                 series.written = now
                 await self._repeat(happening, series)
             return
-        name = f"{happening.regarding.name[:230]}.{secrets.token_hex(8)}"
+        name = f"{happening.regarding.name[:230].rstrip('.-')}.{secrets.token_hex(8)}"
         await self._create(happening, name)
         self._series[happening] = _Series(name, 1, now, now)
         self._series.move_to_end(happening)

@@ -215,6 +215,18 @@ async def test_events_name_both_objects_and_repeat_as_a_series() -> None:
     assert repeated.body["series"]["count"] == 2
 
 
+async def test_the_event_of_a_long_name_has_a_name_that_the_server_takes() -> None:
+    script = Recording()
+    async with writing(script) as writer:
+        for end in ("-", "."):
+            writer.event(
+                GROUP._replace(name="a" * 229 + end + "b" * 23), "Normal", "Bound", "Binding", "note"
+            )
+    names = [sent.body["metadata"]["name"] for sent in script.sent]
+    assert [name[:230] for name in names] == ["a" * 229 + "."] * 2
+    assert all(len(name) <= 253 for name in names)
+
+
 async def test_an_event_that_the_server_has_forgotten_is_a_new_one() -> None:
     script = Recording(Script.json({}, code=201), refusal(404, "NotFound"))
     async with writing(script) as writer:
