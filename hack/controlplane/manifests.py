@@ -30,7 +30,8 @@ MANIFESTS: Final = HERE.parent.parent / "manifests"
 BASE: Final = MANIFESTS / "base"
 CRD: Final = "CustomResourceDefinition"
 RBAC: Final = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
-APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", "Lease", *RBAC})
+POLICIES: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+APPLIED: Final = frozenset({"Namespace", CRD, "ServiceAccount", "Lease", *RBAC, *POLICIES})
 """The kinds that reprieve needs in the cluster when it runs outside."""
 ALONE: Final = {"leaderElect": False}
 """One process of a kind runs, unless a test says otherwise."""
@@ -54,7 +55,10 @@ def render(kubectl: Path, folder: Path = BASE) -> list[Json]:
 
 
 def apply_cluster_objects(client: Client, objects: list[Json]) -> None:
-    """Apply the namespace, CRDs and rights among the objects, and KWOK's rights. Returns when the CRDs are served."""
+    """Apply the namespace, CRDs, rights and policies among the objects, and KWOK's rights.
+
+    Returns when the CRDs are served. A policy is in force some moments later.
+    """
     kwok = [document for document in yaml.load_all((HERE / "rbac.yaml").read_text(), _LOADER) if document]
     crds = [body for body in objects if body["kind"] == CRD]
     for body in [*kwok, *objects]:
