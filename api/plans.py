@@ -14,6 +14,7 @@ from api.groups import API_VERSION
 from api.meta import Condition, ObjectMeta, Struct
 
 __all__ = [
+    "ClusterPreemptionPlan",
     "Domain",
     "DomainResult",
     "Excluded",
@@ -89,8 +90,11 @@ class VictimPod(PlanStruct):
     """One pod to evict."""
 
     namespace: str
+    """Its namespace. Empty in a PreemptionPlan of another namespace."""
     name: str
+    """Its name. Empty in a PreemptionPlan of another namespace."""
     uid: str
+    """Its UID."""
     node: str
     """The node that it runs on."""
 
@@ -101,8 +105,11 @@ class Victim(PlanStruct):
     kind: Literal["PodGroup", "Pod"]
     """PodGroup for a group in `all` mode, which is evicted as a whole. Other pods are evicted one by one."""
     namespace: str
+    """Its namespace. Empty in a PreemptionPlan of another namespace: the ClusterPreemptionPlan has it."""
     name: str
+    """Its name. Empty in a PreemptionPlan of another namespace: the ClusterPreemptionPlan has it."""
     uid: str
+    """Its UID."""
     priority: int
     """The priority of the unit. For a pod in a group, it is the group's priority. For a group that goes
     whole, it is the lowest of its own priority and its pods'."""
@@ -159,7 +166,8 @@ class Excluded(PlanStruct):
     """A node that was left out for a pod of the preemptor and for pods like it: a scheduler did not take one there."""
 
     pod: str
-    """NAMESPACE/NAME of the pod that the scheduler did not take there."""
+    """NAMESPACE/NAME of the pod that the scheduler did not take there. Empty if it is of another namespace than the
+    PreemptionPlan."""
     node: str
     """The node's name."""
     seen: str
@@ -236,3 +244,15 @@ class PreemptionPlan(Struct, kw_only=True):
     metadata: ObjectMeta
     spec: PreemptionPlanSpec
     status: PreemptionPlanStatus | None = None
+
+
+class ClusterPreemptionPlan(Struct, kw_only=True):
+    """The whole decision of a PreemptionPlan whose victims are of other namespaces, for those who may read all.
+
+    Its name is NAMESPACE.NAME of the PreemptionPlan, which has the status.
+    """
+
+    api_version: str = field(default_factory=lambda: API_VERSION)
+    kind: Literal["ClusterPreemptionPlan"] = field(default_factory=lambda: "ClusterPreemptionPlan")
+    metadata: ObjectMeta
+    spec: PreemptionPlanSpec

@@ -12,7 +12,7 @@ from api import groups, kueue
 from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
-from api.plans import PreemptionPlan
+from api.plans import ClusterPreemptionPlan, PreemptionPlan
 from api.workloads import ADMITTED, BLOCKED_ON_PREEMPTION_GATES, FINISHED, Workload
 
 __all__ = ["KINDS", "Column", "Kind", "definition"]
@@ -78,8 +78,8 @@ class Kind:
         return "status" in self.struct.__struct_fields__
 
 
-def _ours(struct: type[Struct], short_name: str, *columns: Column) -> Kind:
-    return Kind(struct, groups.API_VERSION, True, (short_name,), (*columns, AGE))
+def _ours(struct: type[Struct], short_name: str, *columns: Column, namespaced: bool = True) -> Kind:
+    return Kind(struct, groups.API_VERSION, namespaced, (short_name,), (*columns, AGE))
 
 
 def _kueues(
@@ -107,6 +107,16 @@ KINDS: Final[Sequence[Kind]] = (
         Column("Phase", "string", ".status.phase"),
         Column("Victims", "integer", ".spec.victimUnits"),
         Column("Pods", "integer", ".spec.victimPods"),
+    ),
+    _ours(
+        ClusterPreemptionPlan,
+        "rcplan",
+        Column("Namespace", "string", ".spec.preemptor.namespace"),
+        Column("Preemptor", "string", ".spec.preemptor.name"),
+        Column("Outcome", "string", ".spec.outcome"),
+        Column("Victims", "integer", ".spec.victimUnits"),
+        Column("Pods", "integer", ".spec.victimPods"),
+        namespaced=False,
     ),
     _kueues(
         ClusterQueue,

@@ -18,8 +18,9 @@ from controllers.gangs.keys import key_of
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.stored import Owner, PlanKey, StoredPlans
+from controllers.gangs.withheld import with_names
 
-__all__ = ["Claims", "with_uids"]
+__all__ = ["Claims", "completed", "with_uids"]
 
 
 class _Word(NamedTuple):
@@ -151,6 +152,11 @@ class Claims:
                 )  # the claim for a pod may have passed from its plan to ours
             if not owners:
                 del self._by_pod[uid]
+
+
+def completed(spec: PreemptionPlanSpec, roster: Roster, committed: float | None) -> PreemptionPlanSpec:
+    """A stored plan with all that is needed to carry it out: see `with_uids` and `withheld.with_names`."""
+    return with_names(with_uids(spec, roster, committed), roster)
 
 
 def with_uids(spec: PreemptionPlanSpec, roster: Roster, committed: float | None) -> PreemptionPlanSpec:

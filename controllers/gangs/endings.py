@@ -7,7 +7,7 @@ from typing import Final
 
 from api.words import counted
 from controllers.gangs.confirming import contradictions
-from controllers.gangs.keys import spoken
+from controllers.gangs.keys import spoken_in
 from controllers.gangs.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.observations import PlanSeen
 from controllers.gangs.rules import TURNED_DOWN_SECONDS
@@ -133,10 +133,11 @@ def _unbound(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
     )
 
 
-def _overrun(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
+def _overrun(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
     if seen.overrun_by is None:
         return None
-    return Ending("Aborted", "Overrun", f"{spoken(seen.overrun_by)} of higher priority takes its room")
+    by = spoken_in(seen.overrun_by, plan.namespace)
+    return Ending("Aborted", "Overrun", f"{by} of higher priority takes its room")
 
 
 def _room_taken(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:

@@ -118,11 +118,12 @@ class Reporter:
             return
         ours = Reference(there.api_version, "PodGroup", *group, there.metadata.uid)
         theirs = Reference(*owner)
-        preemptor, spared = f"PodGroup {'/'.join(group)}", f"{owner.kind} {owner.namespace}/{owner.name}"
         why = "they evicted each other" if mutual else "it evicted pods of it in three plans"
-        note = f"{preemptor} evicts no pods of {spared} for a while: {why}"
         for one, other in ((ours, theirs), (theirs, ours)):
-            self._writer.event(one, "Warning", "PreemptionCycle", "Planning", note, related=other)
+            preemptor, spared = _spoken_to(one, ours), _spoken_to(one, theirs)
+            note = f"{preemptor} evicts no pods of {spared} for a while: {why}"
+            related = other if other.namespace == one.namespace else None
+            self._writer.event(one, "Warning", "PreemptionCycle", "Planning", note, related=related)
 
     def unknown_group(self, pod: Pod, group: GroupKey) -> None:
         """The pod's label names no PodGroup."""
@@ -237,3 +238,10 @@ class Reporter:
         meta = pod.metadata
         regarding = Reference("v1", "Pod", meta.namespace, meta.name, meta.uid)
         self._writer.event(regarding, "Warning", reason, "Scheduling", note)
+
+
+def _spoken_to(reader: Reference, owner: Reference) -> str:
+    """An owner as an event in the reader's namespace names it: another namespace's only by its UID."""
+    if owner.namespace == reader.namespace:
+        return f"{owner.kind} {owner.namespace}/{owner.name}"
+    return f"{owner.kind} {owner.uid}"

@@ -16,6 +16,7 @@ from controllers.gangs.account import Account
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.keys import spoken_in
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.look import difference, protected, unit_changed
 from controllers.gangs.observations import Compared, DeletionRefused, EvictorStopped, Rehearsed
@@ -230,7 +231,7 @@ class _Permission:
         """What has changed since the plan was made; room that a plan of higher priority has taken included."""
         by = self._all.account.overrun(plan.group)
         if by is not None:
-            return f"PodGroup {'/'.join(by)} of higher priority takes its room"
+            return f"{spoken_in(by, plan.namespace)} of higher priority takes its room"
         return difference(plan, self._all.roster)
 
     def why_stays(self, pod: VictimPod) -> str:

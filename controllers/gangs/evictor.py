@@ -21,6 +21,7 @@ from controllers.gangs.life import ActivePlan
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.ranked_slots import Rank, RankedSlots
 from controllers.gangs.roster import Roster
+from controllers.gangs.withheld import spoken_pod
 from controllers.gangs.writer import Deletion, Writer
 from kube.client import ApiError
 from runtime.failpoints import failpoint
@@ -120,7 +121,9 @@ class Evictor:
 
     def remains(self, pod: VictimPod) -> bool:
         """Whether the victim still runs, and its deletion has not been asked for."""
-        return pod.uid not in self._asked and self._roster.evictable(pod.uid) is not None
+        # A pod of a resumed plan that was not there then has no name: it is gone.
+        asked = pod.uid in self._asked or not pod.name
+        return not asked and self._roster.evictable(pod.uid) is not None
 
     def adopt(self, plan: ActivePlan) -> None:
         """A former process may have marked victims of the plan."""
@@ -316,7 +319,8 @@ class Evictor:
                 raise
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
             (DRY_RUNS_REFUSED if dry_run else EVICTIONS.labels("refused")).inc()
-            return f"pod {pod.namespace}/{pod.name} cannot be evicted: {error}"
+            log.warning("a pod cannot be evicted", plan=plan.name, pod="/".join(where[:2]), error=str(error))
+            return f"{spoken_pod(pod, plan.namespace)} cannot be evicted: {_told(error, plan, pod)}"
         if not dry_run:
             self._asked.add(pod.uid)
             self._marked.discard(pod.uid)
@@ -333,6 +337,11 @@ def _pods(plan: ActivePlan) -> list[VictimPod]:
 
 def _may_begin(run: _Run, victim: Victim) -> bool:
     return not run.stopped and run.permission.may_begin(victim)
+
+
+def _told(error: ApiError, plan: ActivePlan, pod: VictimPod) -> str:
+    """The refusal as the plan's namespace may read it: what is said of a foreign pod may name it."""
+    return str(error) if pod.namespace == plan.namespace else f"{error.status} {error.reason}"
 
 
 def _may_succeed_later(error: ApiError) -> bool:

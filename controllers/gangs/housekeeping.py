@@ -139,6 +139,7 @@ class Housekeeping:
             await self._try(plan.key, self._store.let_go(plan.key))
         for plan in due.surplus[:AT_ONCE]:
             await self._try(plan.key, self._store.delete(plan.key))
+        await self._store.whole.sweep()
 
     def _is_active(self, key: PlanKey) -> bool:
         plan = self._stored.get(key)

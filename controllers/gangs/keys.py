@@ -10,7 +10,7 @@ from typing import NamedTuple
 from api.core import Pod
 from api.plans import Preemptor
 
-__all__ = ["GroupKey", "LonePod", "key_of", "key_of_pod", "lone_pod", "spoken"]
+__all__ = ["GroupKey", "LonePod", "key_of", "key_of_pod", "lone_pod", "spoken", "spoken_in"]
 
 GroupKey = tuple[str, str]
 """(namespace, name) of a PodGroup, or the key of a pod that preempts alone (`LonePod.key`)."""
@@ -54,3 +54,9 @@ def spoken(key: GroupKey) -> str:
     """The preemptor as messages name it: its kind, and NAMESPACE/NAME."""
     pod = lone_pod(key)
     return f"PodGroup {'/'.join(key)}" if pod is None else f"Pod {pod.namespace}/{pod.name}"
+
+
+def spoken_in(key: GroupKey, namespace: str) -> str:
+    """The preemptor as messages name it that are read in this namespace: another namespace's has no name there."""
+    said = spoken(key)
+    return said if key[0] == namespace else f"another namespace's {said.partition(' ')[0]}"

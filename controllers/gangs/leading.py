@@ -17,7 +17,7 @@ from controllers.gangs.account import Account
 from controllers.gangs.arrivals import Arrivals
 from controllers.gangs.asking import Asking
 from controllers.gangs.candidates import Candidates
-from controllers.gangs.claims import Claims, with_uids
+from controllers.gangs.claims import Claims, completed
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.decide import Decider
 from controllers.gangs.events import Reporter
@@ -381,7 +381,7 @@ class Leading:
                 self.kept_out.recall(pod)
 
     def _resumed(self, stored: StoredPlan, spec: PreemptionPlanSpec) -> ActivePlan:
-        spec = with_uids(spec, self._roster, stored.committed)
+        spec = completed(spec, self._roster, stored.committed)
         victims = [pod.uid for victim in spec.victims for pod in victim.pods]
         seconds = self._plan_seconds + self._roster.grace_seconds(victims)
         plan = ActivePlan(

@@ -14,11 +14,13 @@ from api.plans import PreemptionPlanSpec, Victim, VictimPod
 from controllers.gangs.account import Account, asks_with
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.gated_pods import GatedPods
+from controllers.gangs.keys import spoken_in
 from controllers.gangs.life import ActivePhase, ActivePlan, GroupKey
 from controllers.gangs.marks import is_ours
 from controllers.gangs.observations import MembersSeen, PlanSeen
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
+from controllers.gangs.withheld import spoken_pod
 
 __all__ = ["Looks", "difference", "members_seen", "protected", "unit_changed"]
 
@@ -249,7 +251,7 @@ def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
         return _belongs(plan, pod, roster)
     priority = roster.unit_priority(pod.uid)
     if priority is None or priority >= plan.spec.preemptor.priority:
-        return f"pod {pod.namespace}/{pod.name} has no lower priority any longer"
+        return f"{spoken_pod(pod, plan.namespace)} has no lower priority any longer"
     return ""
 
 
@@ -289,7 +291,7 @@ def _victim_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
     for pod in victim.pods:
         claim = roster.evictable(pod.uid)
         if claim is None or claim.node != pod.node:
-            return f"pod {pod.namespace}/{pod.name} is not running on {pod.node} any longer"
+            return f"{spoken_pod(pod, plan.namespace)} is not running on {pod.node} any longer"
     return unit_changed(victim, plan, roster)
 
 
@@ -300,7 +302,17 @@ def unit_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
             return priority
     if victim.kind == "PodGroup":
         if not roster.running_members((victim.namespace, victim.name)) <= {pod.uid for pod in victim.pods}:
-            return f"PodGroup {victim.namespace}/{victim.name} has other pods now"
+            return f"{_spoken_group(victim, plan.namespace)} has other pods now"
     elif (group := roster.all_mode_group(victim.pods[0].uid)) is not None:
-        return f"pod {victim.namespace}/{victim.name} belongs to PodGroup {'/'.join(group)} now, which goes whole"
+        said = spoken_pod(victim.pods[0], plan.namespace)
+        return f"{said} belongs to {spoken_in(group, plan.namespace)} now, which goes whole"
     return ""
+
+
+def _spoken_group(victim: Victim, namespace: str) -> str:
+    """The group as messages name it that are read in this namespace."""
+    return (
+        f"PodGroup {victim.namespace}/{victim.name}"
+        if victim.namespace == namespace
+        else f"PodGroup {victim.uid}"
+    )

@@ -17,6 +17,8 @@ from controllers.gangs.effects import Judge
 from controllers.gangs.life import ActivePlan, Ending
 from controllers.gangs.metrics import PLANS
 from controllers.gangs.stored import ACTIVE, FINALIZER, IN_VAIN, PlanKey, StoredPlans
+from controllers.gangs.whole_plans import WholePlans
+from controllers.gangs.withheld import withhold
 from controllers.gangs.writer import Writer
 from kube.client import ApiError
 from nodes.search.naming import plan_name
@@ -52,7 +54,7 @@ class PlanNotStoredError(Exception):
 
 
 class PlanStore:
-    """One object per decision, in the preemptor's namespace."""
+    """One object per decision, in the preemptor's namespace, and a whole one where that withholds names."""
 
     def __init__(
         self, writer: Writer, stored: StoredPlans, apply: Callable[[PreemptionPlan], object], clock: Clock
@@ -60,6 +62,7 @@ class PlanStore:
         """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
         self._writer, self._stored, self._apply, self._clock = writer, stored, apply, clock
         self._given_up: dict[PlanKey, set[str]] = {}
+        self.whole = WholePlans(writer, stored, clock)
 
     async def record(self, spec: PreemptionPlanSpec, phase: Phase, message: str) -> None:
         """Store a decision, or only its status if the same decision is stored already. Raises PlanNotStoredError.
@@ -69,8 +72,11 @@ class PlanStore:
         key = (spec.preemptor.namespace, plan_name(spec))
         if phase not in ACTIVE and await self._decided_again(key, spec.preemptor.uid, phase):
             return
-        stored = compress(spec, above_pods=COMPRESS_ABOVE_PODS)
+        readable = withhold(spec)
+        stored = compress(readable, above_pods=COMPRESS_ABOVE_PODS)
         try:
+            if readable is not spec:
+                await self.whole.write(key, compress(spec, above_pods=COMPRESS_ABOVE_PODS))
             plan = await self._create(key, stored, active=phase in ACTIVE)
             self._apply(plan)
         except ApiError as error:

@@ -182,7 +182,7 @@ class Roster:
 
     def unscheduled_message(self, uid: str) -> str:
         """Why the scheduler last turned the group's member down; empty if it has not."""
-        view = self._view(uid)
+        view = self.view(uid)
         status = view.status if view is not None else None
         condition = status.scheduled if status is not None else None
         if condition is None or condition.status != "False" or condition.reason == "SchedulingGated":
@@ -208,12 +208,12 @@ class Roster:
 
     def candidate(self, uid: str) -> PodView | None:
         """The pod, if it waits for a node; None if it is bound, terminates, or is gone."""
-        view = self._view(uid)
+        view = self.view(uid)
         return view if view is not None and view.node is None and not view.flags & TERMINATING else None
 
     def own_priority(self, uid: str) -> int | None:
         """The pod's own priority, before a group's replaces it; None if it is gone."""
-        view = self._view(uid)
+        view = self.view(uid)
         return view.priority if view is not None else None
 
     def may_be_repelled(self, uid: str, node: str) -> bool:
@@ -244,39 +244,39 @@ class Roster:
 
     def staying(self, uid: str) -> Claim | None:
         """Where a bound pod runs that is not leaving, and what it uses; None if it is no such pod."""
-        view = self._view(uid)
+        view = self.view(uid)
         return _claim(view) if view is not None and not _leaves(view) else None
 
     def evictable(self, uid: str) -> Claim | None:
         """Where a bound pod runs that one may ask to delete, and what it uses; None if it is no such pod."""
-        view = self._view(uid)
+        view = self.view(uid)
         return _claim(view) if view is not None and not view.flags & (TERMINATING | MIRROR) else None
 
     def grace_seconds(self, victims: Iterable[str]) -> float:
         """The longest grace period among these pods (UIDs)."""
-        views = (self._view(uid) for uid in victims)
+        views = (self.view(uid) for uid in victims)
         return max((float(view.grace_seconds) for view in views if view is not None), default=0.0)
 
     def waiting_requests(self, uid: str) -> Mapping[str, int] | None:
         """What a pod that waits for a node asks for; None if it is bound, terminates, or is gone."""
-        view = self._view(uid)
+        view = self.view(uid)
         if view is None or view.node is not None or view.flags & TERMINATING:
             return None
         return requests_of(view)
 
     def leaving(self, uid: str) -> Claim | None:
         """Where a bound pod runs that terminates and is not overdue, and what it uses; None if it is no such pod."""
-        view = self._view(uid)
+        view = self.view(uid)
         return _claim(view) if view is not None and _leaves(view) else None
 
     def class_key(self, uid: str) -> bytes | None:
         """The key of the pod's class: what the filters see of it; None if it is gone."""
-        view = self._view(uid)
+        view = self.view(uid)
         return view.pod_class.key if view is not None else None
 
     def owner(self, uid: str) -> PodOwner | None:
         """The pod's owner: its PodGroup, else its controller; None if nobody would create it again."""
-        view = self._view(uid)
+        view = self.view(uid)
         if view is None:
             return None
         group = self.group(view.group) if view.group is not None else None
@@ -315,7 +315,7 @@ class Roster:
 
         Its group's, if it has one; in a group that goes whole, the lowest of that and its running pods' own.
         """
-        view = self._view(uid)
+        view = self.view(uid)
         if view is None:
             return None
         if view.group is None or self.group(view.group) is None:
@@ -327,7 +327,7 @@ class Roster:
 
     def all_mode_group(self, uid: str) -> GroupKey | None:
         """The pod's group, if that goes whole or not at all."""
-        view = self._view(uid)
+        view = self.view(uid)
         key = view.group if view is not None else None
         group = self.group(key) if key is not None else None
         mode = group.spec.disruption_mode if group is not None else None
@@ -335,13 +335,14 @@ class Roster:
 
     def refusal(self, uid: str, node: str) -> str | None:
         """Why the node would not take the pod, room aside; None if it would."""
-        view, row = self._view(uid), self._tables.nodes.find(node)
+        view, row = self.view(uid), self._tables.nodes.find(node)
         shape = self._tables.nodes.shapes[row] if row is not None else None
         if view is None or shape is None:
             return "it is gone"
         return admits(view.pod_class, shape, node)
 
-    def _view(self, uid: str) -> PodView | None:
+    def view(self, uid: str) -> PodView | None:
+        """The pod as the tables have it; None if it is gone."""
         row = self._tables.pod(uid)
         return self._tables.view(row) if row is not None else None
 

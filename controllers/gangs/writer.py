@@ -11,8 +11,8 @@ import structlog
 
 from api.clock import Clock
 from api.groups import API_VERSION, SCHEDULING_GATE, PodGroup, PodGroupStatus
-from api.meta import Condition, List, ObjectMeta
-from api.plans import PreemptionPlan, PreemptionPlanStatus
+from api.meta import Condition, List, ObjectMeta, Struct
+from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanStatus
 from api.times import rfc3339
 from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.conditions import ConditionWriter, Status, Target
@@ -26,6 +26,14 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 DRY_RUN: Final = {"dryRun": "All"}
+PLANS_A_PAGE: Final = "50"
+"""Objects in one answer to a list of whole decisions."""
+
+
+class _Named(Struct):
+    """An object of which only the metadata is read."""
+
+    metadata: ObjectMeta
 
 
 class Deletion(StrEnum):
@@ -248,6 +256,32 @@ class Writer:
         """Delete the plan; one that is gone is no error."""
         try:
             await self._sender.send("plan deletion", "DELETE", _path("preemptionplans", namespace, name))
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    async def create_whole_plan(self, plan: ClusterPreemptionPlan) -> None:
+        """Write the whole decision."""
+        path = _path("clusterpreemptionplans")
+        await self._sender.send("whole plan", "POST", path, body=msgspec.json.encode(plan))
+
+    async def whole_plans(self) -> set[str]:
+        """The names of all whole decisions that are stored."""
+        names, more = set[str](), ""
+        while True:
+            query = {"limit": PLANS_A_PAGE, **({"continue": more} if more else {})}
+            body = await self._client.request("GET", _path("clusterpreemptionplans"), query=query)
+            page = _read(body, List[_Named])
+            names.update(each.metadata.name for each in page.items)
+            more = page.metadata.continue_
+            if not more:
+                return names
+
+    async def delete_whole_plan(self, name: str) -> None:
+        """Delete the whole decision; one that is gone is no error."""
+        path = _path("clusterpreemptionplans", name=name)
+        try:
+            await self._sender.send("whole plan deletion", "DELETE", path)
         except ApiError as error:
             if error.status != 404:
                 raise

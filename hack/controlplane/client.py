@@ -70,6 +70,7 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ),
     ("reprieve.dev/v1alpha1", "PodGroup"): ("podgroups", True),
     ("reprieve.dev/v1alpha1", "PreemptionPlan"): ("preemptionplans", True),
+    ("reprieve.dev/v1alpha1", "ClusterPreemptionPlan"): ("clusterpreemptionplans", False),
     ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"): ("admissionchecks", False),
     ("kueue.x-k8s.io/v1beta2", "ClusterQueue"): ("clusterqueues", False),
     ("kueue.x-k8s.io/v1beta2", "Cohort"): ("cohorts", False),

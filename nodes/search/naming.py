@@ -8,9 +8,11 @@ import msgspec
 
 from api.plans import PreemptionPlanSpec
 
-__all__ = ["plan_name"]
+__all__ = ["plan_name", "whole_plan_name"]
 
 MAX_PREFIX = 242
+DIGEST = 10
+MAX_NAME = 253
 
 
 def plan_name(spec: PreemptionPlanSpec) -> str:
@@ -18,6 +20,18 @@ def plan_name(spec: PreemptionPlanSpec) -> str:
 
     Different decisions for one preemptor get different names, because the name ends with a digest.
     """
-    digest = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:10]
+    digest = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:DIGEST]
     # After the cut, the prefix may end in a character that a DNS label must not end in.
     return f"{spec.preemptor.name[:MAX_PREFIX].rstrip('.-')}-{digest}"
+
+
+def whole_plan_name(namespace: str, plan: str) -> str:
+    """The name of the ClusterPreemptionPlan of a plan: NAMESPACE.NAME, at most 253 characters. No namespace has a dot.
+
+    If that is too long, the middle is left out. The digest stays.
+    """
+    name = f"{namespace}.{plan}"
+    if len(name) <= MAX_NAME:
+        return name
+    end = plan[-DIGEST - 1 :]
+    return name[: MAX_NAME - len(end)].rstrip(".-") + end

@@ -10,7 +10,7 @@ from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
 
 BIG = {"cpu": "4"}
-PLANS = "preemptionplans"
+PLANS = "/preemptionplans"
 
 
 def too_large() -> list[Any]:

@@ -1,0 +1,86 @@
+"""What a plan does not say to the readers of its namespace: the names of pods and groups of other namespaces.
+
+A stored PreemptionPlan names a foreign victim by UID, priority and node. That is enough to go on from: the mirror knows
+the names of the pods that still exist.
+
+See docs/decisions/0037.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from api.plans import Excluded, PreemptionPlanSpec, Victim, VictimPod
+from controllers.gangs.keys import GroupKey
+from controllers.gangs.roster import Roster
+
+__all__ = ["spoken_pod", "with_names", "withhold"]
+
+SEEN_ELSEWHERE: Final = "a scheduler did not take a pod of another namespace there"
+
+
+def withhold(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
+    """The decision as the preemptor's namespace may read it. It is the same object if there is nothing to withhold."""
+    namespace = spec.preemptor.namespace
+    victims = [_withhold(victim, namespace) for victim in spec.victims]
+    excluded: list[Excluded] | UnsetType = UNSET
+    if not isinstance(spec.excluded, UnsetType):
+        excluded = [_withhold_excluded(each, namespace) for each in spec.excluded]
+    if victims == spec.victims and excluded == spec.excluded:
+        return spec
+    return replace(spec, victims=victims, excluded=excluded)
+
+
+def _withhold(victim: Victim, namespace: str) -> Victim:
+    if victim.namespace == namespace:
+        return victim
+    pods = [VictimPod("", "", pod.uid, pod.node) for pod in victim.pods]
+    return replace(victim, namespace="", name="", pods=pods)
+
+
+def _withhold_excluded(each: Excluded, namespace: str) -> Excluded:
+    if each.pod.startswith(f"{namespace}/"):
+        return each
+    return Excluded("", each.node, SEEN_ELSEWHERE)
+
+
+def with_names(spec: PreemptionPlanSpec, roster: Roster) -> PreemptionPlanSpec:
+    """The plan with the names that were withheld. A pod that is gone stays without a name, and so does its group."""
+    if all(victim.name for victim in spec.victims):
+        return spec
+    return replace(spec, victims=[_with_names(victim, roster) for victim in spec.victims])
+
+
+def _with_names(victim: Victim, roster: Roster) -> Victim:
+    if victim.name:
+        return victim
+    pods = [_named(pod, roster) for pod in victim.pods]
+    namespace, name = _group_of(victim, roster) if victim.kind == "PodGroup" else _pod_of(pods)
+    return replace(victim, namespace=namespace, name=name, pods=pods)
+
+
+def _named(pod: VictimPod, roster: Roster) -> VictimPod:
+    view = roster.view(pod.uid)
+    return pod if view is None else VictimPod(view.namespace, view.name, pod.uid, pod.node)
+
+
+def _group_of(victim: Victim, roster: Roster) -> GroupKey:
+    for pod in victim.pods:
+        view = roster.view(pod.uid)
+        key = view.group if view is not None else None
+        if key is not None and roster.preemptor_uid(key) == victim.uid:
+            return key
+    return "", ""
+
+
+def _pod_of(pods: Sequence[VictimPod]) -> tuple[str, str]:
+    return (pods[0].namespace, pods[0].name) if pods else ("", "")
+
+
+def spoken_pod(pod: VictimPod, namespace: str) -> str:
+    """A victim as messages name it that are read in this namespace: another namespace's pod only by its UID."""
+    return f"pod {pod.namespace}/{pod.name}" if pod.namespace == namespace else f"pod {pod.uid}"
