@@ -10,7 +10,7 @@ __all__ = ["HERE", "LAST", "LONGEST", "SHARING", "group_of", "place_of"]
 HERE: Final = Path(__file__).parent
 
 SHARING: Final = {
-    "reprieve_plane": ("gangs", "contention", "cycles", "apart", "jobs", "waits"),
+    "reprieve_plane": ("gangs", "contention", "cycles", "apart", "jobs", "waits", "tenant"),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules"),
     "control_plane": ("controlplane", "plans", "views", "followers", "manifests"),
     "api_plane": ("schema", "crds", "conditions"),
