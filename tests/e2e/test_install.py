@@ -44,7 +44,9 @@ PLAN: Final[Json] = msgspec.to_builtins(
     )
 )
 """A plan that was being carried out when reprieve was removed."""
-OURS: Final = {"podgroups.reprieve.dev", "preemptionplans.reprieve.dev"}
+OURS: Final = {
+    f"{plural}.reprieve.dev" for plural in ("podgroups", "preemptionplans", "clusterpreemptionplans")
+}
 KUEUES: Final = {
     each["metadata"]["name"] for each in definitions().values() if each["spec"]["group"] == "kueue.x-k8s.io"
 }

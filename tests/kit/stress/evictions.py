@@ -32,11 +32,10 @@ def broken_units(history: History) -> list[str]:
             if is_alive(state := history.of("Pod", uid)[-1])
             and not _was_protected(history, plan, victim, uid)
         }
-        said = stopped(history, victim["namespace"], victim["name"])
-        if left := {name for name in left if name not in said}:
-            wrong.append(
-                f"plan {name_of(plan)} left {sorted(left)} of {victim['namespace']}/{victim['name']}"
-            )
+        namespace, name = _named(history, victim)
+        said = stopped(history, namespace, name)
+        if left := {each for each in left if each not in said}:
+            wrong.append(f"plan {name_of(plan)} left {sorted(left)} of {namespace}/{name}")
     return wrong
 
 
@@ -147,6 +146,13 @@ def _begun(history: History) -> Iterator[tuple[Json, Json, int]]:
             ]
             if mine:
                 yield plan, victim, min(_window(history, each)[0] for each in mine)
+
+
+def _named(history: History, victim: Json) -> tuple[str, str]:
+    """Namespace and name of a group that is a victim. The plan withholds them if its own namespace is another one."""
+    states = history.of("PodGroup", victim["uid"])
+    meta = states[-1].body["metadata"] if states else victim
+    return meta["namespace"], meta["name"]
 
 
 def _unit(history: History, victim: Json, version: int) -> set[str]:

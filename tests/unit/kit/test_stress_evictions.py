@@ -95,10 +95,12 @@ def stopped_event(named: str) -> Json:
     }
 
 
+@pytest.mark.parametrize("withheld", [{}, {"namespace": "", "name": ""}], ids=["named", "withheld"])
 @pytest.mark.parametrize(("named", "wrong"), [("u1, u2", 0), ("u1", 1)])
-def test_a_pod_that_stays_is_named(forge: Forge, named: str, wrong: int) -> None:
+def test_a_pod_that_stays_is_named(forge: Forge, named: str, wrong: int, withheld: Json) -> None:
+    """Also if the plan is of another namespace, and does not name the unit."""
     unit = unit_of(forge, 3)
-    evict(forge, unit[:1], victim(*unit, unit="unit"), end="Aborted")
+    evict(forge, unit[:1], {**victim(*unit, unit="unit"), **withheld}, end="Aborted")
     forge.tell(stopped_event(named), "ADDED")
     assert len(check("broken_units", forge)) == wrong
 
