@@ -72,7 +72,7 @@ class Decider:
             # Who may not evict takes no room that others are making, whatever their priority.
             asks = NOBODY if barred else asks_with(priority, self._roster.members(key))
             snapshot = subtract(snapshot, self._reservations, key, asks)
-        snapshot = self._exclusions.apply(self._refusals.exempt(snapshot))
+        snapshot = self._exclusions.apply(self._refusals.exempt(snapshot), key[0])
         snapshot = self._sparing.apply(snapshot, key)
         loop = asyncio.get_running_loop()
         with PLANNING_SECONDS.time():

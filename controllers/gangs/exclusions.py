@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from api.clock import Clock
 from nodes.state.snapshot import Exclusion, Snapshot
 
-__all__ = ["EXCLUSION_SECONDS", "SEEN_LENGTH", "Exclusions"]
+__all__ = ["ELSEWHERE", "EXCLUSION_SECONDS", "SEEN_LENGTH", "Exclusions"]
 
 EXCLUSION_SECONDS: Final = 600.0
 """How long a contradiction is believed if the node does not change. What the search does not model may change."""
@@ -21,6 +21,8 @@ REMEMBERED: Final = 10_000
 """Pairs of a pod class and a node. One more, and the one that was seen longest ago is forgotten."""
 SEEN_LENGTH: Final = 256
 """Characters that are kept of what was seen."""
+ELSEWHERE: Final = Exclusion("", "the plans of that namespace say more")
+"""What the preemptors of other namespaces are told."""
 
 
 class _Memory(NamedTuple):
@@ -85,10 +87,10 @@ class Exclusions:
             self._memory = OrderedDict((key, self._memory[key]) for key in self._memory if key in holding)
         return lapsed
 
-    def apply(self, snapshot: Snapshot) -> Snapshot:
+    def apply(self, snapshot: Snapshot, namespace: str) -> Snapshot:
         """The snapshot in which the search leaves these nodes out for pods of these classes.
 
-        The snapshot is what the tables show now: it is compared with the counters of now.
+        The search is for a preemptor of the namespace, which is not told of pods of others. The snapshot is what the tables show now: it is compared with the counters of now.
         """
         holding = self._holding()
         if not holding:
@@ -105,7 +107,7 @@ class Exclusions:
             if name in names and snapshot.node_live[row]
         }
         excluded = {
-            (classes[key], nodes[node]): exclusion
+            (classes[key], nodes[node]): _as_read_in(namespace, exclusion)
             for (key, node), exclusion in holding.items()
             if key in classes and node in nodes
         }
@@ -124,3 +126,7 @@ class Exclusions:
             for (key, node), memory in self._memory.items()
             if memory.until > now and memory.changes == self._node_changes(node)
         }
+
+
+def _as_read_in(namespace: str, exclusion: Exclusion) -> Exclusion:
+    return exclusion if exclusion.pod.startswith(f"{namespace}/") else ELSEWHERE

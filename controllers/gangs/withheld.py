@@ -9,30 +9,21 @@ See docs/decisions/0037.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from api.plans import Excluded, PreemptionPlanSpec, Victim, VictimPod
+from api.plans import PreemptionPlanSpec, Victim, VictimPod
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.roster import Roster
 
 __all__ = ["spoken_pod", "with_names", "withhold"]
-
-SEEN_ELSEWHERE: Final = "a scheduler did not take a pod of another namespace there"
 
 
 def withhold(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
     """The decision as the preemptor's namespace may read it. It is the same object if there is nothing to withhold."""
     namespace = spec.preemptor.namespace
     victims = [_withhold(victim, namespace) for victim in spec.victims]
-    excluded: list[Excluded] | UnsetType = UNSET
-    if not isinstance(spec.excluded, UnsetType):
-        excluded = [_withhold_excluded(each, namespace) for each in spec.excluded]
-    if victims == spec.victims and excluded == spec.excluded:
-        return spec
-    return replace(spec, victims=victims, excluded=excluded)
+    return spec if victims == spec.victims else replace(spec, victims=victims)
 
 
 def _withhold(victim: Victim, namespace: str) -> Victim:
@@ -40,12 +31,6 @@ def _withhold(victim: Victim, namespace: str) -> Victim:
         return victim
     pods = [VictimPod("", "", pod.uid, pod.node) for pod in victim.pods]
     return replace(victim, namespace="", name="", pods=pods)
-
-
-def _withhold_excluded(each: Excluded, namespace: str) -> Excluded:
-    if each.pod.startswith(f"{namespace}/"):
-        return each
-    return Excluded("", each.node, SEEN_ELSEWHERE)
 
 
 def with_names(spec: PreemptionPlanSpec, roster: Roster) -> PreemptionPlanSpec:

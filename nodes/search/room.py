@@ -74,7 +74,8 @@ class Room:
         if excluded is None:
             return ""
         name = self._cluster.snapshot.node_names[node]
-        return f"node {name}: the scheduler did not take pod {excluded.pod} there: {excluded.seen}"
+        who = f"pod {excluded.pod}" if excluded.pod else "a pod of another namespace"
+        return f"node {name}: the scheduler did not take {who} there: {excluded.seen}"
 
     def _insufficient(self, pod: int, node: int) -> Iterator[str]:
         request = self._cluster.request(pod)

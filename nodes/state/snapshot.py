@@ -74,7 +74,7 @@ class Exclusion:
     """A scheduler did not put a pod of some class on some node, against what the filters here say."""
 
     pod: str
-    """NAMESPACE/NAME of an example: the pod that was tried."""
+    """NAMESPACE/NAME of an example: the pod that was tried. Empty if that is of another namespace than the plan's."""
     seen: str
     """What was seen of the scheduler."""
 

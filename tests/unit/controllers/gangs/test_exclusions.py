@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from controllers.gangs.exclusions import SEEN_LENGTH, Exclusions
+from controllers.gangs.exclusions import ELSEWHERE, SEEN_LENGTH, Exclusions
 from nodes.search.decision import decide_group
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
@@ -47,7 +47,7 @@ class Setting:
 
 
 def excluded(tables: Tables, exclusions: Exclusions) -> set[tuple[str, str, str]]:
-    snapshot = exclusions.apply(tables.snapshot())
+    snapshot = exclusions.apply(tables.snapshot(), "default")
     return {
         (snapshot.pod_names[pod], snapshot.node_names[node], exclusion.seen)
         for (pod_class, node), exclusion in snapshot.excluded.items()
@@ -67,7 +67,9 @@ def test_the_search_uses_other_nodes() -> None:
     setting = Setting()
     decided = [decide_group(setting.tables.snapshot(), "default", "gang")]
     setting.note("m0", "n0")
-    decided += [decide_group(setting.exclusions.apply(setting.tables.snapshot()), "default", "gang")]
+    decided += [
+        decide_group(setting.exclusions.apply(setting.tables.snapshot(), "default"), "default", "gang")
+    ]
     places = [{each.pod: each.node for each in plan.placements} for plan in decided]
     assert places[0]["m0"] == places[0]["m1"] == "n0"
     assert places[1]["m0"] == places[1]["m1"] == "n1"
@@ -234,4 +236,5 @@ async def test_the_next_plan_does_without_what_was_contradicted() -> None:
         await stage.settle()
         assert stage.api.deleted == ["v1"]
         (plan,) = stage.api.plans.values()
-        assert plan["spec"]["excluded"] == [{"pod": "other/twin", "node": "n0", "seen": "no"}]
+        assert plan["spec"]["excluded"] == [{"pod": "", "node": "n0", "seen": ELSEWHERE.seen}]
+        assert "twin" not in str(plan["spec"]), "it is of another namespace"
