@@ -90,7 +90,8 @@ class Exclusions:
     def apply(self, snapshot: Snapshot, namespace: str) -> Snapshot:
         """The snapshot in which the search leaves these nodes out for pods of these classes.
 
-        The search is for a preemptor of the namespace, which is not told of pods of others. The snapshot is what the tables show now: it is compared with the counters of now.
+        The search is for a preemptor of the namespace, which is not told of pods of others. The snapshot is what the
+        tables show now: it is compared with the counters of now.
         """
         holding = self._holding()
         if not holding:
