@@ -22,7 +22,6 @@ from nodes.search.naming import whole_plan_name
 from tests.e2e.support import REPRIEVE, ReprieveFactory, Sandbox, condition, wait_for
 from tests.e2e.tenant import (
     ATTEMPT,
-    ATTEMPTS,
     FOREIGN_PRIORITY,
     HIGHEST,
     OWN_PRIORITY,
@@ -31,6 +30,7 @@ from tests.e2e.tenant import (
     forged_plan,
     victim_of,
 )
+from tests.e2e.tenant_attempts import ATTEMPTS
 from tests.kit.clock import PATIENCE_SECONDS
 
 POLICY = "ValidatingAdmissionPolicy 'reprieve-plans'"
