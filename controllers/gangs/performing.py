@@ -136,8 +136,8 @@ class Performer:
                 hands.asking.reason_passed(Why.RESERVED)
             case Record():
                 return partial(self._record, gang, effect)
-            case CannotSchedule():
-                hands.singles.give_up(gang.key)
+            case CannotSchedule(_, reason):
+                hands.singles.give_up(gang.key, again=reason == "NotStored")
                 return partial(hands.reporter.cannot_schedule, gang.key, effect)
             case Nominate(plan) | Remind(plan):
                 return partial(self._bring_back, plan, nominate=isinstance(effect, Nominate))
@@ -216,7 +216,7 @@ class Performer:
         owners = hands.verdicts.end(plan)
         hands.asking.reason_passed(Why.RESERVED)
         if ending.phase != "Bound":
-            hands.singles.give_up(gang.key)
+            hands.singles.give_up(gang.key, again=True)
         return partial(self._write_end, gang, effect, owners)
 
     async def _write_end(self, gang: Gang, effect: End, owners: list[str] | None) -> None:

@@ -44,16 +44,19 @@ class Singles:
         self._clock, self._backoff, self._bring_back = clock, backoff, bring_back
         self._wishes: dict[GroupKey, _Wish] = {}
         self._patience: dict[GroupKey, _Patience] = {}
+        self._returns: dict[GroupKey, float] = {}
+        """When pods come back to wish again."""
 
     def __len__(self) -> int:
-        """Pods that want a plan."""
-        return len(self._wishes)
+        """Pods that want a plan, or that come back for one."""
+        return len(self._wishes) + len(self._returns)
 
     def wish(self, key: GroupKey, nodes: Iterable[str]) -> bool:
         """The pod wants a plan on one of these nodes. Returns false if it has to do without one for a while."""
         now, patience = self._clock.monotonic(), self._patience.get(key)
         if patience is not None and now < patience.until:
             return False
+        self._returns.pop(key, None)
         before = self._wishes.get(key)
         until = before.until if before is not None else now + WISH_SECONDS
         self._wishes[key] = _Wish(frozenset(nodes), until)
@@ -72,10 +75,11 @@ class Singles:
         """The preemptor has a plan. For a PodGroup this says nothing."""
         self._wishes.pop(key, None)
 
-    def give_up(self, key: GroupKey) -> None:
+    def give_up(self, key: GroupKey, *, again: bool = False) -> None:
         """The preemptor has no plan, or its plan came to nothing. For a PodGroup this says nothing.
 
-        A pod comes back to the scheduler, once.
+        A pod comes back to the scheduler, once. `again`: it comes back once more when it may wish again, because the
+        next plan need not come to nothing, and no event of the scheduler's may follow.
         """
         pod, now = lone_pod(key), self._clock.monotonic()
         self._wishes.pop(key, None)
@@ -86,17 +90,24 @@ class Singles:
             return
         patience.times += 1
         patience.until = now + self._backoff.delay(patience.times)
+        if again:
+            self._returns[key] = patience.until
         self._bring_back(pod)
 
     def expire(self) -> list[GroupKey]:
-        """Give up who has waited too long. Returns their keys."""
+        """Give up who has waited too long, and bring back who may wish again. Returns the keys of the former."""
         now = self._clock.monotonic()
+        for key in [key for key, due in self._returns.items() if due <= now]:
+            del self._returns[key]
+            if (pod := lone_pod(key)) is not None:
+                self._bring_back(pod)
         expired = [key for key, wish in self._wishes.items() if wish.until <= now]
         for key in expired:
-            self.give_up(key)
+            self.give_up(key, again=True)
         return expired
 
     def forget(self, key: GroupKey) -> None:
         """The pod is bound or gone."""
         self._wishes.pop(key, None)
         self._patience.pop(key, None)
+        self._returns.pop(key, None)

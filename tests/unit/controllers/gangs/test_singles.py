@@ -248,3 +248,40 @@ async def test_a_wish_that_nobody_fulfils_is_given_up() -> None:
         await stage.settle()
         assert "hero" in stage.api.pulsed
         assert stage.api.plans == {}
+
+
+async def test_a_pod_whose_plan_came_to_nothing_comes_back_for_another_one() -> None:
+    """A victim has gone by itself, so the plan ends. Nothing happens in the cluster after that."""
+    low = unit(nodes=2)
+    async with staged(*nodes(2), *low, hero()) as stage:
+        stage.agrees = False
+        await stage.settle()
+        offer(stage, n0="low-0", n1="low-1")
+        await stage.settle(2)
+        stage.delete(low[2])
+        await stage.settle()
+        assert stage.phases() == ["Aborted"]
+        assert offer(stage, n0="low-0") == [], "it is answered without a plan for now"
+        pulses = len(stage.api.pulsed)
+        stage.clock += 1.5
+        await stage.settle()
+        assert len(stage.api.pulsed) == pulses + 1
+        stage.agrees = True
+        assert offer(stage, n0="low-0") == []
+        await stage.settle()
+        assert stage.api.deleted == ["low-0"]
+
+
+async def test_a_pod_without_a_feasible_plan_does_not_come_back_again_and_again() -> None:
+    """The scheduler's own events bring it back. A pulse would have every parked pod tried."""
+    one = hero(requests={"cpu": "4", "example.com/none": "1"})
+    async with staged(*nodes(1), *unit(nodes=1), one) as stage:
+        await stage.settle()
+        offer(stage, one, n0="low-0")
+        await stage.settle()
+        pulses = len(stage.api.pulsed)
+        for _ in range(5):
+            stage.clock += 120
+            await stage.settle()
+        assert len(stage.api.pulsed) == pulses
+        assert len(stage.leading.singles) == 0
