@@ -222,10 +222,14 @@ class _Permission:
             return False
         if not current.may_evict or not self._all.trusted():
             return False
-        roster = self._all.roster
-        changed = unit_changed(victim, current, roster) if current.begun else self._difference(current)
+        # As long as nobody has gone, the whole plan is compared: much may change while a begun unit is stored.
+        goes_on = current.begun and not self._all_remain(current)
+        changed = unit_changed(victim, current, self._all.roster) if goes_on else self._difference(current)
         self._all.gangs.observe(self._gang, Compared(changed))
         return not changed
+
+    def _all_remain(self, plan: ActivePlan) -> bool:
+        return all(self._all.evictor.remains(pod) for victim in plan.spec.victims for pod in victim.pods)
 
     def _difference(self, plan: ActivePlan) -> str:
         """What has changed since the plan was made; room that a plan of higher priority has taken included."""

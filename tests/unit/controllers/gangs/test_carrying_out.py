@@ -56,6 +56,26 @@ async def test_what_is_no_longer_so_is_not_evicted_for(change: list[Any]) -> Non
         assert stage.phases() == ["Aborted"]
 
 
+async def test_a_unit_does_not_begin_once_the_gang_runs_elsewhere() -> None:
+    """That comes while the unit is stored as begun, and the planner has not looked at it when the answer is there."""
+    unit = [victim(number, group="low") for number in range(2)]
+    low = gang("low", minimum=2, mode="all", priority=1)
+    async with staged(node("n0"), node("n1"), low, *unit, gang(minimum=1), member(0)) as stage:
+
+        def meanwhile(method: str, path: str) -> ApiError | None:
+            if method == "PATCH" and "preemptionplans" in path and stage.phases() == ["Evicting"]:
+                stage.api.refuse = lambda _method, _path: None
+                stage.add(node("n9"), member(0, node="n9"))
+            return None
+
+        stage.api.refuse = meanwhile
+        await stage.settle()
+        assert stage.api.deleted == []
+        assert stage.phases() == ["Bound"]
+        (plan,) = stage.api.plans.values()
+        assert not plan["status"].get("begun")
+
+
 async def test_fewer_go_once_min_count_is_lowered() -> None:
     async with staged(*full(2), gang(minimum=2), member(0), member(1)) as stage:
 

@@ -164,7 +164,7 @@ ENDINGS: Final[list[tuple[Callable[[Stage], None], dict[str, str]]]] = [
     (raise_victim, UNTIL_THEY_GO),
     (move_victim, BEFORE),
     (raise_minimum, dict.fromkeys(PHASES, "MembersLost")),
-    (lower_minimum, BEFORE),
+    (lower_minimum, UNTIL_THEY_GO),
     (remove_class, UNTIL_THEY_GO),
 ]
 """How the plan ends, by phase; it goes on where no ending is named."""
