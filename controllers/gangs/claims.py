@@ -17,7 +17,7 @@ from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import key_of
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
-from controllers.gangs.stored import Owner, PlanKey, StoredPlans
+from controllers.gangs.stored import Owner, PlanKey, StoredPlans, owner_of
 from controllers.gangs.withheld import with_names
 
 __all__ = ["Claims", "completed", "with_uids"]
@@ -188,4 +188,4 @@ def with_uids(spec: PreemptionPlanSpec, roster: Roster, committed: float | None)
 
 
 def _owner(spec: PreemptionPlanSpec) -> Owner:
-    return spec.preemptor.kind, spec.preemptor.namespace, spec.preemptor.name
+    return owner_of(key_of(spec.preemptor))

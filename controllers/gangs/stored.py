@@ -12,7 +12,7 @@ from api.compression import expand
 from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import parse_rfc3339
-from controllers.gangs.keys import GroupKey, LonePod, lone_pod
+from controllers.gangs.keys import GroupKey, key_of, lone_pod
 
 __all__ = [
     "ACTIVE",
@@ -43,13 +43,12 @@ FORGIVEN: Final = frozenset({"Overrun", "PodDeleted", "PodGroupDeleted"})
 PlanKey = tuple[str, str]
 """(namespace, name) of a PreemptionPlan."""
 Owner = tuple[str, str, str]
-"""(kind, namespace, name) of a preemptor."""
+"""The kind of a preemptor, and the two parts of its key. Two pods of one name are two owners."""
 
 
 def owner_of(key: GroupKey) -> Owner:
     """The preemptor of this key."""
-    pod = lone_pod(key)
-    return ("PodGroup", *key) if pod is None else ("Pod", pod.namespace, pod.name)
+    return "PodGroup" if lone_pod(key) is None else "Pod", *key
 
 
 class InVain(NamedTuple):
@@ -90,13 +89,21 @@ class StoredPlan:
     @property
     def group(self) -> GroupKey:
         """The preemptor, as the planner calls it."""
-        kind, namespace, name = self.owner
-        return LonePod(namespace, name, self.preemptor).key if kind == "Pod" else (namespace, name)
+        return self.owner[1:]
 
     @property
     def decided(self) -> float | None:
         """When this decision was made last. None in objects of versions that did not store that."""
         return _seconds(self.status.last_decision_time)
+
+    @property
+    def order(self) -> tuple[float, bool, str]:
+        """Sorts a preemptor's plans by when they were decided. The end of a plan may be written after the next one.
+
+        Times are whole seconds. Of two decisions in a second, one that has not ended is the later one.
+        """
+        decided = self.touched if self.decided is None else max(self.decided, self.committed)
+        return decided, self.active is not None, self.meta.name
 
     @property
     def evicted(self) -> bool:
@@ -138,7 +145,7 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
     times = {each.type: _seconds(each.last_transition_time) or 0.0 for each in conditions}
     return StoredPlan(
         meta=meta,
-        owner=(spec.preemptor.kind, meta.namespace, spec.preemptor.name),
+        owner=owner_of((meta.namespace, key_of(spec.preemptor)[1])),
         preemptor=spec.preemptor.uid,
         status=status,
         finalized=FINALIZER in (meta.finalizers or ()),
@@ -219,14 +226,15 @@ class StoredPlans:
         return self._plans.get(key)
 
     def of(self, owner: Owner) -> list[StoredPlan]:
-        """The preemptor's plans, the current decision last."""
+        """The preemptor's plans, in the order in which they changed last."""
         plans = (self._plans[key] for key in self._by_owner.get(owner, ()))
         return sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
 
     def to_carry_out(self, owner: Owner) -> StoredPlan | None:
         """The preemptor's current decision, unless it has ended or is not one to act on."""
-        plans = self.of(owner)
-        return plans[-1] if plans and plans[-1].active is not None else None
+        plans = (self._plans[key] for key in self._by_owner.get(owner, ()))
+        current = max(plans, key=lambda plan: plan.order, default=None)
+        return current if current is not None and current.active is not None else None
 
     def owners(self) -> Iterable[Owner]:
         """Every preemptor that has a plan."""

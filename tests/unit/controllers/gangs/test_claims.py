@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
-from typing import Any
+from typing import Any, Final
 
 import hypothesis.strategies as st
 import msgspec
 import orjson
+import pytest
 from hypothesis import given, settings
 
 from api.core import Pod
+from api.meta import Condition
 from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from api.times import parse_rfc3339
 from controllers.gangs.claims import Claims, with_uids
@@ -228,3 +230,46 @@ def test_two_processes_agree_whatever_each_of_them_has_seen_before() -> None:
             for each in order:
                 newcomer.see(each)
             assert newcomer.shown() == follower.shown()
+
+
+SECOND: Final = "2026-01-02T00:00:01Z"
+
+
+def at(each: PreemptionPlan, uid: str = "uid-gang", **conditions: str) -> PreemptionPlan:
+    """The plan with these conditions, of a preemptor with this UID. Decided when it was Planned last."""
+    assert each.status is not None
+    each.spec.preemptor.uid = uid
+    each.status.last_decision_time = conditions["Planned"]
+    each.status.conditions = [
+        Condition(type=type_, status="True", reason=type_, message="", last_transition_time=when)
+        for type_, when in conditions.items()
+    ]
+    return each
+
+
+@pytest.mark.parametrize("later", [SECOND, "2026-01-02T00:00:09Z"], ids=["same second", "written late"])
+@pytest.mark.parametrize(("ended", "current"), [("a", "b"), ("b", "a")])
+def test_a_plan_that_has_ended_does_not_hide_the_next_one(ended: str, current: str, later: str) -> None:
+    """They are made within a second, and how the first one ended may be written after the second one."""
+    process = Process()
+    for each in cluster():
+        process.see(each)
+    process.see(at(plan(decision(), "Planned", ended), Planned=SECOND))
+    process.see(at(plan(decision(), "Planned", current), Planned=SECOND))
+    process.see(at(plan(decision(), "Aborted", ended), Planned=SECOND, Aborted=later))
+    assert process.shown() == WHOLE
+    (stored,) = [each for each in process.claims.stored if each.active is not None]
+    assert process.claims.stored.to_carry_out(stored.owner) is stored
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_pods_plan_does_not_hide_that_of_the_next_pod_of_its_name(names: tuple[str, str]) -> None:
+    """The first pod is gone, and its plan's end is not written yet."""
+    process = Process()
+    for each in cluster():
+        process.see(each)
+    for number, name in enumerate(names):
+        spec = decision()
+        spec.preemptor.kind, spec.preemptor.name = "Pod", "hero"
+        process.see(at(plan(spec, "Planned", name), f"uid-{number}", Planned=SECOND))
+    assert sorted(process.shown()) == ["pod/hero/uid-0", "pod/hero/uid-1"]

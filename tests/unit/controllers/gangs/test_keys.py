@@ -27,7 +27,7 @@ def test_a_key_tells_which_pod_it_is_about(namespace: str, name: str, uid: str) 
     ("kind", "owner", "words"),
     [
         ("PodGroup", ("PodGroup", "team", "a"), "PodGroup team/a"),
-        ("Pod", ("Pod", "team", "a"), "Pod team/a"),
+        ("Pod", ("Pod", "team", "pod/a/uid"), "Pod team/a"),
     ],
 )
 def test_the_key_of_a_plans_preemptor(kind: str, owner: tuple[str, str, str], words: str) -> None:
