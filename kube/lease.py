@@ -134,7 +134,7 @@ class LeaseLock:
     def holder(self) -> Record | None:
         """Who may act now, as far as this process knows; None if nobody may, or if it is this process."""
         record = self.observed.record
-        if record is None or record.holder in ("", self._identity):
+        if record is None or record.holder in ("", NOBODY, self._identity):
             return None
         return record if self.observed.free_in(self._clock.monotonic()) else None
 
