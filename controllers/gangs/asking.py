@@ -17,7 +17,7 @@ import structlog
 from api.clock import Clock
 from controllers.gangs.life import GroupKey
 from controllers.gangs.metrics import ASKED
-from controllers.gangs.parked import ParkedPods, Why
+from controllers.gangs.parked import ParkedPods, TurnedDown, Why
 from controllers.gangs.pulses import PulseBudget, PulseQueue, Rank, Wish, carry_out
 from controllers.gangs.release import Wake, Waker
 from controllers.gangs.waiting import WaitingPod, WaitingPods
@@ -186,6 +186,10 @@ class Asking:
     def reason_passed(self, why: Why) -> None:
         """Bring back the pods that preempt answered with no node because of this."""
         self._want(self._parked.take(why))
+
+    def told(self, turned_down: TurnedDown) -> None:
+        """Another process, which does not lead, has turned down these pods."""
+        self._want(self._parked.wishes(turned_down))
 
     def bring_back(self, pod: WaitingPod) -> None:
         """Bring back a pod that preempt answered with no node, by a pulse."""

@@ -67,6 +67,13 @@ class Claims:
         self._words[_owner(spec)] = _Word(key, None)
         self._plans_changed(_owner(spec))
 
+    def forget_words(self) -> None:
+        """The term is over: what counts is what the watch shows. What was proposed last may never be stored."""
+        owners = list(self._words)
+        self._words.clear()
+        for owner in owners:
+            self._refresh(owner)
+
     # ---- what is watched
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:

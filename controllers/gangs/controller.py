@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from typing import Final
 
@@ -18,6 +18,7 @@ from controllers.gangs.leading import Known, Leading
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
 from controllers.gangs.parked import ParkedPods
+from controllers.gangs.pending import PendingPods
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
@@ -65,12 +66,15 @@ class GangController:
         self.waiting = WaitingPods(clock)
         self.parked = ParkedPods(self.waiting)
         self.gated = GatedPods(clock)
+        self.pending = PendingPods()
         path = configuration.scheduler_configuration
         self.scheduler = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
         self._acting: Leading | None = None
         self.leading: Leading | None = None
         """What acts now; None while this process does not lead, or does not know its plans yet."""
+        self._term: Term | None = None
+        self._stepped_down: list[Callable[[], None]] = []
         self.plans = views.watch(PLANS, self.claims.stored)
         watched = (*self.mirror.views, self.plans)
         self._not_synced = not_synced(watched)
@@ -84,7 +88,7 @@ class GangController:
 
     def checks(self) -> Mapping[str, Check]:
         """See `runtime.controller.Controller`."""
-        return {"synced": self._not_synced, "watch-age": self._too_old, "plans": self._not_leading}
+        return {"synced": self._not_synced, "watch-age": self._too_old}
 
     def is_trusted(self) -> bool:
         """Whether the mirror may be trusted. Without it nobody is evicted, and pods of groups wait."""
@@ -126,7 +130,10 @@ class GangController:
             self.is_trusted,
             self.tell_time,
         )
+        self._term = term
         self._acting = Leading(known, self._configuration, self._client, self._executor, term)
+        for uid, pod in self.pending:
+            self._acting.pod_changed(uid, pod)
         return self._acting
 
     async def take_over(self, leading: Leading) -> None:
@@ -136,17 +143,28 @@ class GangController:
         leading.asking.begin()
 
     async def step_down(self, leading: Leading) -> None:
-        """Nothing acts any longer."""
-        self.leading = self._acting = None
-        await leading.close()
+        """Nothing acts any longer, and other processes may."""
+        self.leading = self._acting = self._term = None
+        for hook in self._stepped_down:
+            hook()
+        try:
+            await leading.close()
+        finally:
+            self.claims.forget_words()
+
+    def on_step_down(self, hook: Callable[[], None]) -> None:
+        """Call `hook` whenever this process ceases to lead."""
+        self._stepped_down.append(hook)
+
+    @property
+    def in_charge(self) -> Leading | None:
+        """What acts now; None also if the term is over and nobody has noticed, as in a process that stood still."""
+        return self.leading if self._term is not None and not self._term.is_over else None
 
     @property
     def acting(self) -> Leading | None:
         """Who remembers pods that filter turns down, also before it acts; None while this process does not lead."""
         return self._acting
-
-    def _not_leading(self) -> str | None:
-        return None if self.leading is not None else "plans of a former process are not loaded yet"
 
     # ---- what is watched
 
@@ -155,6 +173,7 @@ class GangController:
             self._acting.arrivals.pod_changed(uid, pod)  # while its grant and claim still stand
         self.claims.pod_changed(uid, pod)
         self.waiting.pod_changed(uid, pod)
+        self.pending.pod_changed(uid, pod)
         ungated = self.gated.pod_changed(uid, pod)
         if self._acting is not None:
             self._acting.pod_changed(uid, pod)

@@ -5,14 +5,25 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+import msgspec
+
 from api.core import Pod
 from controllers.gangs.pulses import Wish
 from controllers.gangs.waiting import DEFAULT_SCHEDULER, WaitingPod, WaitingPods
 
-__all__ = ["ParkedPods", "Why", "crowd"]
+__all__ = ["ParkedPods", "TurnedDown", "Why", "crowd"]
 
 MOST: Final = 10_000
 """Pods that are remembered one by one; of more, only the highest priority is."""
+
+
+class TurnedDown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Pods that a process which does not lead has turned down, as it tells the one that does."""
+
+    crowds: dict[str, int]
+    """By scheduler, the highest own priority of these pods."""
+    alone: list[str]
+    """UIDs of those that only a pulse on themselves brings back."""
 
 
 class Why(Enum):
@@ -21,7 +32,7 @@ class Why(Enum):
     RESERVED = "reserved"
     """Room is reserved, or a victim leaves, for a pod group. It passes when a plan ends."""
     NOT_READY = "not ready"
-    """This process could not answer. It passes when the mirror may be trusted."""
+    """This process could not answer, or does not lead. It passes when the mirror may be trusted, or a leader knows."""
 
 
 class ParkedPods:
@@ -52,16 +63,32 @@ class ParkedPods:
 
     def take(self, why: Why) -> list[Wish]:
         """The reason has passed: what brings back all pods that it parked. They are forgotten."""
+        return self.wishes(self.hand_over(why))
+
+    def wishes(self, turned_down: TurnedDown) -> list[Wish]:
+        """What brings back these pods."""
+        alone = [pod for uid in turned_down.alone if (pod := self._waiting.find(uid)) is not None]
+        crowds = [crowd(scheduler, priority) for scheduler, priority in turned_down.crowds.items()]
+        return [*(_alone(pod) for pod in alone), *crowds]
+
+    def hand_over(self, why: Why) -> TurnedDown:
+        """All pods that are parked for this reason. They are forgotten."""
         parked = [uid for uid, each in self._pods.items() if each is why]
         for uid in parked:
             del self._pods[uid]
         others, self._others[why] = self._others[why], {}
         pods = [pod for uid in parked if (pod := self._waiting.find(uid)) is not None]
-        wishes = [_alone(pod) for pod in pods if pod.for_ports]
         for pod in pods:
             if not pod.for_ports:
                 others[pod.scheduler] = max(pod.priority, others.get(pod.scheduler, pod.priority))
-        return wishes + [crowd(scheduler, priority) for scheduler, priority in others.items()]
+        return TurnedDown(others, [pod.uid for pod in pods if pod.for_ports])
+
+    def put_back(self, turned_down: TurnedDown) -> None:
+        """Nobody was told of these pods, which are not ready to go on."""
+        self._pods.update(dict.fromkeys(turned_down.alone, Why.NOT_READY))
+        others = self._others[Why.NOT_READY]
+        for scheduler, priority in turned_down.crowds.items():
+            others[scheduler] = max(priority, others.get(scheduler, priority))
 
     def take_all(self) -> list[Wish]:
         """What brings back every pod that a scheduler has found no node for, whoever answered it, and whatever.

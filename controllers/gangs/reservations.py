@@ -285,6 +285,10 @@ class Reservations:
             pod in victims and self._priorities[group] >= at_least for group, victims in self._awaited.items()
         )
 
+    def is_awaited(self, pod: str) -> bool:
+        """Whether `pod` is to leave for any reservation."""
+        return any(pod in victims for victims in self._awaited.values())
+
     def owner(self, uid: str, *, among: Set[GroupKey]) -> GroupKey | None:
         """Which of the groups the room of this victim counts for: that of the highest priority, then the first name."""
         return self._owner(self._victims.named_by(uid), among.__contains__)

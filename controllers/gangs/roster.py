@@ -325,6 +325,11 @@ class Roster:
             lowest = self._tables.running_priority(view.group)
         return priority if priority is None or lowest is None else min(priority, lowest)
 
+    def group_of_pod(self, uid: str) -> GroupKey | None:
+        """The group that the pod's label names, whether or not it exists."""
+        view = self._view(uid)
+        return view.group if view is not None else None
+
     def all_mode_group(self, uid: str) -> GroupKey | None:
         """The pod's group, if that goes whole or not at all."""
         view = self.view(uid)

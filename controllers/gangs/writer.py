@@ -25,6 +25,8 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
+EVENTS_SECONDS: Final = 1.0
+"""How long a term that ends may write events."""
 DRY_RUN: Final = {"dryRun": "All"}
 PLANS_A_PAGE: Final = "50"
 """Objects in one answer to a list of whole decisions."""
@@ -70,8 +72,8 @@ class Writer:
         self.event = self._recorder.event
 
     async def close(self) -> None:
-        """Write the events that wait."""
-        await self._recorder.close()
+        """Write the events that wait, if that is soon done: the next process waits for us."""
+        await self._recorder.close(EVENTS_SECONDS)
 
     # ---- pods
 
