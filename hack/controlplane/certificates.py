@@ -1,5 +1,5 @@
-"""`hack/certificates`: makes a CA, the extender's serving pair and the scheduler's client pair, each ready for a
-Secret."""
+"""`hack/certificates`: makes a CA, the pair of the extender's replicas, and the scheduler's client pair, ready for
+Secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main(out: Path, namespace: str, days: int) -> None:
     """
     authority = Authority(out / "ca", "reprieve extender", days)
     host = f"{SERVICE}.{namespace}.svc"
-    server = authority.server(
+    server = authority.replica(
         "server", [host, f"{SERVICE}.{namespace}", f"{host}.cluster.local", "localhost"]
     )
     scheduler = authority.client("scheduler", "kube-scheduler")

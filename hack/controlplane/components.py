@@ -144,7 +144,7 @@ class Layout:
         """The certificate of an authority for the extender, the server's pair, and the scheduler's pair, as in the
         manifests."""
         authority = Authority(self.directory / "extender-pki", "reprieve extender")
-        server = authority.server("reprieve", ["localhost", HOST])
+        server = authority.replica("reprieve", ["localhost", HOST])
         return authority.pair.certificate, server, authority.client("kube-scheduler", "kube-scheduler")
 
     def arguments(self) -> dict[str, list[str]]:

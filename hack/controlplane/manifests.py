@@ -123,6 +123,7 @@ def _write_replica(layout: Layout, name: str, authority: Path, server: Pair) -> 
                 "keyFile": str(server.key),
                 "clientCAFile": str(authority),
             },
+            "peers": {"host": HOST, "serverName": "localhost"},
         },
         "ops": {"bindAddress": HOST, "port": layout.port[f"{name}-ops"]},
         "leaderElection": ALONE if layout.options.replicas == 1 else SOON,

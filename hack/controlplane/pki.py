@@ -47,12 +47,17 @@ class Authority:
 
     def server(self, name: str, hosts: Collection[str]) -> Pair:
         """A serving certificate for host names and IP addresses."""
-        return self._issue(name, [common_name(name)], ExtendedKeyUsageOID.SERVER_AUTH, hosts)
+        return self._issue(name, [common_name(name)], [ExtendedKeyUsageOID.SERVER_AUTH], hosts)
+
+    def replica(self, name: str, hosts: Collection[str]) -> Pair:
+        """The same for a server that also calls others of its kind, with the same certificate."""
+        usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+        return self._issue(name, [common_name(name)], usages, hosts)
 
     def client(self, name: str, user: str, groups: Iterable[str] = ()) -> Pair:
         """A client certificate. Kubernetes reads the user from CN, and the groups from O."""
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-        return self._issue(name, [*attributes, common_name(user)], ExtendedKeyUsageOID.CLIENT_AUTH)
+        return self._issue(name, [*attributes, common_name(user)], [ExtendedKeyUsageOID.CLIENT_AUTH])
 
     def _load(self) -> None:
         self._certificate = x509.load_pem_x509_certificate(self.pair.certificate.read_bytes())
@@ -70,12 +75,12 @@ class Authority:
         self,
         name: str,
         subject: Sequence[x509.NameAttribute[str]],
-        usage: x509.ObjectIdentifier,
+        usages: Sequence[x509.ObjectIdentifier],
         hosts: Collection[str] = (),
     ) -> Pair:
         key = new_key()
         certificate = signed(
-            self._certificate, self._key, key.public_key(), x509.Name(subject), usage, self._life(), hosts
+            self._certificate, self._key, key.public_key(), x509.Name(subject), usages, self._life(), hosts
         )
         pair = Pair(self._folder / f"{name}.crt", self._folder / f"{name}.key")
         _write(pair, certificate, key)

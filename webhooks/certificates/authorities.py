@@ -78,7 +78,7 @@ class Authority:
             self.key,
             key.public_key(),
             subject,
-            ExtendedKeyUsageOID.SERVER_AUTH,
+            [ExtendedKeyUsageOID.SERVER_AUTH],
             _life(now, expires),
             hosts,
         )

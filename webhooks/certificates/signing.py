@@ -65,15 +65,15 @@ def signed(
     signer: ec.EllipticCurvePrivateKey,
     public: ec.EllipticCurvePublicKey,
     subject: x509.Name,
-    usage: x509.ObjectIdentifier,
+    usages: Collection[x509.ObjectIdentifier],
     life: Life,
     hosts: Collection[str] = (),
 ) -> x509.Certificate:
-    """A certificate for one extended key usage. `hosts` are its host names and IP addresses; there may be none."""
+    """A certificate for these extended key usages. `hosts` are its host names and IP addresses; there may be none."""
     builder = (
         _builder(subject, authority.subject, public, life)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
         )

@@ -85,7 +85,7 @@ async def test_it_runs_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch)
         async with session.get("/readyz?verbose") as answer:
             assert answer.status == 200
             lines = (await answer.text()).splitlines()
-            assert lines == ["[+]part ok", "[+]shared ok", "[!]leader no CRD"]
+            assert lines == ["[+]part ok", "[+]shared ok", "[+]stopping ok", "[!]leader no CRD"]
         part.fault = "not yet"
         async with session.get("/readyz") as answer:
             assert answer.status == 503
