@@ -92,6 +92,13 @@ class LeaseTerms:
             if not was_over:
                 await self._release(held)
 
+    async def follow(self) -> None:
+        """See `runtime.term.Terms`."""
+        while True:
+            with suppress(ApiError):
+                await self._lock.look(REQUEST_SECONDS)
+            await asyncio.sleep(LOOK_SECONDS)
+
     async def _take(self) -> Held:
         """Wait until the Lease is ours."""
         while True:

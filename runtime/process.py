@@ -48,6 +48,9 @@ async def run_process(
 
     The process is ready if all parts are ready. /readyz also shows the checks of the controllers. But a fault of a
     controller (for example a missing CRD) does not make the process unready, because callers still need the parts.
+
+    At the end it is unready first. Then the controllers end, and with them the term: another process goes on. The
+    parts still answer whoever comes, and end last.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -57,17 +60,22 @@ async def run_process(
             stack.callback(loop.remove_signal_handler, signum)
         checks = {name: check for part in parts for name, check in part.checks().items()}
         others = {name: check for each in controllers for name, check in each.checks().items()}
+        checks["stopping"] = lambda: "the process ends" if stop.is_set() else None
         await stack.enter_async_context(serving(ops_app(checks, others), ops))
+        listening = await stack.enter_async_context(AsyncExitStack())
         for part in parts:
-            await stack.enter_async_context(part.listening())
+            await listening.enter_async_context(part.listening())
         tasks = {"views": views.run()}
         for part in parts:
             tasks.update(part.tasks())
-        tasks["controllers"] = lead_all(controllers, terms)
         for name, task in tasks.items():
             await stack.enter_async_context(_background(name, task, stop))
-        await stop.wait()
-        log.info("stopping")
+        async with _background("controllers", lead_all(controllers, terms), stop):
+            await stop.wait()
+            log.info("stopping")
+        log.info("nothing acts any longer")
+        async with _background("following", terms.follow(), stop):
+            await listening.aclose()
 
 
 @asynccontextmanager

@@ -70,6 +70,9 @@ class Terms(Protocol):
         Leave the context only when nothing acts in the term any longer: then another process may have a term.
         """
 
+    async def follow(self) -> None:
+        """Keep up with who has a term, without wanting one, until cancelled: for a process that ends."""
+
 
 class EternalTerms:
     """One term without an end, for a single process without an election."""
@@ -83,3 +86,7 @@ class EternalTerms:
         """See `Terms`."""
         self._number += 1
         yield Term(self._number, self._clock, holder=self._holder)
+
+    async def follow(self) -> None:
+        """See `Terms`."""
+        await asyncio.Event().wait()

@@ -55,6 +55,14 @@ class Connections:
         self._is_ending = False
         self._quiet_looks = 0
 
+    def renew(self) -> None:
+        """Close each connection that is open now with its next answer. Those that come later stay.
+
+        It does not close an idle connection, because a request may be on its way.
+        """
+        for each in self.open:
+            each.is_old = True
+
     def __call__(self) -> asyncio.Protocol:
         """Make the protocol of a new connection: the protocol factory for `create_server`."""
         return Connection(self, self._make())
@@ -80,7 +88,7 @@ class Connections:
         connection = _of(request)
         if connection is not None:
             connection.state = State.IDLE
-        if self._is_ending:
+        if self._is_ending or (connection is not None and connection.is_old):
             response.force_close()
             response.headers["Connection"] = "close"  # aiohttp has made its headers already
 
@@ -102,7 +110,7 @@ class Connections:
 class Connection(asyncio.Protocol):
     """A wrapper of aiohttp's protocol that measures waits."""
 
-    __slots__ = ("_all", "_inner", "_is_unread", "_looks", "_transport", "state")
+    __slots__ = ("_all", "_inner", "_is_unread", "_looks", "_transport", "is_old", "state")
 
     def __init__(self, connections: Connections, inner: asyncio.Protocol) -> None:
         self._all, self._inner = connections, inner
@@ -113,6 +121,8 @@ class Connection(asyncio.Protocol):
         self._looks = 0
         """The number of looks since the wait began."""
         self.state = State.IDLE
+        self.is_old = False
+        """Its next answer closes it."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Accept the connection, or answer 503 if there are too many."""

@@ -14,7 +14,7 @@ from aiohttp import web
 from serving.connections import Connections
 from serving.sections import GuardedListener, Listener
 
-__all__ = ["serving"]
+__all__ = ["CONNECTIONS", "serving"]
 
 log = structlog.get_logger(__name__)
 
@@ -25,6 +25,8 @@ HANDSHAKE_SECONDS: Final = 5.0
 GOODBYE_SECONDS: Final = 2.0
 """How long the other side may take to end TLS."""
 BACKLOG: Final = 1024
+CONNECTIONS: Final = web.AppKey("connections", Connections)
+"""Of an application, while it is served."""
 
 
 @asynccontextmanager
@@ -47,6 +49,7 @@ async def serving(
     connections = Connections(
         lambda: _protocol(runner), guarded.max_connections, guarded.read_timeout_seconds
     )
+    app[CONNECTIONS] = connections
     app.on_response_prepare.append(connections.answered)
     await runner.setup()
     watch = asyncio.create_task(connections.watch(), name="connections")

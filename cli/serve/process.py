@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from functools import partial
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
 from controllers.gangs.controller import GangController
+from extender.configuration import own_address
 from extender.service import ExtenderService
 from kube.client import ApiClient
 from kube.lease import LeaseLock, LeaseTimes
@@ -29,13 +31,16 @@ async def run(configuration: Configuration) -> None:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig, clock=clock))
         views = Views(client, clock=clock)
+        identity = new_identity()
+        lock = _lock(configuration, client, identity, clock)
         parts: list[Part] = []
         controllers: list[Controller] = []
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
             gangs = GangController(configuration.planning, client, views, executor, clock)
             controllers.append(gangs)
-            parts.append(ExtenderService(configuration.extender, gangs, clock))
+            leader = partial(_address, lock) if lock is not None else None
+            parts.append(ExtenderService(configuration.extender, gangs, clock, leader))
         if configuration.webhooks is not None:
             gates_members = configuration.planning.gates != "Off"
             webhooks = WebhookService(
@@ -43,15 +48,38 @@ async def run(configuration: Configuration) -> None:
             )
             parts.append(webhooks)
             controllers.append(webhooks.rechecker)
-        await run_process(configuration.ops, views, parts, controllers, _terms(configuration, client, clock))
+        terms = _terms(lock, identity, _times(configuration), clock)
+        await run_process(configuration.ops, views, parts, controllers, terms)
 
 
-def _terms(configuration: Configuration, client: ApiClient, clock: Clock) -> Terms:
-    settings, identity = configuration.leader_election, new_identity()
-    if not settings.leader_elect:
-        return EternalTerms(clock, identity)
-    times = LeaseTimes(
+def _times(configuration: Configuration) -> LeaseTimes:
+    settings = configuration.leader_election
+    return LeaseTimes(
         settings.lease_duration_seconds, settings.renew_deadline_seconds, settings.retry_period_seconds
     )
-    lock = LeaseLock(client, settings.resource_namespace, settings.resource_name, identity, times, clock)
-    return LeaseTerms(lock, identity, times, clock)
+
+
+def _lock(configuration: Configuration, client: ApiClient, identity: str, clock: Clock) -> LeaseLock | None:
+    """The Lease; None without an election."""
+    settings, extender = configuration.leader_election, configuration.extender
+    if not settings.leader_elect:
+        return None
+    return LeaseLock(
+        client,
+        settings.resource_namespace,
+        settings.resource_name,
+        identity,
+        _times(configuration),
+        clock,
+        own_address(extender) if extender is not None else "",
+    )
+
+
+def _terms(lock: LeaseLock | None, identity: str, times: LeaseTimes, clock: Clock) -> Terms:
+    return LeaseTerms(lock, identity, times, clock) if lock is not None else EternalTerms(clock, identity)
+
+
+def _address(lock: LeaseLock) -> str:
+    """Where the other process serves that leads now; empty if there is none, or it is not known."""
+    holder = lock.holder
+    return holder.address if holder is not None else ""

@@ -44,6 +44,7 @@ class LiveContext:
         """
         self._pem: bytes | None = None
         self._client_authorities: bytes | None = None
+        self._as_client: ssl.SSLContext | None = None
         self._switch = _Switch(ssl.PROTOCOL_TLS_SERVER)
         self._switch.newest = _context(None, None)
         if client_ca_file is not None:
@@ -57,24 +58,36 @@ class LiveContext:
         """The context for a listener. It is always the same object."""
         return self._switch
 
+    @property
+    def as_client(self) -> ssl.SSLContext:
+        """A context for connections to others of our kind: with the same certificate, and the same CAs for theirs.
+
+        It is another object after each change.
+        """
+        if self._as_client is None:
+            self._as_client = _context(self._pem, self._client_authorities, ssl.PROTOCOL_TLS_CLIENT)
+        return self._as_client
+
     def use(self, pem: bytes) -> None:
         """Use this certificate from now on (PEM, with its chain and key). If it raises ValueError, nothing changes."""
         self._switch.newest = _context(pem, self._client_authorities)
-        self._pem = pem
+        self._pem, self._as_client = pem, None
 
     def trust(self, authorities: bytes) -> None:
         """Accept only clients of these CAs (PEM). If it raises ValueError, nothing changes."""
         self._switch.newest = _context(self._pem, authorities)
-        self._client_authorities = authorities
+        self._client_authorities, self._as_client = authorities, None
 
 
-def _context(pem: bytes | None, client_authorities: bytes | None) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+def _context(
+    pem: bytes | None, authorities: bytes | None, protocol: ssl._SSLMethod = ssl.PROTOCOL_TLS_SERVER
+) -> ssl.SSLContext:
+    context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if client_authorities is not None:
+    if authorities is not None:
         context.verify_mode = ssl.CERT_REQUIRED
         try:
-            context.load_verify_locations(cadata=client_authorities.decode("ascii", "ignore"))
+            context.load_verify_locations(cadata=authorities.decode("ascii", "ignore"))
         except (ssl.SSLError, ValueError) as error:
             raise ValueError(f"not certificates of CAs: {error}") from error
     if pem is not None:
