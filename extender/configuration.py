@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+from typing import Annotated, Final
 
-from msgspec import field
+from msgspec import Meta, field
 
 from api.validation import FieldError
-from serving.sections import FilePath, GuardedListener, Poll, Port, Section
+from serving.sections import FilePath, GuardedListener, Poll, Port, Seconds, Section
 
 __all__ = [
     "ExtenderConfiguration",
+    "PeersConfiguration",
     "TLSConfiguration",
     "check_extender",
+    "own_address",
 ]
+
+POD_IP: Final = "POD_IP"
+"""The environment variable with the address of our own Pod."""
+Name = Annotated[str, Meta(min_length=1)]
 
 
 class TLSConfiguration(Section):
@@ -28,12 +36,27 @@ class TLSConfiguration(Section):
     poll_seconds: Poll = 10
 
 
+class PeersConfiguration(Section):
+    """How a replica that does not lead passes a call on to the one that leads.
+
+    host: where the other replicas reach this one; null: the environment variable POD_IP. serverName: a name that the
+    certificates of all replicas have. filterSeconds, preemptSeconds: how long the other one may take. What is left of
+    the scheduler's httpTimeout is for the answer that this replica then gives itself.
+    """
+
+    host: Name | None = None
+    server_name: Name = "reprieve.reprieve-system.svc"
+    filter_seconds: Seconds = 0.4
+    preempt_seconds: Seconds = 1.5
+
+
 class ExtenderConfiguration(GuardedListener, kw_only=True):
     """The listener that kube-scheduler calls. Without `tls` it needs `plainHTTP` and a loopback address."""
 
     port: Port = 9443
     tls: TLSConfiguration | None = None
     plain_http: bool = field(name="plainHTTP", default=False)
+    peers: PeersConfiguration = field(default_factory=PeersConfiguration)
 
 
 def check_extender(extender: ExtenderConfiguration) -> None:
@@ -49,6 +72,14 @@ def check_extender(extender: ExtenderConfiguration) -> None:
         raise FieldError(
             "extender.bindAddress", f"must be a loopback address with plainHTTP, not {extender.bind_address}"
         )
+
+
+def own_address(extender: ExtenderConfiguration) -> str:
+    """HOST:PORT at which other replicas reach this one; empty if that is not known."""
+    host = extender.peers.host or os.environ.get(POD_IP, "")
+    if not host or not extender.port:
+        return ""
+    return f"[{host}]:{extender.port}" if ":" in host else f"{host}:{extender.port}"
 
 
 def _is_loopback(address: str) -> bool:

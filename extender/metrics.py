@@ -6,7 +6,7 @@ from prometheus_client import Counter, Histogram
 
 from serving.certificates.keeping import CertificateMetrics
 
-__all__ = ["CERTIFICATE_METRICS", "PARKED", "VERB_REFUSED", "VERB_SECONDS"]
+__all__ = ["CERTIFICATE_METRICS", "PARKED", "PASSED_ON", "VERB_REFUSED", "VERB_SECONDS"]
 
 VERB_SECONDS = Histogram(
     "reprieve_extender_verb_seconds",
@@ -20,5 +20,10 @@ VERB_REFUSED = Counter(
 PARKED = Counter(
     "reprieve_extender_parked_pods_total",
     "Preempt calls answered with no node: the pod waits for a pod deleted, a node changed, or the periodic flush.",
+)
+PASSED_ON = Counter(
+    "reprieve_extender_passed_on_total",
+    "Calls that came to a replica which does not lead, by what came of passing them on to the leader.",
+    ["verb", "result"],
 )
 CERTIFICATE_METRICS = CertificateMetrics("extender")

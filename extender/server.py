@@ -1,22 +1,37 @@
 """The extender's verbs behind mutual TLS.
 
-See docs/decisions/0003.
+A call that comes to a replica which does not lead is passed on to the leader. See docs/decisions/0003 and 0038.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 import msgspec
 from aiohttp import web
 
 from extender.configuration import ExtenderConfiguration
 from extender.metrics import VERB_REFUSED, VERB_SECONDS
+from extender.peers import PASSED_ON_HEADER, TURNED_DOWN_PATH, Verb
 from extender.verbs import Verbs
 from extender.wire import filter_decoder, preemption_decoder
 from serving.limits import Limits
 
-__all__ = ["extender_app"]
+__all__ = ["Others", "extender_app"]
+
+
+class Others(Protocol):
+    """The other replicas."""
+
+    async def pass_on(self, verb: Verb, body: bytes) -> bytes | None:
+        """The leader's answer; None if this replica is to answer, because it leads, or because nobody else does."""
+
+    def told(self, notice: bytes) -> bool:
+        """Another replica says whom it has turned down; whether this one leads and brings them back.
+
+        Raises msgspec.DecodeError.
+        """
 
 
 def refuse(status: int, text: str) -> web.Response:
@@ -26,13 +41,19 @@ def refuse(status: int, text: str) -> web.Response:
 
 
 def extender_app(
-    verbs: Verbs, configuration: ExtenderConfiguration, failpoint: Callable[[str], Awaitable[None]]
+    verbs: Verbs,
+    configuration: ExtenderConfiguration,
+    failpoint: Callable[[str], Awaitable[None]],
+    others: Others | None = None,
 ) -> web.Application:
-    """POST /v1/filter and /v1/preempt. A body that is no request of the scheduler's gets 400, never an answer."""
+    """POST /v1/filter and /v1/preempt. A body that is no request of the scheduler's gets 400, never an answer.
+
+    `others`: None for a process that is alone.
+    """
     limits = Limits(configuration, refuse)
 
     def verb(
-        name: str, answer: Callable[[bytes], bytes]
+        name: Verb, answer: Callable[[bytes], bytes]
     ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         seconds = VERB_SECONDS.labels(name)
 
@@ -41,6 +62,10 @@ def extender_app(
             body = await limits.body(request)
             if isinstance(body, web.Response):
                 return body
+            if others is not None and PASSED_ON_HEADER not in request.headers:
+                passed = await others.pass_on(name, body)
+                if passed is not None:
+                    return web.Response(body=passed, content_type="application/json")
             with seconds.time():
                 try:
                     answered = answer(body)
@@ -50,9 +75,20 @@ def extender_app(
 
         return handle
 
+    async def turned_down(request: web.Request) -> web.StreamResponse:
+        body = await limits.body(request)
+        if isinstance(body, web.Response):
+            return body
+        try:
+            leads = others is not None and others.told(body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return refuse(400, f"turned-down: {error}")
+        return web.Response() if leads else web.Response(status=409, text="this replica does not lead\n")
+
     app = web.Application(client_max_size=configuration.max_body_bytes)
     app.router.add_post("/v1/filter", verb("filter", lambda body: verbs.filter(filter_decoder.decode(body))))
     app.router.add_post(
         "/v1/preempt", verb("preempt", lambda body: verbs.preempt(preemption_decoder.decode(body)))
     )
+    app.router.add_post(TURNED_DOWN_PATH, turned_down)
     return app

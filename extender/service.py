@@ -2,49 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
 
 from api.clock import Clock
 from controllers.gangs.controller import GangController
+from controllers.gangs.parked import TurnedDown, Why
 from extender.configuration import ExtenderConfiguration
+from extender.peers import Peers, Verb
 from extender.server import extender_app
 from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
 from extender.world import LiveWorld
 from runtime.failpoints import failpoint
-from serving.listeners import serving
+from serving.listeners import CONNECTIONS, serving
 from serving.ops import Check
 
 __all__ = ["ExtenderService"]
 
+DRAIN_SECONDS: Final = 5.0
+"""So long the listener answers after the process was told to end: the scheduler learns late that it does."""
+
 
 class ExtenderService:
-    """Answers kube-scheduler from what the gang controller knows."""
+    """Answers kube-scheduler from what the gang controller knows, or has the replica that leads answer."""
 
     def __init__(
-        self, configuration: ExtenderConfiguration, controller: GangController, clock: Clock
+        self,
+        configuration: ExtenderConfiguration,
+        controller: GangController,
+        clock: Clock,
+        leader: Callable[[], str] | None = None,
     ) -> None:
-        """Raises OSError, which names the file, if there are no CAs of clients."""
+        """`leader`: see `Peers`; None for a process that is alone.
+
+        Raises OSError, which names the file, if there are no CAs of clients.
+        """
         self._configuration, self._controller = configuration, controller
         self._tls = ExtenderTLS(configuration.tls, clock) if configuration.tls else None
-        self.verbs = Verbs(LiveWorld(controller), controller.reservations)
+        self._world = LiveWorld(controller)
+        self.verbs = Verbs(self._world, controller.reservations)
+        self._peers: Peers | None = None
+        if leader is not None:
+            tls = self._tls
+            context = (lambda: tls.as_client) if tls is not None else None
+            self._peers = Peers(configuration.peers, leader, self, clock, context)
+        self._app: web.Application | None = None
+        controller.on_step_down(self._renew_connections)
 
     def checks(self) -> Mapping[str, Check]:
-        """Those of the controller, from which the verbs answer, and that of the certificate."""
+        """Those of the controller, from which the verbs answer, and that of the certificate.
+
+        A replica that does not lead is ready as well: it passes calls on.
+        """
         certificate = {"extender-certificate": self._tls.fault} if self._tls else {}
         return {**self._controller.checks(), **certificate}
 
     def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
-        """Who looks after the certificates."""
-        return self._tls.tasks() if self._tls else {}
+        """Who looks after the certificates, and who tells the leader of pods that were turned down here."""
+        tasks = self._tls.tasks() if self._tls else {}
+        return {**tasks, "extender notices": self._peers.tell()} if self._peers is not None else tasks
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """The verbs are answered while the context lasts."""
-        app = extender_app(self.verbs, self._configuration, failpoint)
+        if self._peers is None:
+            app = extender_app(self.verbs, self._configuration, failpoint)
+            async with self._serving(app, 0.0):
+                yield
+            return
+        app = extender_app(self.verbs, self._configuration, failpoint, self)
+        async with self._peers.connected(), self._serving(app, DRAIN_SECONDS):
+            yield
+
+    @asynccontextmanager
+    async def _serving(self, app: web.Application, drain_seconds: float) -> AsyncIterator[None]:
         if self._tls is not None:
             await self._tls.load()
-        async with serving(app, self._configuration, self._tls.context if self._tls else None):
+        context = self._tls.context if self._tls else None
+        async with serving(app, self._configuration, context, drain_seconds=drain_seconds):
+            self._app = app
             yield
+
+    def _renew_connections(self) -> None:
+        """This process does not lead any longer: the scheduler connects anew, maybe to the one that does."""
+        if self._app is not None:
+            self._app[CONNECTIONS].renew()
+
+    # ---- other replicas (see `extender.server.Others` and `extender.peers.Notices`)
+
+    async def pass_on(self, verb: Verb, body: bytes) -> bytes | None:
+        """The leader's answer; None if this replica is to answer."""
+        if self._peers is None or self._world.leads:
+            return None
+        return await self._peers.pass_on(verb, body)
+
+    def told(self, notice: bytes) -> bool:
+        """Another replica says whom it has turned down; whether this one leads and brings them back."""
+        turned_down = msgspec.json.decode(notice, type=TurnedDown)
+        leading = self._controller.in_charge
+        if leading is not None:
+            leading.asking.told(turned_down)
+        return leading is not None
+
+    def take(self) -> bytes | None:
+        """Whom this replica has turned down, as the leader is told; None if there is nobody."""
+        turned_down = self._controller.parked.hand_over(Why.NOT_READY)
+        return msgspec.json.encode(turned_down) if turned_down.crowds or turned_down.alone else None
+
+    def put_back(self, notice: bytes) -> None:
+        """The leader was not told."""
+        self._controller.parked.put_back(msgspec.json.decode(notice, type=TurnedDown))

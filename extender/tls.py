@@ -38,6 +38,11 @@ class ExtenderTLS:
         """For the listener."""
         return self._live.context
 
+    @property
+    def as_client(self) -> ssl.SSLContext:
+        """For calls of other replicas. It is another object after each change of the files."""
+        return self._live.as_client
+
     async def load(self) -> None:
         """Read the certificate for the first time. Raises OSError, which names the files."""
         try:

@@ -68,6 +68,8 @@ class BoundPod:
     """It is part of a group in `all` mode, which goes whole or not at all."""
     leaving: bool = False
     """It terminates already: evicting it once more harms nobody."""
+    in_group: bool = False
+    """Its label names a group, whatever group that is."""
 
 
 class World(Protocol):
@@ -75,10 +77,14 @@ class World(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether the mirror may be trusted."""
+        """Whether this process leads, and its mirror may be trusted."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether the mirror may be trusted, and another process may lead: only what is safe is answered."""
 
     def not_ready(self, pod: Pod) -> None:
-        """Preempt was called while the mirror could not be trusted: the pod must be brought back later."""
+        """The pod was answered by a process that is not ready: it must be brought back later."""
 
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
@@ -98,7 +104,8 @@ class World(Protocol):
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         """On which of these nodes the pod, of whatever group, would take promised room.
 
-        It must be woken when that room comes back. It counts as on its way to the other nodes from now on.
+        It must be woken when that room comes back. It counts as on its way to the other nodes from now on. A process
+        that does not lead promises nothing: there every node is barred that has promised room.
         """
 
     def priority(self, pod: Pod) -> int:
@@ -178,7 +185,7 @@ class Verbs:
         self._world.attempted(args.pod)
         if not self._world.ready:
             self._world.not_ready(args.pod)
-            return preemption_result({})
+            return self._preempt_safely(args)
         offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
         verdict = self._world.verdict(args.pod)
         if verdict is not None and not isinstance(verdict, Within):
@@ -200,6 +207,28 @@ class Verbs:
         if offered and len(struck) == len(offered):
             self._world.nothing_to_evict(args.pod, struck)
         return preemption_result({node: victims for node, victims in offered.items() if node not in struck})
+
+    def _preempt_safely(self, args: ExtenderPreemptionArgs) -> bytes:
+        """What every leader would allow, now and soon: for ordinary pods, candidates that touch nothing of ours."""
+        if not self._world.follows or self._world.verdict(args.pod) is not None:
+            return preemption_result({})
+        offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
+        priority = self._world.priority(args.pod)
+        safe = {node: each for node, each in offered.items() if self._is_untouched(node, each, priority)}
+        return preemption_result(safe)
+
+    def _is_untouched(self, node: str, victims: MetaVictims, priority: int) -> bool:
+        """Whether no room is promised there, and all victims are ordinary pods of lower priority that nobody plans
+        to evict."""
+        if self._reservations.is_reserved(node):
+            return False
+        for victim in victims.pods or ():
+            pod = self._world.bound(victim.uid)
+            if pod is None or pod.node != node or self._reservations.is_awaited(victim.uid):
+                return False
+            if not pod.leaving and (pod.in_group or pod.priority >= priority):
+                return False
+        return True
 
     def _strikes(self, node: str, victims: MetaVictims, priority: int, within: Within | None) -> str | None:
         """Why the scheduler must not evict on this node for a pod of this priority; None if it may."""

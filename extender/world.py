@@ -30,16 +30,26 @@ class LiveWorld:
         self._controller, self._roster = controller, controller.roster
 
     @property
+    def leads(self) -> bool:
+        """Whether this process is the one that answers for all."""
+        return self._controller.in_charge is not None
+
+    @property
     def ready(self) -> bool:
-        """Whether the mirror may be trusted; without it nobody is evicted and pods of groups wait."""
+        """Whether this process leads, and its mirror may be trusted."""
         return self._leading is not None
 
     @property
+    def follows(self) -> bool:
+        """Whether the mirror may be trusted, and another process may lead."""
+        return not self.leads and self._controller.is_trusted()
+
+    @property
     def _leading(self) -> Leading | None:
-        return self._controller.leading if self._controller.is_trusted() else None
+        return self._controller.in_charge if self._controller.is_trusted() else None
 
     def not_ready(self, pod: Pod) -> None:
-        """Remember whoever called in vain."""
+        """Remember whoever called in vain. That is no promise: it only says whom to bring back."""
         self._controller.parked.note(pod, Why.NOT_READY)
 
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
@@ -50,10 +60,10 @@ class LiveWorld:
         plan = leading.plan_of(pod) if leading is not None else None
         if plan is not None:
             return _by_plan(plan, pod)
+        if leading is None:
+            return self._verdict_without_leader(pod, key)
         if key is None:
             return None
-        if leading is None:
-            return Hold(STARTING)
         if self._roster.group(key) is None:
             leading.reporter.unknown_group(pod, key)
             return Hold(f"{HOLD_MARK}there is no PodGroup {'/'.join(key)}")
@@ -64,6 +74,15 @@ class LiveWorld:
             return _by_plan(life.plan, pod)
         runs = self._roster.count(key).runs
         return self._beside_the_gang(key) if runs else Hold(hold_text(key, life.phase))
+
+    def _verdict_without_leader(self, pod: Pod, key: GroupKey | None) -> Hold | None:
+        """Pods with a stored plan wait, and so do pods of groups, unless the group is known not to be a gang."""
+        if self._controller.reservations.claimant(pod.metadata.uid) is not None:
+            return Hold(STARTING)
+        if key is None:
+            return None
+        is_basic = self._roster.group(key) is not None and self._roster.minimum(key) is None
+        return None if is_basic and self.follows else Hold(STARTING)
 
     def _beside_the_gang(self, key: GroupKey) -> Within | None:
         nodes = self._roster.domains.nodes(key)
@@ -89,6 +108,8 @@ class LiveWorld:
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         """On which of these nodes the pod would take promised room. It may be on its way to the others from now on."""
         requests, priority = {**pod_requests(pod), PODS: 1}, self.priority(pod)
+        if not self.leads:
+            return self._barred_without_leader(pod, priority, names)
         judged = self._controller.leftover.judge(pod.metadata.uid, requests, priority, names)
         if judged.open:
             self._controller.reservations.grants.note(pod, judged.open, requests)
@@ -97,6 +118,18 @@ class LiveWorld:
                 acting.waker.hold(None, pod)
             acting.kept_out.hold(pod, priority, requests, judged.barred)
         return judged.barred
+
+    def _barred_without_leader(self, pod: Pod, priority: int, names: Iterable[str]) -> list[str]:
+        """Every node with claims that the pod must respect: what other processes let onto it is not known here."""
+        reservations = self._controller.reservations
+        barred = [
+            name
+            for name in names
+            if reservations.is_reserved(name) and reservations.holders(name, at_least=priority)
+        ]
+        if barred:
+            self.not_ready(pod)
+        return barred
 
     def outside(self, pod: Pod) -> None:
         """Filter found no node of its gang's domain for the pod."""
@@ -126,7 +159,8 @@ class LiveWorld:
         if priority is None or (claim is None and self._roster.candidate(uid) is None):
             return None
         node = claim.node if claim is not None else None
-        return BoundPod(node, priority, self._roster.all_mode_group(uid) is not None)
+        goes_whole, group = self._roster.all_mode_group(uid) is not None, self._roster.group_of_pod(uid)
+        return BoundPod(node, priority, goes_whole, in_group=group is not None)
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """Remember what the scheduler offers, whether or not there is a plan yet."""

@@ -22,6 +22,8 @@ class StillWorld:
     """Nodes whose room is reserved."""
     pods: dict[str, BoundPod] = field(default_factory=dict)
     ready: bool = True
+    follows: bool = False
+    """Not ready because another process may lead."""
     plans: bool = False
     """Plans are made for pods that preempt alone."""
     told: list[str] = field(default_factory=list)

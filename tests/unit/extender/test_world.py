@@ -58,9 +58,8 @@ async def test_an_ordinary_pod_is_nobodys_business() -> None:
         assert world(stage).verdict(pod("p")) is None
 
 
-@pytest.mark.parametrize("minimum", [0, 1], ids=["basic", "gang"])
-async def test_pods_of_groups_wait_for_the_leader_to_know_its_plans(minimum: int) -> None:
-    async with staged(gang(minimum=minimum), member()) as stage:
+async def test_pods_of_gangs_wait_for_the_leader_to_know_its_plans() -> None:
+    async with staged(gang(minimum=1), member()) as stage:
         assert not world(stage).ready
         assert "not ready" in held(stage, member())
         await stage.settle()
@@ -262,11 +261,13 @@ async def test_a_pod_has_its_own_priority_or_its_groups_if_that_is_lower(asked: 
         ),
         pytest.param(pod("p", node="n0", priority=7), BoundPod("n0", 7, unit_is_group=False), id="alone"),
         pytest.param(
-            member("p", node="n0"), BoundPod("n0", 100, unit_is_group=False), id="group in single mode"
+            member("p", node="n0"),
+            BoundPod("n0", 100, unit_is_group=False, in_group=True),
+            id="group in single mode",
         ),
         pytest.param(
             member("p", node="n0", group="whole"),
-            BoundPod("n0", 0, unit_is_group=True),
+            BoundPod("n0", 0, unit_is_group=True, in_group=True),
             id="group in all mode",
         ),
         pytest.param(member("p", node="n0", group="odd"), None, id="the group's class does not exist"),
