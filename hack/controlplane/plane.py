@@ -9,7 +9,7 @@ import ssl
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,7 @@ from hack.controlplane.objects import pod_group
 from hack.controlplane.ports import Ports
 from hack.controlplane.processes import Process, stop_recorded, wait_until, write_records
 from hack.controlplane.proxy import Proxy
+from kube.lease import ADDRESS
 
 __all__ = ["ControlPlane", "Options", "take_down"]
 
@@ -54,6 +55,8 @@ class ControlPlane:
         """Between the scheduler and several processes of reprieve. None if there is only one."""
         self.networks: dict[str, Proxy] = {}
         """Between each of several processes of reprieve and the API server, by the name of the process."""
+        self.selected: Collection[str] | None = None
+        """Which of several processes of reprieve the Service selects; None: all that are ready."""
 
     @property
     def directory(self) -> Path:
@@ -151,6 +154,13 @@ class ControlPlane:
         self._start("kube-apiserver")
         server.wait_healthy(self.client.ready, START_SECONDS)
 
+    def leader(self) -> str:
+        """Which of several processes of reprieve has the Lease; empty if none has it, by its address."""
+        lease = self.client.get("coordination.k8s.io/v1", "Lease", "reprieve", "reprieve-system")
+        address = (lease["metadata"].get("annotations") or {}).get(ADDRESS, "")
+        ports = {f"{HOST}:{self.layout.port[name]}": name for name in self.layout.replicas}
+        return ports.get(address, "") if lease["spec"].get("holderIdentity") else ""
+
     def start_webhooks(self) -> None:
         """Start the webhooks, also for a second time. Returns when the API server gets answers from them."""
         self._start("reprieve-webhooks")
@@ -209,6 +219,8 @@ class ControlPlane:
 
     def _ready_ports(self) -> list[int]:
         """Where the replicas that are ready serve the scheduler, as the Service would select them."""
+        if self.selected is not None:
+            return [self.layout.port[name] for name in self.selected]
         return [self.layout.port[name] for name in self.layout.replicas if self.is_ready(name)]
 
     def _webhooks_are_asked(self) -> bool:
