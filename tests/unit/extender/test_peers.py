@@ -100,11 +100,13 @@ def nowhere() -> str:
 
 async def nodes(address: str) -> list[str]:
     """What the scheduler is answered there."""
-    async with aiohttp.ClientSession() as session:
-        async with session.post(f"http://{address}/v1/filter", data=FILTER) as answer:
-            assert answer.status == 200
-            names: list[str] = orjson.loads(await answer.read())["NodeNames"]
-            return names
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"http://{address}/v1/filter", data=FILTER) as answer,
+    ):
+        assert answer.status == 200
+        names: list[str] = orjson.loads(await answer.read())["NodeNames"]
+        return names
 
 
 async def test_the_leader_answers_through_another_replica() -> None:
@@ -219,11 +221,14 @@ async def test_the_leader_is_told_until_it_takes_it(monkeypatch: pytest.MonkeyPa
         await asyncio.gather(telling, return_exceptions=True)
 
 
-async def test_a_notice_that_is_none_is_refused() -> None:
+async def test_a_replica_that_does_not_lead_takes_no_notice() -> None:
     replica = Replica(None)
-    async with replica.serves() as address, aiohttp.ClientSession() as session:
-        async with session.post(f"http://{address}{TURNED_DOWN_PATH}", data=b"{}") as answer:
-            assert answer.status == 409, "it does not lead"
+    async with (
+        replica.serves() as address,
+        aiohttp.ClientSession() as session,
+        session.post(f"http://{address}{TURNED_DOWN_PATH}", data=b"{}") as answer,
+    ):
+        assert answer.status == 409, "it does not lead"
 
 
 # ---- TLS
