@@ -1,0 +1,157 @@
+"""Two processes of reprieve: the scheduler calls either of them, and the leader is taken away while it evicts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import urllib.request
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.support import PlaneFactory, SandboxFactory, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
+
+VICTIMS: Final = 20
+SOME: Final = 5
+"""So many are evicted before the leader is taken away."""
+SLOWLY: Final = {"REPRIEVE_FAILPOINTS": "evict.between=2s"}
+"""Sixteen go at once. The last four wait for the first ones."""
+
+
+@pytest.fixture
+def replicas(planes: PlaneFactory) -> ControlPlane:
+    """Two processes. The one that leads evicts slowly. The scheduler calls the other one."""
+    plane = planes(reprieve=True, replicas=2, reprieve_environment=SLOWLY)
+    wait_for(plane.leader, what="nobody leads")
+    name = standby(plane)
+    plane.processes[name].stop()
+    plane.processes[name].environment = {}
+    plane.start_reprieve(name)
+    select(plane, name)
+    return plane
+
+
+def standby(plane: ControlPlane) -> str:
+    """The process that does not lead."""
+    (name,) = {*plane.layout.replicas} - {plane.leader()}
+    return name
+
+
+def select(plane: ControlPlane, *names: str) -> None:
+    """The Service selects these processes, and the scheduler connects anew."""
+    plane.selected = names
+    assert plane.service is not None
+    plane.service.cut()
+
+
+def metric(plane: ControlPlane, process: str, name: str) -> float:
+    """The sum of a metric over its labels."""
+    with urllib.request.urlopen(f"{plane.ops_url_of(process)}/metrics", timeout=5) as answer:  # noqa: S310  # loopback
+        lines = answer.read().decode().splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+
+def test_through_a_process_that_does_not_lead_the_leader_answers(
+    replicas: ControlPlane, sandboxes: SandboxFactory
+) -> None:
+    sandbox = sandboxes(replicas)
+    sandbox.full_nodes(2)
+    members = sandbox.gang("hero", 2, priority=100)
+    sandbox.wait_bound(*members)
+    assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
+    passed = metric(replicas, standby(replicas), 'reprieve_extender_passed_on_total{result="answered"')
+    assert passed >= len(members)
+    assert metric(replicas, replicas.leader(), "reprieve_extender_verb_seconds_count") >= passed
+
+
+def killed(plane: ControlPlane, name: str) -> None:
+    plane.processes[name].kill()
+
+
+def stopped(plane: ControlPlane, name: str) -> None:
+    plane.processes[name].pause()
+
+
+def cut_off(plane: ControlPlane, name: str) -> None:
+    """From the API server. The other process reaches it all the same."""
+    plane.networks[name].disturb("BlackHole")
+
+
+def asked_to_leave(plane: ControlPlane, name: str) -> None:
+    os.kill(plane.processes[name].pid, signal.SIGTERM)
+
+
+WAYS: Final[list[Callable[[ControlPlane, str], None]]] = [killed, stopped, cut_off, asked_to_leave]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_the_leader_goes_in_the_middle_of_twenty_evictions(
+    replicas: ControlPlane, sandboxes: SandboxFactory, way: Callable[[ControlPlane, str], None]
+) -> None:
+    plane, sandbox = replicas, sandboxes(replicas)
+    sandbox.full_nodes(VICTIMS)
+    members = sandbox.gang("hero", VICTIMS, priority=100)
+    wait_for(lambda: len(sandbox.history.evicted()) >= SOME, what=sandbox.report)
+    former, next_ = plane.leader(), standby(plane)
+    began = time.monotonic()
+    way(plane, former)
+    wait_for(lambda: plane.leader() == next_, what="nobody else leads")
+    leads = time.monotonic() - began
+    before = len(sandbox.history.evicted())
+    wait_for(lambda: len(sandbox.history.evicted()) > before, PATIENCE_SECONDS, sandbox.report)
+    print(
+        f"{way.__name__}: another leader after {leads:.1f} s, next eviction after {time.monotonic() - began:.1f} s"
+    )
+    sandbox.wait_bound(*members)
+    end(plane, former, way)
+    assert sandbox.history.evictions() == {f"low-{number}-0": 1 for number in range(VICTIMS)}
+    assert len(sandbox.plans("hero")) == 1
+
+
+def end(plane: ControlPlane, former: str, way: Callable[[ControlPlane, str], None]) -> None:
+    """What was taken away comes back, and changes nothing."""
+    if way is stopped:
+        plane.processes[former].resume()
+    elif way is cut_off:
+        plane.networks[former].disturb("Pass")
+        plane.networks[former].cut()
+    else:
+        plane.processes[former].stop()
+        plane.start_reprieve(former, wait=False)
+    plane.wait_reprieve(former)
+
+
+def test_without_a_leader_ordinary_pods_are_scheduled_and_gangs_wait_for_the_next_one(
+    replicas: ControlPlane, sandboxes: SandboxFactory
+) -> None:
+    """The Lease runs out while only the other process answers; what it turned down comes back."""
+    plane, sandbox = replicas, sandboxes(replicas)
+    sandbox.nodes(2, cpu="1")
+    former = plane.leader()
+    plane.processes[former].pause()
+    sandbox.pod("ordinary", priority=10)
+    members = sandbox.gang("hero", 1, priority=100)
+    sandbox.wait_bound("ordinary", *members)
+    assert sandbox.history.evicted() == []
+    plane.processes[former].resume()
+    plane.wait_reprieve(former)
+
+
+def test_a_roll_out_loses_no_room(replicas: ControlPlane, sandboxes: SandboxFactory) -> None:
+    """Each process is replaced in turn while a gang evicts."""
+    plane, sandbox = replicas, sandboxes(replicas)
+    select(plane, *plane.layout.replicas)
+    plane.selected = None
+    sandbox.full_nodes(6)
+    members = sandbox.gang("hero", 6, priority=100)
+    sandbox.wait_plan("hero", "Evicting")
+    for name in plane.layout.replicas:
+        plane.processes[name].stop()
+        plane.start_reprieve(name)
+    bound = sandbox.wait_bound(*members)
+    assert len(set(bound.values())) == len(members)
+    assert sandbox.history.evictions() == {f"low-{number}-0": 1 for number in range(6)}
