@@ -246,6 +246,22 @@ def test_an_edited_label_is_no_loss() -> None:
     assert process.acts()
 
 
+def test_nobody_is_named_where_the_lease_was_created_for_nobody() -> None:
+    """It has the address of its creator, which does not lead."""
+    server = Server(ManualClock(), stored=None)
+    first, second = Process(server, "first"), Process(server, "second")
+    first.step()
+    second.step()
+    assert (first.lock.holder, second.lock.holder) == (None, None)
+    server.clock.advance(TIMES.duration)
+    first.step()
+    second.step()
+    assert first.acts()
+    assert first.lock.holder is None, "not another process"
+    assert second.lock.holder is not None
+    assert second.lock.holder.holder == "first"
+
+
 def test_where_there_is_no_lease_a_new_process_waits_for_its_last_holder() -> None:
     clock = ManualClock()
     server = Server(clock, stored=None)

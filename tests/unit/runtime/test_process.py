@@ -96,6 +96,73 @@ async def test_it_runs_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch)
     assert (leader.terms, part.log) == ([1], ["listens", "closed"])
 
 
+class Slow(Leader):
+    """It takes its time to end, as long as `go_on` is not set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def lead(self, term: Term) -> None:
+        try:
+            await super().lead(term)
+        finally:
+            self.ends.set()
+            await self.go_on.wait()
+
+
+class Followed(EternalTerms):
+    """Notes what happens at the end, in order."""
+
+    def __init__(self, log: list[str]) -> None:
+        super().__init__(SYSTEM_CLOCK)
+        self.log = log
+
+    async def follow(self) -> None:
+        self.log.append("follows")
+        await forever()
+
+
+class Draining(Part):
+    """It answers for a while when it is to end."""
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        yield
+        await asyncio.sleep(0)
+        self.log.append("drained")
+
+
+async def test_it_is_unready_first_then_ends_its_term_and_answers_to_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ports: list[int] = []
+
+    @asynccontextmanager
+    async def noted(*arguments: Any) -> AsyncIterator[int]:
+        async with serving(*arguments) as port:
+            ports.append(port)
+            yield port
+
+    monkeypatch.setattr(process, "serving", noted)
+    part, leader = Draining(), Slow()
+    terms = Followed(part.log)
+    running = asyncio.create_task(run_process(OPS, unconnected(), [part], [leader], terms))
+    await until(lambda: leader.terms)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await leader.ends.wait()
+    async with (
+        aiohttp.ClientSession(f"http://127.0.0.1:{ports[0]}") as session,
+        session.get("/readyz") as answer,
+    ):
+        assert answer.status == 503
+        assert "[-]stopping the process ends" in await answer.text()
+    assert part.log == []
+    leader.go_on.set()
+    await asyncio.wait_for(running, 5)
+    assert part.log == ["follows", "drained"]
+
+
 async def test_it_ends_when_a_part_ends(capsys: pytest.CaptureFixture[str]) -> None:
     async def fail() -> None:
         raise OSError("broken pipe")

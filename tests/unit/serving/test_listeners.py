@@ -15,7 +15,7 @@ from aiohttp import web
 from hack.controlplane.pki import Authority
 from serving import listeners
 from serving.limits import Limits
-from serving.listeners import serving
+from serving.listeners import CONNECTIONS, serving
 from serving.sections import GuardedListener
 from tests.kit.clock import PATIENCE_SECONDS
 
@@ -32,9 +32,10 @@ async def listening(
     takes: float = 0,
     drain_seconds: float = 0,
     tls: ssl.SSLContext | None = None,
+    apps: list[web.Application] | None = None,
     **settings: Any,
 ) -> AsyncIterator[int]:
-    """A listener that answers POST; yields its port."""
+    """A listener that answers POST; yields its port. `apps` gets its application."""
     listener = GuardedListener(bind_address=LOOPBACK, port=0, **settings)
     limits = Limits(listener, lambda status, text: web.Response(status=status, text=text))
 
@@ -47,6 +48,8 @@ async def listening(
 
     app = web.Application()
     app.router.add_post("/", handle)
+    if apps is not None:
+        apps.append(app)
     async with serving(app, listener, tls, drain_seconds=drain_seconds) as port:
         yield port
 
@@ -211,3 +214,19 @@ async def test_a_listener_without_requests_ends_although_there_are_connections()
             assert (await answer_of(reader))[0] == 200
         assert await is_closed(reader)
         writer.close()
+
+
+async def test_connections_are_renewed_with_their_next_answer_and_no_request_is_lost() -> None:
+    apps: list[web.Application] = []
+    async with listening(apps=apps) as port, connected(port) as (reader, writer):
+        writer.write(REQUEST)
+        assert (await answer_of(reader))[0] == 200
+        apps[0][CONNECTIONS].renew()
+        async with connected(port) as (later, to_later):
+            writer.write(REQUEST)
+            status, head = await answer_of(reader)
+            assert (status, b"connection: close" in head.lower()) == (200, True)
+            assert await is_closed(reader)
+            to_later.write(REQUEST)
+            status, head = await answer_of(later)
+            assert (status, b"connection: close" in head.lower()) == (200, False), "it came after"

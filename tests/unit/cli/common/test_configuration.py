@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.common.configuration import Configuration, ConfigurationError, dump, load, parse
-from extender.configuration import TLSConfiguration
+from extender.configuration import TLSConfiguration, own_address
 from webhooks.configuration import settings_of
 
 HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
@@ -127,6 +127,10 @@ def test_plain_http_on_loopback(address: str) -> None:
             "leaderElection.retryPeriodSeconds: is more than half",
         ),
         (LOOPBACK + "leaderElection: {resourceName: ''}", "leaderElection.resourceName"),
+        (TLS.replace("{tls", "{peers: {host: ''}, tls"), "extender.peers.host: expected"),
+        (TLS.replace("{tls", "{peers: {serverName: ''}, tls"), "extender.peers.serverName: expected"),
+        (TLS.replace("{tls", "{peers: {filterSeconds: 0}, tls"), "extender.peers.filterSeconds: expected"),
+        (TLS.replace("{tls", "{peers: {name: a}, tls"), "extender.peers.name: is no such field"),
         (HEAD + "kind: Configuration", "line 3, column 1: key 'kind' is there twice"),
     ],
 )
@@ -134,6 +138,27 @@ def test_errors_name_the_field(text: str, message: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse(text)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("settings", "pod_ip", "address"),
+    [
+        ("", "10.0.0.7", "10.0.0.7:9443"),
+        ("", "fd00::7", "[fd00::7]:9443"),
+        ("", None, ""),
+        ("peers: {host: reprieve-0.example}, port: 1, ", "10.0.0.7", "reprieve-0.example:1"),
+        ("port: 0, ", "10.0.0.7", ""),
+    ],
+)
+def test_replicas_reach_each_other_at_the_address_of_their_pod(
+    monkeypatch: pytest.MonkeyPatch, settings: str, pod_ip: str | None, address: str
+) -> None:
+    monkeypatch.delenv("POD_IP", raising=False)
+    if pod_ip is not None:
+        monkeypatch.setenv("POD_IP", pod_ip)
+    extender = parse(TLS.replace("{tls", f"{{{settings}tls")).extender
+    assert extender is not None
+    assert own_address(extender) == address
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:
