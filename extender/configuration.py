@@ -12,6 +12,7 @@ from api.validation import FieldError
 from serving.sections import FilePath, GuardedListener, Poll, Port, Seconds, Section
 
 __all__ = [
+    "POD_IP",
     "ExtenderConfiguration",
     "PeersConfiguration",
     "TLSConfiguration",

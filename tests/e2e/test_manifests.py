@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from extender.configuration import POD_IP, PeersConfiguration
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.manifests import BASE, MANIFESTS, WEBHOOK_KINDS, render
@@ -83,6 +84,31 @@ def test_the_deployment_finds_what_it_names() -> None:
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     assert ports == {"extender": ours["extender"]["port"], "ops": ours["ops"]["port"]}
     assert any(body["metadata"]["name"] == spec["serviceAccountName"] for body in objects)
+
+
+def test_replicas_know_their_address_and_call_each_other_by_a_name_on_their_certificate() -> None:
+    objects = rendered(OVERLAYS / "cert-manager")
+    deployment = next(
+        body for body in objects if body["kind"] == "Deployment" and body["metadata"]["name"] == "reprieve"
+    )
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    fields = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container["env"]}
+    assert fields == {POD_IP: "status.podIP"}
+    certificates = {
+        body["metadata"]["name"]: body["spec"] for body in objects if body["kind"] == "Certificate"
+    }
+    certificate = certificates["reprieve-extender"]
+    assert certificate["usages"] == ["server auth", "client auth"]
+    assert PeersConfiguration().server_name in certificate["dnsNames"]
+
+
+def test_the_scheduler_leaves_time_for_an_answer_of_the_replica_that_it_calls() -> None:
+    scheduler = yaml.safe_load((BASE / "kube-scheduler.yaml").read_text())
+    peers = PeersConfiguration()
+    given = {"filterVerb": peers.filter_seconds, "preemptVerb": peers.preempt_seconds}
+    for entry in scheduler["extenders"]:
+        (seconds,) = (given[name] for name in given if name in entry)
+        assert seconds <= float(entry["httpTimeout"].removesuffix("s")) / 2
 
 
 def test_the_scheduler_is_told_the_service_and_a_name_on_its_certificate() -> None:
