@@ -21,6 +21,7 @@ stops after the last of them, because even an idle plane needs the processor."""
 LONGEST: Final = (
     "stress",
     "failures",
+    "standbys",
     "reprieve_plane",
     "webhook_plane",
     "disagreement",

@@ -18,6 +18,7 @@ from tests.kit.clock import PATIENCE_SECONDS
 VICTIMS: Final = 20
 SOME: Final = 5
 """So many are evicted before the leader is taken away."""
+QUIET_SECONDS: Final = 5.0
 SLOWLY: Final = {"REPRIEVE_FAILPOINTS": "evict.between=2s"}
 """Sixteen go at once. The last four wait for the first ones."""
 
@@ -139,6 +140,54 @@ def test_without_a_leader_ordinary_pods_are_scheduled_and_gangs_wait_for_the_nex
     assert sandbox.history.evicted() == []
     plane.processes[former].resume()
     plane.wait_reprieve(former)
+
+
+def test_who_was_turned_down_without_a_leader_is_brought_back_by_the_next_one(
+    planes: PlaneFactory, sandboxes: SandboxFactory
+) -> None:
+    """A victim belongs to a group, so only a leader may allow it. Nothing else brings back a pod that is parked."""
+    slow_lease = {"leaseDurationSeconds": 10, "renewDeadlineSeconds": 7, "retryPeriodSeconds": 1}
+    plane = planes(reprieve=True, replicas=2, reprieve_settings={"leaderElection": slow_lease})
+    wait_for(plane.leader, what="nobody leads")
+    former, next_ = plane.leader(), standby(plane)
+    select(plane, next_)
+    sandbox = sandboxes(plane)
+    sandbox.group("low", min_count=1, priority=10)
+    (node,) = sandbox.nodes(1, cpu="1")
+    victims = sandbox.filler("low-0", node, 1, group="low")
+    plane.processes[former].pause()
+    sandbox.pod("urgent", priority=100)
+    alone = 'reprieve_extender_verb_seconds_count{verb="preempt"}'
+    wait_for(lambda: metric(plane, next_, alone), what="preempt is not called")
+    assert plane.leader() == former
+    assert sandbox.history.evicted() == []
+    sandbox.wait_bound("urgent")
+    assert plane.leader() == next_
+    assert sandbox.history.evicted() == victims
+    end(plane, former, stopped)
+
+
+def test_a_scheduler_that_keeps_to_the_former_leader_gets_no_unsafe_answer(
+    replicas: ControlPlane, sandboxes: SandboxFactory
+) -> None:
+    """The former leader cannot reach the API server, and does not know who leads. The scheduler calls nobody else."""
+    plane, sandbox = replicas, sandboxes(replicas)
+    former, next_ = plane.leader(), standby(plane)
+    select(plane, former)
+    cut_off(plane, former)
+    wait_for(lambda: plane.leader() == next_, what="nobody else leads")
+    sandbox.full_nodes(2)
+    members = sandbox.gang("hero", 2, priority=100)
+    sandbox.wait_plan("hero")
+    until = time.monotonic() + QUIET_SECONDS
+    while time.monotonic() < until:
+        assert not any(
+            pod["spec"].get("nodeName") for pod in sandbox.list_pods() if pod["metadata"]["name"] in members
+        )
+        time.sleep(0.2)
+    end(plane, former, cut_off)
+    sandbox.wait_bound(*members)
+    assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
 
 
 def test_a_roll_out_loses_no_room(replicas: ControlPlane, sandboxes: SandboxFactory) -> None:
