@@ -101,11 +101,12 @@ class Peers:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
-        """Connections are kept while the context lasts."""
+        """Connections are kept while the context lasts. At its end the leader is told once more."""
         connector = aiohttp.TCPConnector(keepalive_timeout=KEEPALIVE_SECONDS)
         async with aiohttp.ClientSession(connector=connector) as self._session:
             try:
                 yield
+                await self._tell()
             finally:
                 self._session = None
 
@@ -126,13 +127,18 @@ class Peers:
         """Tell the leader whom this replica has turned down, until cancelled. Only the leader can bring them back."""
         while True:
             await asyncio.sleep(NOTICE_SECONDS)
-            address = self._leader()
-            notice = self._notices.take() if address else None
-            if notice is None:
-                continue
+            await self._tell()
+
+    async def _tell(self) -> None:
+        address = self._leader()
+        notice = self._notices.take() if address else None
+        if notice is None:
+            return
+        answer = None
+        if self._breaker.allows(address):
             answer = await self._ask(address, TURNED_DOWN_PATH, notice, NOTICE_LIMIT_SECONDS)
-            if answer is None:
-                self._notices.put_back(notice)
+        if answer is None:
+            self._notices.put_back(notice)
 
     async def _ask(self, address: str, path: str, body: bytes, seconds: float) -> bytes | None:
         try:

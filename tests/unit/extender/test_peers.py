@@ -221,6 +221,28 @@ async def test_the_leader_is_told_until_it_takes_it(monkeypatch: pytest.MonkeyPa
         await asyncio.gather(telling, return_exceptions=True)
 
 
+async def test_at_the_end_the_leader_is_told_once_more() -> None:
+    leader, standby = Replica(None), Replica(None)
+    leader.leads = True
+    async with leader.serves() as there:
+        async with standby.serves():
+            standby.leader = there
+            standby.said.waits.append(b"{}")
+        assert leader.told_of == [b"{}"]
+
+
+async def test_looking_for_somebody_to_tell_of_keeps_no_call_from_the_leader() -> None:
+    leader, standby = Replica(None), Replica(Hold("reprieve: wait"))
+    async with leader.serves() as there, standby.serves() as here:
+        standby.leader = there
+        standby.peers._breaker.allows(there)
+        standby.peers._breaker.failed(there)
+        await standby.peers._tell()
+        standby.clock.advance(REST_SECONDS)
+        await standby.peers._tell()
+        assert await nodes(here) == ["n1"]
+
+
 async def test_a_replica_that_does_not_lead_takes_no_notice() -> None:
     replica = Replica(None)
     async with (

@@ -1,0 +1,49 @@
+"""Who leads, as a process sees it that wants no term."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from kube.client import ApiClient, ApiError
+from kube.lease import LeaseLock
+from runtime import election
+from runtime.election import LeaseTerms
+from tests.kit.clock import ManualClock
+from tests.kit.waiting import until
+from tests.property.test_lease import TIMES, Server
+
+
+class Away(Server):
+    """An API server that is away at first."""
+
+    away = True
+
+    async def request(self, *arguments: str, **options: object) -> bytes:
+        if self.away:
+            raise ApiError(0, "Unreachable", "it is away")
+        return await super().request(*arguments, **options)  # type: ignore[arg-type]  # as they came
+
+
+async def test_a_process_that_ends_keeps_up_with_who_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(election, "LOOK_SECONDS", 0.01)
+    clock = ManualClock()
+    server = Away(clock)
+    client = cast(ApiClient, server)
+    ends = LeaseLock(client, "ns", "reprieve", "ends", TIMES, clock)
+    following = asyncio.create_task(LeaseTerms(ends, "ends", TIMES, clock).follow())
+    await asyncio.sleep(0.05)
+    assert _leader(ends) == ""
+    server.away = False
+    next_ = LeaseLock(client, "ns", "reprieve", "next", TIMES, clock, "10.0.0.7:9443")
+    await next_.look(5.0)
+    assert await next_.take(5.0) is not None
+    await until(lambda: _leader(ends) == "10.0.0.7:9443")
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+
+def _leader(lock: LeaseLock) -> str:
+    return lock.holder.address if lock.holder is not None else ""
