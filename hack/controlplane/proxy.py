@@ -38,6 +38,8 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._thread = threading.Thread(target=self._run, name=f"proxy {port}", daemon=True)
         self._listens = threading.Event()
+        self._cut = asyncio.Event()
+        """Set when all connections are reset. Those that come later have another one."""
         self._stop: asyncio.Event | None = None
 
     def __enter__(self) -> Self:
@@ -129,11 +131,14 @@ class Proxy:
                 writer.write(data)
                 await writer.drain()
         if lost:
-            await asyncio.Event().wait()  # not even the end of the connection comes through
+            await self._cut.wait()  # not even the end of the connection comes through
+            raise ConnectionResetError("all connections are reset")
         with suppress(OSError, RuntimeError):
             writer.write_eof()
 
     def _reset_all(self) -> None:
+        self._cut.set()
+        self._cut = asyncio.Event()
         for writer in list(self._writers):
             _reset(writer)
 

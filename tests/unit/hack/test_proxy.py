@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from hack.controlplane.ports import Ports
+from hack.controlplane.processes import wait_until
 from hack.controlplane.proxy import HOST, Proxy
 from tests.kit.clock import PATIENCE_SECONDS
 
@@ -109,3 +110,16 @@ def test_no_answer_comes(mode: str) -> None:
 def test_without_a_target_a_connection_is_reset() -> None:
     with behind() as proxy, pytest.raises(ConnectionError):
         connect_and_ask_for_ever(proxy)
+
+
+def test_nothing_is_left_of_connections_that_were_reset_in_a_black_hole() -> None:
+    with behind(b"a") as proxy:
+        for _ in range(5):
+            connection = connect(proxy)
+            assert asked(connection) == b"ax\n"
+            proxy.disturb("BlackHole")
+            connection.sendall(b"y\n")
+            connection.close()
+            proxy.disturb("Pass")
+        proxy.disturb("Reset")
+        wait_until(lambda: not proxy._writers, PATIENCE_SECONDS, "connections are left".__str__)
