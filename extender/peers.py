@@ -146,7 +146,12 @@ class Peers:
                 status, answer = await self._post(address, path, body)
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             self._breaker.failed(address)
-            log.warning("the leader does not answer", address=address, path=path, error=repr(error))
+            log.warning(
+                "the leader does not answer",
+                address=address,
+                path=path,
+                error=f"{type(error).__name__}: {error}",
+            )
             return None
         self._breaker.answered(address)
         return answer if status == HTTPStatus.OK else None
