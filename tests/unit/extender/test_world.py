@@ -256,7 +256,7 @@ async def test_a_pod_has_its_own_priority_or_its_groups_if_that_is_lower(asked: 
         pytest.param(pod("p", priority=7), BoundPod(None, 7, unit_is_group=False), id="not bound yet"),
         pytest.param(
             member("p", group="whole"),
-            BoundPod(None, 50, unit_is_group=True),
+            BoundPod(None, 50, unit_is_group=True, in_group=True),
             id="not bound yet, in all mode",
         ),
         pytest.param(pod("p", node="n0", priority=7), BoundPod("n0", 7, unit_is_group=False), id="alone"),
