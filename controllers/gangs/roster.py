@@ -327,7 +327,7 @@ class Roster:
 
     def group_of_pod(self, uid: str) -> GroupKey | None:
         """The group that the pod's label names, whether or not it exists."""
-        view = self._view(uid)
+        view = self.view(uid)
         return view.group if view is not None else None
 
     def all_mode_group(self, uid: str) -> GroupKey | None:
