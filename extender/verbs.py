@@ -22,13 +22,14 @@ from extender.wire import (
     preemption_result,
 )
 
-__all__ = ["PASSING", "BoundPod", "Hold", "Offer", "Verbs", "World"]
+__all__ = ["PASSING", "UNKNOWN_VICTIM", "BoundPod", "Hold", "Offer", "Verbs", "World"]
 
 OUTSIDE = HOLD_MARK + "the pod group runs in another domain"
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
 
 ROOM_IS_RESERVED = "room there is reserved"
 VICTIM_LEAVES = "a victim leaves for a pod group"
+UNKNOWN_VICTIM = "a victim is not known there"
 GOES_WHOLE = "a victim's group goes whole or not at all"
 ANOTHER_DOMAIN = "the pod group runs in another domain"
 PASSING = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
@@ -240,7 +241,7 @@ class Verbs:
         for victim in victims.pods or ():
             pod = self._world.bound(victim.uid)
             if pod is None or pod.node not in (None, node):
-                return "a victim is not known there"
+                return UNKNOWN_VICTIM
             if self._reservations.awaits(victim.uid, at_least=priority):
                 return VICTIM_LEAVES
             if pod.leaving:

@@ -16,7 +16,7 @@ from controllers.gangs.observations import NotOffered, Observation, Offered, Pre
 from controllers.gangs.parked import Why
 from controllers.gangs.roster import group_of
 from extender.metrics import PARKED
-from extender.verbs import PASSING, BoundPod, Hold, Offer, Within
+from extender.verbs import PASSING, UNKNOWN_VICTIM, BoundPod, Hold, Offer, Within
 
 __all__ = ["LiveWorld"]
 
@@ -188,6 +188,8 @@ class LiveWorld:
         PARKED.inc()
         if PASSING.intersection(reasons.values()):
             self._controller.parked.note(pod, Why.RESERVED)
+        elif UNKNOWN_VICTIM in reasons.values():  # our watch is behind: the scheduler has just seen it
+            self._controller.parked.note(pod, Why.NOT_READY)
         if self._controller.leading is not None:
             self._controller.leading.reporter.nothing_to_evict(pod, list(reasons.values()))
 

@@ -183,6 +183,10 @@ class Asking:
         self._queue.begin(now)
         self._want(self._parked.take_all())
 
+    def parks(self, why: Why) -> bool:
+        """Whether a pod waits for this reason to pass."""
+        return self._parked.waits(why)
+
     def reason_passed(self, why: Why) -> None:
         """Bring back the pods that preempt answered with no node because of this."""
         self._want(self._parked.take(why))

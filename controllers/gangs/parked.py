@@ -32,7 +32,8 @@ class Why(Enum):
     RESERVED = "reserved"
     """Room is reserved, or a victim leaves, for a pod group. It passes when a plan ends."""
     NOT_READY = "not ready"
-    """This process could not answer, or does not lead. It passes when the mirror may be trusted, or a leader knows."""
+    """This process could not answer, does not lead, or does not know a victim yet. It passes when the mirror may be
+    trusted, or a leader knows."""
 
 
 class ParkedPods:
@@ -40,18 +41,24 @@ class ParkedPods:
 
     def __init__(self, waiting: WaitingPods, *, most: int = MOST) -> None:
         self._waiting, self._most = waiting, most
-        self._pods: dict[str, Why] = {}
+        self._pods: dict[Why, dict[str, None]] = {why: {} for why in Why}
+        """UIDs, in order."""
         self._others: dict[Why, dict[str, int]] = {why: {} for why in Why}
         """Of pods beyond `most`: by scheduler, their highest priority."""
 
     def __len__(self) -> int:
-        return len(self._pods)
+        return sum(map(len, self._pods.values()))
+
+    def waits(self, why: Why) -> bool:
+        """Whether a pod is parked for this reason."""
+        return bool(self._pods[why] or self._others[why])
 
     def note(self, pod: Pod, why: Why) -> None:
         """Preempt has just answered the pod with no node. The last reason counts."""
         uid = pod.metadata.uid
-        if uid in self._pods or len(self._pods) < self._most:
-            self._pods[uid] = why
+        self.forget(uid)
+        if len(self) < self._most:
+            self._pods[why][uid] = None
             return
         scheduler, priority = pod.spec.scheduler_name or DEFAULT_SCHEDULER, pod.spec.priority or 0
         others = self._others[why]
@@ -59,7 +66,8 @@ class ParkedPods:
 
     def forget(self, uid: str) -> None:
         """The pod is bound or gone."""
-        self._pods.pop(uid, None)
+        for pods in self._pods.values():
+            pods.pop(uid, None)
 
     def take(self, why: Why) -> list[Wish]:
         """The reason has passed: what brings back all pods that it parked. They are forgotten."""
@@ -73,9 +81,7 @@ class ParkedPods:
 
     def hand_over(self, why: Why) -> TurnedDown:
         """All pods that are parked for this reason. They are forgotten."""
-        parked = [uid for uid, each in self._pods.items() if each is why]
-        for uid in parked:
-            del self._pods[uid]
+        parked, self._pods[why] = self._pods[why], {}
         others, self._others[why] = self._others[why], {}
         pods = [pod for uid in parked if (pod := self._waiting.find(uid)) is not None]
         for pod in pods:
@@ -85,7 +91,7 @@ class ParkedPods:
 
     def put_back(self, turned_down: TurnedDown) -> None:
         """Nobody was told of these pods, which are not ready to go on."""
-        self._pods.update(dict.fromkeys(turned_down.alone, Why.NOT_READY))
+        self._pods[Why.NOT_READY].update(dict.fromkeys(turned_down.alone))
         others = self._others[Why.NOT_READY]
         for scheduler, priority in turned_down.crowds.items():
             others[scheduler] = max(priority, others.get(scheduler, priority))

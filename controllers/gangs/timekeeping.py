@@ -63,7 +63,7 @@ class Timekeeper:
             self._hands.singles,
             self._partial_gangs,
         )
-        if any(map(len, kept)) or self._hands.waker.behind:
+        if any(map(len, kept)) or self._hands.waker.behind or self._hands.asking.parks(Why.NOT_READY):
             return TICK_SECONDS
         return max(TICK_SECONDS, self._hands.housekeeping.next_sweep())
 

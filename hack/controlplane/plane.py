@@ -147,13 +147,6 @@ class ControlPlane:
         """Whether a process of reprieve says that it is ready."""
         return _answers(f"{self.ops_url_of(name)}/readyz")
 
-    def restart_api_server(self) -> None:
-        """End the API server, and start it again. Returns when it is ready."""
-        server = self.processes["kube-apiserver"]
-        server.stop()
-        self._start("kube-apiserver")
-        server.wait_healthy(self.client.ready, START_SECONDS)
-
     def leader(self) -> str:
         """Which of several processes of reprieve has the Lease; empty if none has it, by its address."""
         lease = self.client.get("coordination.k8s.io/v1", "Lease", "reprieve", "reprieve-system")

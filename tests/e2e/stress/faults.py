@@ -60,11 +60,6 @@ def ask_to_leave(cluster: Cluster) -> None:
         cluster.in_steps(10, partial(cluster.restart, name))
 
 
-def restart_api_server(cluster: Cluster) -> None:
-    """The API server ends, and comes back."""
-    cluster.plane.restart_api_server()
-
-
 def _disturb(cluster: Cluster, proxy: Proxy, mode: Mode, delay: float = 0.0) -> None:
     proxy.disturb(mode, delay=delay)
     cluster.in_steps(40, partial(_mend, proxy))
@@ -84,6 +79,5 @@ ACTIONS_WITH_FAULTS: Final[dict[Action, int]] = {
     slow_down: 4,
     cut_scheduler_off: 4,
     edit_lease: 4,
-    restart_api_server: 1,
 }
 """How often, in relation to one another."""

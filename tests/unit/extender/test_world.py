@@ -223,6 +223,18 @@ async def test_an_event_says_why_the_scheduler_may_evict_nobody() -> None:
         assert (name, note.count("room there is reserved")) == ("p", 1)
 
 
+async def test_a_pod_whose_victim_is_not_known_yet_is_brought_back_on_a_quiet_cluster() -> None:
+    """Our watch is behind: the scheduler has seen the victim before us. Nothing else happens afterwards."""
+    waits = pod("p", priority=7)
+    async with staged(node("n0"), waits) as stage:
+        await stage.settle()
+        world(stage).nothing_to_evict(waits, {"n0": "a victim is not known there"})
+        assert stage.leading.planner._patience() == 1.0
+        stage.clock += 1
+        await stage.settle()
+        assert stage.api.pulsed == ["p"]
+
+
 # ---- priorities and bound pods
 
 

@@ -18,7 +18,11 @@ NAMESPACE = "reprieve-system"
 ROOT = MANIFESTS.parent
 APPLIED = re.compile(r"^kubectl .* -k (manifests/\S+)", re.MULTILINE)
 CRD_FOLDERS = {
-    "crds": {"podgroups.reprieve.dev", "preemptionplans.reprieve.dev"},
+    "crds": {
+        "clusterpreemptionplans.reprieve.dev",
+        "podgroups.reprieve.dev",
+        "preemptionplans.reprieve.dev",
+    },
     "kueue-crds": {
         f"{plural}.kueue.x-k8s.io"
         for plural in (
