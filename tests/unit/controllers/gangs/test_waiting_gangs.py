@@ -211,3 +211,32 @@ async def test_after_an_expired_plan_the_next_one_comes_on_a_quiet_cluster() -> 
         stage.clock += 301
         await stage.settle()
         assert stage.phases() == ["Expired", "Ready"]
+
+
+@pytest.mark.parametrize("backs_off", ["nobody", "a", "b", "both"])
+@pytest.mark.parametrize("older", ["a", "b"])
+@pytest.mark.parametrize(("a", "b"), [(10, 10), (20, 10), (10, 20)])
+async def test_a_freed_slot_goes_to_the_right_one_of_two_gangs(
+    a: int, b: int, older: str, backs_off: str
+) -> None:
+    """By priority, then by creation, whoever waits before its next attempt to evict. Nobody is evicted."""
+    running = pod("v0", node="n0", requests=BIG, priority=1000)
+    created = {name: f"2026-01-01T00:00:0{int(name != older)}Z" for name in ("a", "b")}
+    waiting: list[Any] = []
+    for name, priority in (("a", a), ("b", b)):
+        made = gang(name, minimum=1, priority=priority)
+        made.metadata.creation_timestamp = created[name]
+        waiting += [made, pod(f"{name}-0", group=name, requests=BIG, priority=priority)]
+    async with staged(node("n0", cpu="4"), running, *waiting) as stage:
+        await stage.settle()
+        for name in ("a", "b"):
+            found = stage.leading.gangs.get(("default", name))
+            assert found is not None
+            if backs_off in (name, "both"):
+                found.life = replace(found.life, due=stage.clock + 100.0)
+        stage.delete(running)
+        await stage.settle()
+        right = "a" if (-a, created["a"]) < (-b, created["b"]) else "b"
+        fits = [plan for plan in stage.api.plans.values() if plan["spec"]["outcome"] == "Fits"]
+        assert [plan["spec"]["preemptor"]["name"] for plan in fits] == [right]
+        assert stage.api.deleted == []
