@@ -31,7 +31,7 @@ from kube.client import ApiClient
 
 __all__ = ["Evictions", "Size", "run", "table_of"]
 
-SIZE: Final = os.environ.get("REPRIEVE_BENCH_EVICTIONS", "50,500")
+SIZE: Final = os.environ.get("REPRIEVE_BENCH_EVICTIONS", "20,100")
 MEMBERS: Final = 5
 LOW, HIGH = 10, 100
 NODE_CPU: Final = 100
