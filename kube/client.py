@@ -24,6 +24,7 @@ __all__ = [
     "APPLY_PATCH",
     "JSON",
     "JSON_PATCH",
+    "METADATA_LIST",
     "MERGE_PATCH",
     "REQUEST_SECONDS",
     "STRATEGIC_MERGE_PATCH",
@@ -36,6 +37,8 @@ __all__ = [
 JSON: Final = "application/json"
 JSON_PATCH: Final = "application/json-patch+json"
 """RFC 6902: a list of operations, of which `test` lets the whole patch fail (422)."""
+METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""What to accept for a list without specs and statuses."""
 MERGE_PATCH: Final = "application/merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 """Server-side apply. JSON is YAML."""
@@ -185,11 +188,12 @@ class ApiClient:
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = JSON,
+        accept: str = JSON,
         seconds: float = REQUEST_SECONDS,
     ) -> bytes:
         """The body of a 2xx answer. `seconds` is the limit for the whole request. Raises ApiError."""
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
-        async with self._answer(method, path, query, body, content_type, timeout) as response:
+        async with self._answer(method, path, query, body, content_type, timeout, accept) as response:
             return await response.read()
 
     @asynccontextmanager
@@ -210,8 +214,9 @@ class ApiClient:
         body: bytes | None,
         content_type: str,
         timeout: aiohttp.ClientTimeout,
+        accept: str = JSON,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        headers = {"Accept": JSON, "User-Agent": "reprieve"}
+        headers = {"Accept": accept, "User-Agent": "reprieve"}
         if body is not None:
             headers["Content-Type"] = content_type
         if self._credentials is not None:

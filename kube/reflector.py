@@ -29,7 +29,7 @@ from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
 from kube.retry import Backoff, Retry
 
-__all__ = ["Handler", "Key", "Reflector", "Resource", "Timing"]
+__all__ = ["Handler", "Identity", "Key", "OnlyIdentity", "OnlyMetadata", "Reflector", "Resource", "Timing"]
 
 log = structlog.get_logger(__name__)
 
@@ -179,6 +179,8 @@ class Reflector(Generic[T]):
         self._item_decoder = msgspec.json.Decoder(resource.type)
         self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(Event[resource.type])  # type: ignore[name-defined] # a run-time type
         self._heard = clock.monotonic()
+        self.listed_from = float("-inf")
+        """When the first request of the last complete list was sent, in monotonic seconds."""
         self.resource_version = ""
         """The version from which the watch continues. Empty means that a new list comes first."""
         self.refusal: ApiError | None = None
@@ -243,7 +245,7 @@ class Reflector(Generic[T]):
         """List all objects, page by page. Raises if a page fails; then no object counts as gone."""
         REFLECTOR_LISTS.labels(self._cluster, self.kind).inc()
         keys: set[Key] = set()
-        token = ""
+        token, began = "", self._clock.monotonic()
         while True:
             query = self._resource.query(**{"limit": str(self._resource.page), "continue": token})
             body = await self._client.request("GET", self._resource.path, query=query, seconds=LIST_SECONDS)
@@ -258,7 +260,7 @@ class Reflector(Generic[T]):
                 break
         self.refusal = None
         self._handler.replaced(keys, meta.resource_version)
-        self.resource_version = meta.resource_version
+        self.resource_version, self.listed_from = meta.resource_version, began
         self._heard = self._clock.monotonic()
         self._retry.succeeded()
         log.info(

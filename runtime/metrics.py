@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter, Gauge, Histogram
 
-__all__ = ["LEADING", "MIRROR_OBJECTS", "MIRROR_REFUSED", "MIRROR_UNREADABLE"]
+__all__ = ["CATCH_UP_SECONDS", "LEADING", "MIRROR_OBJECTS", "MIRROR_REFUSED", "MIRROR_UNREADABLE"]
 
 LEADING = Gauge("reprieve_leading", "1 while this process acts, 0 while it follows.")
 MIRROR_OBJECTS = Gauge("reprieve_mirror_objects", "Objects that the process follows.", ["cluster", "kind"])
@@ -17,4 +17,10 @@ MIRROR_UNREADABLE = Gauge(
     "reprieve_mirror_unreadable_objects",
     "Objects whose newest state cannot be read. Their known state is old, or there is none.",
     ["cluster", "kind"],
+)
+CATCH_UP_SECONDS = Histogram(
+    "reprieve_catch_up_seconds",
+    "Seconds until the views of a new leader were as new as the API server.",
+    ["cluster"],
+    buckets=(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0),
 )

@@ -18,13 +18,21 @@ class Term:
 
     `number` grows from term to term. `holder` names the process, and is another one after each start. Nothing may be
     written after the end (monotonic seconds), which whoever made the term may put off. A writer begins no write in the
-    last `margin` seconds.
+    last `margin` seconds. Nobody else has written since `began` (monotonic seconds; now if it is not given).
     """
 
     def __init__(
-        self, number: int, clock: Clock, *, holder: str = "", end: float = math.inf, margin: float = 0.0
+        self,
+        number: int,
+        clock: Clock,
+        *,
+        holder: str = "",
+        end: float = math.inf,
+        margin: float = 0.0,
+        began: float | None = None,
     ) -> None:
         self.number, self.holder = number, holder
+        self.began = clock.monotonic() if began is None else began
         self._clock, self._end, self._margin = clock, end, margin
         self._ended = asyncio.Event()
 
@@ -79,13 +87,13 @@ class EternalTerms:
 
     def __init__(self, clock: Clock, holder: str = "") -> None:
         self._clock, self._holder = clock, holder
-        self._number = 0
+        self._number, self._began = 0, clock.monotonic()
 
     @asynccontextmanager
     async def term(self) -> AsyncIterator[Term]:
         """See `Terms`."""
         self._number += 1
-        yield Term(self._number, self._clock, holder=self._holder)
+        yield Term(self._number, self._clock, holder=self._holder, began=self._began)
 
     async def follow(self) -> None:
         """See `Terms`."""

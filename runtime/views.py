@@ -161,6 +161,33 @@ class View(Generic[T]):
         problem = f"no word from the API server for {age:.0f} s" if self.synced else "not listed yet"
         return f"{self.kind}: {problem}{f' ({refusal})' if refusal is not None else ''}"
 
+    # ---- how new the view is (see `runtime.freshness`)
+
+    @property
+    def resource(self) -> Resource[T]:
+        """What the view follows."""
+        return self._resource
+
+    @property
+    def listed_from(self) -> float:
+        """When the last complete list began, in monotonic seconds. The view is at least as new."""
+        return self._reflector.listed_from
+
+    def has_passed(self, number: int) -> bool:
+        """Whether everything up to this resource version has been seen."""
+        return 0 <= number <= number_of(self._reflector.resource_version)
+
+    def is_as_new(self, key: Key, version: Version) -> bool:
+        """Whether the view has this state of the object or a newer one, or knows that the object is gone."""
+        held = self._held.get(key)
+        if held is not None and held.uid == version.uid and min(held.number, version.number) < 0:
+            return True  # one of the two cannot be compared
+        return self._is_old(key, version)
+
+    def held_at(self, number: int) -> set[Key]:
+        """The objects whose held state is from this resource version or an older one."""
+        return {key for key, held in self._held.items() if 0 <= held.number <= number}
+
     def apply(self, item: T) -> bool:
         """Take the answer to one of our own writes before the watch shows it. Returns whether it is newer."""
         version, key = Version.of(item.metadata), _key(item.metadata)
