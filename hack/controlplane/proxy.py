@@ -19,9 +19,12 @@ RESET: Final = struct.pack("ii", 1, 0)
 """SO_LINGER: the connection ends with a reset, not in order."""
 JOIN_SECONDS: Final = 10.0
 
-Mode = Literal["Pass", "Reset", "BlackHole", "HalfOpen"]
+HELD_SECONDS: Final = 0.01
+"""Between two looks whether bytes may go on."""
+
+Mode = Literal["Pass", "Reset", "BlackHole", "HalfOpen", "Hold"]
 """Pass: bytes go through. Reset: connections are reset, also new ones. BlackHole: connections stay, no byte passes.
-HalfOpen: what clients send arrives, and no answer comes back."""
+HalfOpen: what clients send arrives, and no answer comes back. Hold: bytes wait until the mode is another one."""
 
 
 class Proxy:
@@ -126,6 +129,8 @@ class Proxy:
         while data := await reader.read(CHUNK):
             if self.delay:
                 await asyncio.sleep(self.delay)
+            while self.mode == "Hold":  # noqa: ASYNC110 - the mode is set in another thread
+                await asyncio.sleep(HELD_SECONDS)
             lost = lost or self.mode == "BlackHole" or (answers and self.mode == "HalfOpen")
             if not lost:
                 writer.write(data)

@@ -63,7 +63,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.failed and report.when == "call":
         for plane in item.session.stash.get(RUNNING, ()):
-            for name in ("reprieve", "kube-scheduler"):
+            for name in (*plane.layout.replicas, "kube-scheduler"):
                 log = plane.layout.logs / f"{name}.log"
                 if plane.options.reprieve and log.exists():
                     text = "\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES:])
