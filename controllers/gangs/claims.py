@@ -67,6 +67,10 @@ class Claims:
         self._words[_owner(spec)] = _Word(key, None)
         self._plans_changed(_owner(spec))
 
+    def has_victim(self, uid: str) -> bool:
+        """Whether a plan that goes on evicts the pod."""
+        return any(uid in self._current[owner].victims for owner in self._by_pod.get(uid, ()))
+
     def forget_words(self) -> None:
         """The term is over: what counts is what the watch shows. What was proposed last may never be stored."""
         owners = list(self._words)

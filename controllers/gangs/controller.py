@@ -13,6 +13,7 @@ from api.core import Pod
 from api.plans import PreemptionPlan
 from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
+from controllers.gangs.disruption import MarkedPods
 from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.leading import Known, Leading
 from controllers.gangs.leftover import Leftover
@@ -25,6 +26,7 @@ from controllers.gangs.scheduler_configuration import SchedulerConfiguration, lo
 from controllers.gangs.waiting import WaitingPods
 from kube.client import ApiClient
 from kube.reflector import Resource
+from runtime.freshness import catch_up
 from runtime.readiness import not_synced, too_old
 from runtime.term import Term
 from runtime.views import Views
@@ -67,6 +69,7 @@ class GangController:
         self.parked = ParkedPods(self.waiting)
         self.gated = GatedPods(clock)
         self.pending = PendingPods()
+        self.marked = MarkedPods()
         path = configuration.scheduler_configuration
         self.scheduler = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
@@ -76,9 +79,11 @@ class GangController:
         self._term: Term | None = None
         self._stepped_down: list[Callable[[], None]] = []
         self.plans = views.watch(PLANS, self.claims.stored)
-        watched = (*self.mirror.views, self.plans)
-        self._not_synced = not_synced(watched)
-        self._too_old = too_old(watched, configuration.max_watch_age_seconds)
+        self._watched = (*self.mirror.views, self.plans)
+        self._ended = float("-inf")
+        """When this process ceased to lead last, in monotonic seconds."""
+        self._not_synced = not_synced(self._watched)
+        self._too_old = too_old(self._watched, configuration.max_watch_age_seconds)
         self.mirror.on_pod(self._pod_changed)
         self.mirror.on_change(self._changed)
         self.mirror.tables.groups.on_touch(self._group_touched)
@@ -103,10 +108,11 @@ class GangController:
 
     async def lead(self, term: Term) -> None:
         """See `runtime.controller.Controller`."""
-        leading = self.begin(term)
+        leading, since = self.begin(term), max(term.began, self._ended)
         try:
             await self.mirror.wait_synced()
             await self.plans.wait_synced()
+            await catch_up(self._client, self._watched, since, self.clock)
             await self.take_over(leading)
             await leading.run()
         finally:
@@ -123,6 +129,7 @@ class GangController:
             self.waiting,
             self.parked,
             self.gated,
+            self.marked,
             self.scheduler,
             self.clock,
             self.plans.apply,
@@ -151,6 +158,7 @@ class GangController:
             await leading.close()
         finally:
             self.claims.forget_words()
+            self._ended = self.clock.monotonic()
 
     def on_step_down(self, hook: Callable[[], None]) -> None:
         """Call `hook` whenever this process ceases to lead."""
@@ -174,6 +182,7 @@ class GangController:
         self.claims.pod_changed(uid, pod)
         self.waiting.pod_changed(uid, pod)
         self.pending.pod_changed(uid, pod)
+        self.marked.pod_changed(uid, pod)
         ungated = self.gated.pod_changed(uid, pod)
         if self._acting is not None:
             self._acting.pod_changed(uid, pod)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import structlog
 
@@ -15,6 +15,7 @@ from api.groups import INITIALLY_SCHEDULED, PodGroup, has_run
 from api.meta import Condition
 from api.plans import Victim, VictimPod
 from controllers.gangs.causes import Causes
+from controllers.gangs.disruption import DISRUPTION_TARGET, PARTIAL_GANG_RELEASED
 from controllers.gangs.effects import CannotSchedule
 from controllers.gangs.endings import SAID
 from controllers.gangs.keys import lone_pod
@@ -25,14 +26,9 @@ from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
 
-__all__ = ["PARTIAL_GANG_RELEASED", "Reporter"]
+__all__ = ["Reporter"]
 
 log = structlog.get_logger(__name__)
-
-DISRUPTION_TARGET: Final = "DisruptionTarget"
-"""Upstream's PodGroup condition about its preemption."""
-PARTIAL_GANG_RELEASED: Final = "PartialGangReleased"
-"""The reason of events, and of the condition DisruptionTarget, where bound members of a gang in pieces go."""
 
 
 class _Told(NamedTuple):

@@ -54,6 +54,10 @@ class Evictions:
         self.gangs, self.roster, self.account = gangs, roster, account
         self.trusted, self._nudge = trusted, nudge
         self._tasks: dict[PlanKey, asyncio.Task[None]] = {}
+        self._victims: dict[PlanKey, frozenset[str]] = {}
+        """Of the plans at work: UIDs."""
+        self._proven: set[str] = set()
+        """Units (UIDs) that were begun, as their marks show or have shown."""
         self._rehearsals: set[asyncio.Task[None]] = set()
         self._notices: dict[str, asyncio.Task[None]] = {}
         """Units (UIDs) that were left in pieces, and whose PodGroup does not say so yet."""
@@ -81,9 +85,9 @@ class Evictions:
         former = self._tasks.get((plan.namespace, plan.name))
         self._spawn(plan, self._evict(gang, plan, former))
 
-    def adopt(self, plan: ActivePlan) -> None:
-        """A former process may have been evicting for the plan."""
-        self.evictor.adopt(plan)
+    def is_victim(self, uid: str) -> bool:
+        """Whether a plan at work evicts the pod, or withdraws its mark."""
+        return any(uid in victims for victims in self._victims.values())
 
     def finish(self, plan: ActivePlan) -> None:
         """The plan has ended: finish the units that have begun, and withdraw the marks of the pods that stay.
@@ -117,6 +121,7 @@ class Evictions:
 
     def _spawn(self, plan: ActivePlan, work: Coroutine[Any, Any, None]) -> None:
         key = (plan.namespace, plan.name)
+        self._victims[key] = plan.victims
         task = self._tasks[key] = asyncio.create_task(work, name=f"evict {plan.name}")
         task.add_done_callback(lambda done: self._done(key, done))
 
@@ -127,6 +132,7 @@ class Evictions:
     def _leave(self, key: PlanKey, task: asyncio.Task[None] | None) -> None:
         if self._tasks.get(key) is task:
             self._tasks.pop(key, None)
+            self._victims.pop(key, None)
 
     async def _write_stopped(self, victim: Victim, message: str) -> None:
         backoff, failures = Backoff(RETRY_SECONDS, PATIENT_SECONDS, jitter=0.0), 1
@@ -158,7 +164,7 @@ class Evictions:
             await asyncio.wait([former])
         done = await self._try(plan, plan.spec.victims, _Permission(self, plan, gang))
         if self.is_current(gang, plan):
-            self._tasks.pop((plan.namespace, plan.name), None)
+            self._leave((plan.namespace, plan.name), asyncio.current_task())
             self.gangs.observe(gang, EvictorStopped(done))
         else:
             await self._finish(plan)
@@ -189,7 +195,11 @@ class Evictions:
         return False
 
     def unfinished(self, plan: ActivePlan) -> list[Victim]:
-        """Units that have begun, of which a pod has gone, and of which pods are left."""
+        """Units that have begun, of which a pod has gone, and of which pods are left.
+
+        All pods that are left have, or had, our mark: it was written before the first one went. The plan alone proves
+        nothing.
+        """
         begun = self.store.begun((plan.namespace, plan.name))
         return [victim for victim in plan.spec.victims if victim.uid in begun and self._is_in_pieces(victim)]
 
@@ -202,7 +212,10 @@ class Evictions:
         }
 
     def _is_in_pieces(self, victim: Victim) -> bool:
-        return len({self.evictor.remains(pod) for pod in victim.pods}) > 1
+        left = [pod for pod in victim.pods if self.evictor.remains(pod)]
+        if left and all(map(self.evictor.may_be_marked, left)):
+            self._proven.add(victim.uid)
+        return 0 < len(left) < len(victim.pods) and victim.uid in self._proven
 
 
 class _Permission:
@@ -223,7 +236,7 @@ class _Permission:
         if not current.may_evict or not self._all.trusted():
             return False
         # As long as nobody has gone, the whole plan is compared: much may change while a begun unit is stored.
-        goes_on = current.begun and not self._all_remain(current)
+        goes_on = current.begun and not current.resumed and not self._all_remain(current)
         changed = unit_changed(victim, current, self._all.roster) if goes_on else self._difference(current)
         self._all.gangs.observe(self._gang, Compared(changed))
         return not changed

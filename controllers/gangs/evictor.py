@@ -1,6 +1,6 @@
 """The only one who deletes pods.
 
-See docs/decisions/0004.
+See docs/decisions/0004 and 0036.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from itertools import count, islice
 from typing import Final, Protocol
 
 import structlog
+from prometheus_client import Counter
 
 from api.plans import Victim, VictimPod
-from controllers.gangs.events import PARTIAL_GANG_RELEASED, Reporter
+from controllers.gangs.events import Reporter
 from controllers.gangs.life import ActivePlan
+from controllers.gangs.marking import Marking, may_succeed_later
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.ranked_slots import Rank, RankedSlots
 from controllers.gangs.roster import Roster
@@ -34,13 +36,11 @@ AT_ONCE: Final = 16
 """Pods of one plan that are evicted at a time: enough to hide the API server's latency."""
 ALL_AT_ONCE: Final = 48
 """Pods of all plans that are evicted or rehearsed at a time: few enough not to crowd others out. More plans at the same
-time would all become slow, and pass their deadlines together."""
+time would all become slow, and pass their deadlines together. The first marks of units count by themselves."""
 BEGIN_AT_ONCE: Final = 16
 """Units of several pods that are stored as begun in one write. One of which no pod goes needs no finishing."""
-PREEMPTED: Final = "PreemptionByScheduler"
-"""Upstream's reason of the condition DisruptionTarget of a preempted pod."""
-NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
-"""Answers that refuse this request, and say nothing of the next one."""
+CONFLICTS: Final = 5
+"""A pod that others write to is marked again at once so many times, and then with the next attempt to evict."""
 
 
 class Permission(Protocol):
@@ -101,22 +101,23 @@ class _Run:
 
 
 class Evictor:
-    """Carries out a plan's evictions: per pod the condition DisruptionTarget, an event, a delete with UID precondition.
+    """Carries out a plan's evictions: per pod the condition DisruptionTarget, an event, and a delete.
 
+    The condition names the term, and the delete carries the UID and the resourceVersion that the pod had with it. So
+    a delete of an earlier term, which is still on its way, fails once a later term has written the pod.
     Idempotent: pods that are gone, terminating or another pod by now are passed over, so a plan that was cut short
-    anywhere is simply evicted again. A unit of several pods is stored as begun before its first pod goes, and is then
-    finished. Upstream: kube-scheduler's preemption executor, plus the UID precondition.
+    anywhere is simply evicted again. A unit of several pods is stored as begun, and all its pods are marked, before
+    its first pod goes. It is then finished. Upstream: kube-scheduler's preemption executor, plus the preconditions.
     """
 
-    def __init__(self, writer: Writer, roster: Roster, reporter: Reporter) -> None:
+    def __init__(self, writer: Writer, roster: Roster, reporter: Reporter, marking: Marking) -> None:
         self._writer = writer
         self._roster = roster
         self._reporter = reporter
+        self._marking = marking
         self._asked: set[str] = set()
         """Pods (UIDs) whose deletion the API server has accepted. The mirror shows it a moment later."""
-        self._marked: set[str] = set()
-        """Pods (UIDs) that may have our condition, and whose deletion has not been accepted."""
-        self._slots = RankedSlots(ALL_AT_ONCE)
+        self._slots, self._marking_slots = RankedSlots(ALL_AT_ONCE), RankedSlots(ALL_AT_ONCE)
         self._runs = count()
 
     def remains(self, pod: VictimPod) -> bool:
@@ -125,13 +126,13 @@ class Evictor:
         asked = pod.uid in self._asked or not pod.name
         return not asked and self._roster.evictable(pod.uid) is not None
 
-    def adopt(self, plan: ActivePlan) -> None:
-        """A former process may have marked victims of the plan."""
-        self._marked.update(pod.uid for pod in _pods(plan) if self.remains(pod))
+    def may_be_marked(self, pod: VictimPod) -> bool:
+        """Whether the victim may have our mark, of this term or of an earlier one."""
+        return self._marking.has(pod.uid)
 
     def marked(self, plan: ActivePlan) -> list[VictimPod]:
-        """Victims of the plan that run, and may have our condition."""
-        return [pod for pod in _pods(plan) if pod.uid in self._marked and self.remains(pod)]
+        """Victims of the plan that run, and may have our mark."""
+        return [pod for pod in _pods(plan) if self.may_be_marked(pod) and self.remains(pod)]
 
     async def rehearse(self, plan: ActivePlan) -> Mapping[str, str]:
         """Have the API server check every mark and deletion, and change nothing.
@@ -144,7 +145,7 @@ class Evictor:
             async with slots:
                 await self._slots.acquire(rank)
                 try:
-                    return pod.uid, await self._evict_pod(plan, victim, pod, dry_run=True)
+                    return pod.uid, await self._rehearse_pod(plan, victim, pod)
                 finally:
                     self._slots.release()
 
@@ -167,6 +168,7 @@ class Evictor:
         await failpoint("evict.before_first")
         self._forget_gone()
         units = list(victims)
+        await self._marking.mark_anew(plan, units)
         whole = deque(victim for victim in units if len(victim.pods) > 1)
         rank = self._rank(plan, rehearsal=False)
         run, faults = _Run(plan, permission, rank, whole), list[BaseException]()
@@ -194,24 +196,11 @@ class Evictor:
 
     def _forget_gone(self) -> None:
         self._asked = {uid for uid in self._asked if self._roster.evictable(uid) is not None}
-        self._marked = {uid for uid in self._marked if self._roster.evictable(uid) is not None}
+        self._marking.forget_gone()
 
     async def withdraw(self, pods: Iterable[VictimPod]) -> bool:
-        """Take our condition off pods that stay. Returns false if the API server did not answer for one of them."""
-        answered = True
-        for pod in pods:
-            if pod.uid not in self._marked:
-                continue
-            try:
-                await self._writer.unmark_disruption_target(pod.namespace, pod.name, pod.uid)
-            except ApiError as error:
-                where = f"{pod.namespace}/{pod.name}"
-                log.warning("the condition of a pod that stays is still there", pod=where, error=str(error))
-                if _may_succeed_later(error):
-                    answered = False
-                    continue
-            self._marked.discard(pod.uid)
-        return answered
+        """Take our mark off pods that stay. Returns false if the API server did not answer for one of them."""
+        return all([await self._marking.withdraw(pod.namespace, pod.name, pod.uid) for pod in pods])
 
     async def _unit(self, run: _Run, victim: Victim) -> None:
         """Begin one unit; its pods go in tasks."""
@@ -245,6 +234,8 @@ class Evictor:
             await failpoint("evict.begun")
             if not _may_begin(run, unit.victim):  # the plan may have ended while that was written
                 return False
+        if len(unit.victim.pods) > 1 and not await self._mark_unit(run, unit):
+            return False
         unit.begun = True
         run.listed.discard(unit.victim.uid)
         run.units.append(unit)
@@ -271,9 +262,9 @@ class Evictor:
                 return
             why = run.permission.why_stays(pod)
             if not why:
-                why = await self._evict_pod(run.plan, unit.victim, pod)
+                why = await self._evict_pod(run, unit.victim, pod)
                 await failpoint("evict.between")
-                if why:
+                if why and not run.permission.why_stays(pod):
                     run.permission.refused(pod, why)
             if why:
                 unit.stop(why)
@@ -297,38 +288,96 @@ class Evictor:
         run.slots.release()
         self._slots.release()
 
-    async def _evict_pod(
-        self, plan: ActivePlan, victim: Victim, pod: VictimPod, *, dry_run: bool = False
-    ) -> str:
-        """Ask for the deletion of one pod. Returns why the API server refuses it for good, else an empty text."""
+    async def _mark_unit(self, run: _Run, unit: _Unit) -> bool:
+        """Mark all pods of the unit. Whoever finishes it later knows by that that it was begun.
+
+        Returns false if the unit may not begin after all.
+        """
+        left = [pod for pod in unit.victim.pods if self.remains(pod) and not self._marking.version(pod.uid)]
+        for pods in (left[:1], *(left[at : at + AT_ONCE] for at in range(1, len(left), AT_ONCE))):
+            marks = (self._mark_of_unit(run, unit, pod) for pod in pods)
+            faults = [fault for fault in await asyncio.gather(*marks, return_exceptions=True) if fault]
+            if faults:
+                raise faults[0]
+            if unit.why:
+                run.listed.discard(unit.victim.uid)
+                run.units.append(unit)
+                return False
+        return _may_begin(run, unit.victim)  # the plan may have ended meanwhile
+
+    async def _mark_of_unit(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
+        await self._marking_slots.acquire(run.rank)
+        try:
+            await self._marking.mark(run.plan, unit.victim, pod)
+        except ApiError as error:
+            why = _refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+            run.permission.refused(pod, why)
+            unit.stop(why)
+        finally:
+            self._marking_slots.release()
+
+    async def _evict_pod(self, run: _Run, victim: Victim, pod: VictimPod) -> str:
+        """Ask for the deletion of one pod. Returns why it stays, else an empty text."""
         if not self.remains(pod):
             return ""
-        reason = PARTIAL_GANG_RELEASED if plan.releases else PREEMPTED
-        said = _said(plan, victim)
-        where = pod.namespace, pod.name, pod.uid
-        result = Deletion.GONE
         try:
-            if not dry_run:
-                self._marked.add(pod.uid)
-            if await self._writer.mark_disruption_target(*where, reason, said, dry_run=dry_run):
-                if not dry_run:
-                    self._reporter.preempted(plan, victim, pod)
-                result = await self._writer.delete_pod(*where, dry_run=dry_run)
+            result = await self._delete(run, victim, pod)
         except ApiError as error:
-            if _may_succeed_later(error):
-                raise
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
-            (DRY_RUNS_REFUSED if dry_run else EVICTIONS.labels("refused")).inc()
-            log.warning("a pod cannot be evicted", plan=plan.name, pod="/".join(where[:2]), error=str(error))
-            return f"{spoken_pod(pod, plan.namespace)} cannot be evicted: {_told(error, plan, pod)}"
-        if not dry_run:
-            self._asked.add(pod.uid)
-            self._marked.discard(pod.uid)
-            EVICTIONS.labels(result).inc()
-            log.info(
-                "evicted", plan=plan.name, namespace=pod.namespace, pod=pod.name, node=pod.node, result=result
-            )
+            return _refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+        if result is Deletion.CHANGED:
+            return run.permission.why_stays(pod)
+        self._asked.add(pod.uid)
+        self._marking.accepted(pod.uid)
+        EVICTIONS.labels(result).inc()
+        log.info(
+            "evicted", plan=run.plan.name, namespace=pod.namespace, pod=pod.name, node=pod.node, result=result
+        )
         return ""
+
+    async def _delete(self, run: _Run, victim: Victim, pod: VictimPod) -> Deletion:
+        """Mark and delete, and again if somebody else has written the pod between the two. Raises ApiError.
+
+        CHANGED: the pod may no longer go as it is now.
+        """
+        version, is_told = self._marking.version(pod.uid), False
+        for _ in range(CONFLICTS):
+            if not version:
+                marked = await self._marking.mark(run.plan, victim, pod)
+                if marked is None or marked.leaves:
+                    return Deletion.GONE
+                version = marked.version
+            if not is_told:
+                self._reporter.preempted(run.plan, victim, pod)
+                is_told = True
+            await failpoint("evict.marked")
+            result = await self._writer.delete_pod(pod.namespace, pod.name, pod.uid, version)
+            if result is not Deletion.CHANGED or run.permission.why_stays(pod):
+                return result
+            version = ""
+        where = f"pod {pod.namespace}/{pod.name}"
+        raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"{where} is written by others all the time")
+
+    async def _rehearse_pod(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> str:
+        """Returns why the API server would refuse the pod's mark or deletion for good, else an empty text."""
+        if not self.remains(pod):
+            return ""
+        try:
+            if await self._marking.rehearse(plan, victim, pod) is not None:
+                await self._writer.delete_pod(pod.namespace, pod.name, pod.uid, dry_run=True)
+        except ApiError as error:
+            return _refusal(plan, pod, error, DRY_RUNS_REFUSED)
+        return ""
+
+
+def _refusal(plan: ActivePlan, pod: VictimPod, error: ApiError, counter: Counter) -> str:
+    """Why the API server refuses the pod for good. Raises the error if another attempt may succeed."""
+    if may_succeed_later(error):
+        raise error
+    counter.inc()
+    where = f"{pod.namespace}/{pod.name}"
+    log.warning("a pod cannot be evicted", plan=plan.name, pod=where, error=str(error))
+    return f"{spoken_pod(pod, plan.namespace)} cannot be evicted: {_told(error, plan, pod)}"
 
 
 def _pods(plan: ActivePlan) -> list[VictimPod]:
@@ -342,19 +391,3 @@ def _may_begin(run: _Run, victim: Victim) -> bool:
 def _told(error: ApiError, plan: ActivePlan, pod: VictimPod) -> str:
     """The refusal as the plan's namespace may read it: what is said of a foreign pod may name it."""
     return str(error) if pod.namespace == plan.namespace else f"{error.status} {error.reason}"
-
-
-def _may_succeed_later(error: ApiError) -> bool:
-    return error.is_retriable or error.status in NO_VERDICT
-
-
-def _said(plan: ActivePlan, victim: Victim) -> str:
-    """The message of a victim's condition."""
-    if plan.releases:
-        return plan.spec.reason
-    preemptor = plan.spec.preemptor
-    who = f"{preemptor.kind} {preemptor.namespace}/{preemptor.name}"
-    said = f"{who} (priority {preemptor.priority}) preempts this pod"
-    if victim.kind == "PodGroup":
-        said += f" with all of PodGroup {victim.namespace}/{victim.name}"
-    return said

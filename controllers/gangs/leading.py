@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
-
-import structlog
+from dataclasses import dataclass
 
 from api.clock import Clock
 from api.core import Pod
 from api.groups import PodGroup
-from api.plans import PreemptionPlan, PreemptionPlanSpec
+from api.plans import PreemptionPlan
 from controllers.gangs.account import Account
 from controllers.gangs.arrivals import Arrivals
 from controllers.gangs.asking import Asking
 from controllers.gangs.candidates import Candidates
-from controllers.gangs.claims import Claims, completed
+from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.decide import Decider
+from controllers.gangs.disruption import MarkedPods, Signature
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
 from controllers.gangs.evictor import Evictor
@@ -35,8 +34,9 @@ from controllers.gangs.keys import key_of_pod
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import ActivePlan, GroupKey, Life
 from controllers.gangs.look import Looks
+from controllers.gangs.marking import Marking
 from controllers.gangs.nominations import Nominations
-from controllers.gangs.observations import Asked, Failed, GatesRemoved, Resumed
+from controllers.gangs.observations import Asked, Failed, GatesRemoved
 from controllers.gangs.parked import ParkedPods
 from controllers.gangs.partial_gangs import PartialGangs
 from controllers.gangs.performing import Hands, Performer
@@ -47,13 +47,14 @@ from controllers.gangs.reading import Reader
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.reservations import Reservations
+from controllers.gangs.resuming import Resuming
 from controllers.gangs.roster import Roster, group_of
 from controllers.gangs.rules import Rules
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.share import Share
 from controllers.gangs.singles import Singles
 from controllers.gangs.sparing import Sparing
-from controllers.gangs.stored import StoredPlan
+from controllers.gangs.strays import Strays
 from controllers.gangs.timekeeping import Timekeeper
 from controllers.gangs.verdicts import Verdicts
 from controllers.gangs.waiting import WaitingPods
@@ -68,8 +69,6 @@ from runtime.term import Term
 
 __all__ = ["Known", "Leading"]
 
-log = structlog.get_logger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -83,6 +82,7 @@ class Known:
     waiting: WaitingPods
     parked: ParkedPods
     gated: GatedPods
+    marked: MarkedPods
     scheduler: SchedulerConfiguration
     clock: Clock
     apply_plan: Callable[[PreemptionPlan], object]
@@ -107,8 +107,8 @@ class Leading:
         term: Term,
     ) -> None:
         clock, roster, claims = known.clock, known.roster, known.claims
-        self._clock, self._roster, self._claims, self._waiting = clock, roster, claims, known.waiting
-        self._plan_seconds, self._nudged = configuration.plan_deadline_seconds, asyncio.Event()
+        self._clock, self._roster, self._waiting = clock, roster, known.waiting
+        self._nudged = asyncio.Event()
         sender = Sender(client, fence=term)
         self.writer = Writer(client, clock, sender=sender, group_written=known.apply_group)
         rules = Rules(
@@ -149,8 +149,9 @@ class Leading:
         )
         store = PlanStore(self.writer, claims.stored, known.apply_plan, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
+        marking = Marking(self.writer, roster, known.marked, Signature.of(term))
         self._evictions = Evictions(
-            Evictor(self.writer, roster, self.reporter),
+            Evictor(self.writer, roster, self.reporter, marking),
             store,
             self.reporter,
             self.gangs,
@@ -159,12 +160,27 @@ class Leading:
             known.is_trusted,
             self.nudge,
         )
+        self.strays = Strays(
+            known.marked,
+            marking,
+            lambda uid: claims.has_victim(uid) or self._evictions.is_victim(uid),
+            clock,
+        )
         self.exclusions = Exclusions(roster.node_changes, clock, seconds=configuration.exclusion_seconds)
         promised = known.reservations
         self.arrivals = Arrivals(
             roster, lambda uid, node: promised.grants.covers(uid, node) or promised.claimant(uid) is not None
         )
         self._verdicts = Verdicts(roster, claims.stored, store, self.exclusions, self.arrivals, clock)
+        self._resuming = Resuming(
+            claims,
+            roster,
+            self.gangs,
+            self._evictions,
+            self._verdicts,
+            clock,
+            plan_seconds=configuration.plan_deadline_seconds,
+        )
         sparing = Sparing(
             roster,
             claims.stored,
@@ -260,27 +276,8 @@ class Leading:
 
     def resume(self) -> None:
         """Go on from the plans that a former process was carrying out."""
-        for owner in self._claims.stored.owners():
-            plans = self._claims.stored.of(owner)
-            group = plans[-1].group
-            seen = self._verdicts.remember(group, plans)
-            if seen is not None:
-                self.gangs.observe(self.gangs.gather(group), seen)
-        for stored in self._claims.stored:
-            spec = stored.active or stored.to_finish
-            if spec is None:
-                continue
-            plan = self._resumed(stored, spec)
-            if stored.evicted:
-                self._evictions.adopt(plan)
-            if stored is self._claims.stored.to_carry_out(stored.owner):
-                gang = self.gangs.gather(stored.group)
-                self.gangs.observe(gang, Resumed(plan))
-                if plan.phase == "Evicting" and not plan.releases:
-                    self._verdicts.begin(plan)
-                log.info("resuming", plan=stored.meta.name, phase=stored.phase)
-            else:
-                self._evictions.finish(plan)
+        self._resuming.resume()
+        self.strays.begin()
 
     # ---- pods that preempt alone
 
@@ -328,6 +325,7 @@ class Leading:
             tasks.create_task(self.asking.run(), name="asking")
             tasks.create_task(self.gates.run(), name="gates")
             tasks.create_task(self.group_status.run(), name="group status")
+            tasks.create_task(self.strays.run(), name="strays")
 
     def _presented(self, group: GroupKey, uid: str) -> None:
         """A scheduler works on a member: what it showed may confirm the gang's plan."""
@@ -367,6 +365,7 @@ class Leading:
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """Keep what is known of pods that wait in step with the mirror."""
         self.evidence.pod_changed(uid, pod)
+        self.strays.pod_changed(uid)
         alone = self._alone(pod) if pod is not None else self.gangs.alone(uid)
         if alone is not None:
             self.gangs.touch(alone)
@@ -379,21 +378,3 @@ class Leading:
             self.waker.recall(pod)
             if self.waker.is_kept_out(uid):
                 self.kept_out.recall(pod)
-
-    def _resumed(self, stored: StoredPlan, spec: PreemptionPlanSpec) -> ActivePlan:
-        spec = completed(spec, self._roster, stored.committed)
-        victims = [pod.uid for victim in spec.victims for pod in victim.pods]
-        seconds = self._plan_seconds + self._roster.grace_seconds(victims)
-        plan = ActivePlan(
-            name=stored.meta.name,
-            spec=spec,
-            members=self._roster.planned(spec),
-            deadline=self._clock.monotonic() + seconds - (self._clock.wall() - stored.committed),
-            stored=True,
-        )
-        if stored.phase in ("Planned", "Confirmed"):
-            return plan  # what the scheduler had shown is not stored: it is asked again
-        # Evicting may have been written and nobody evicted: then the plan is compared once more. Ready is entered
-        # again, since it is not written down whether every member was woken.
-        begun = any(self._roster.evictable(uid) is None for uid in plan.victims)
-        return replace(plan, phase="Evicting", begun=begun, evicted=stored.phase == "Ready")

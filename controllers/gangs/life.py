@@ -115,6 +115,9 @@ class ActivePlan:
     """It is asked for the second and last time."""
     begun: bool = False
     """The plan was compared with the cluster right before its first eviction. From then on it is carried through."""
+    resumed: bool = False
+    """A former process or term was evicting. Until the next eviction the plan is compared again, pods that have gone
+    and members that are bound aside."""
     evicting: bool = False
     """The evictor is at work."""
     evicted: bool = False

@@ -49,6 +49,7 @@ class Looks:
             self._reservations.changes,
             plan.phase,
             plan.evicted,
+            plan.resumed,
         )
         kept = self._kept.get(plan.group)
         if kept is None or kept.stamp != stamp or kept.spec is not plan.spec:
@@ -82,6 +83,7 @@ class _Stamp(NamedTuple):
     reservations: int
     phase: ActivePhase
     evicted: bool
+    resumed: bool
 
 
 class _Kept(NamedTuple):
@@ -97,9 +99,8 @@ def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSe
         return PlanSeen(trusted=False, group_gone=True)
     members = {member.uid: member for member in roster.members(plan.group)}
     if plan.releases:
-        return PlanSeen(
-            trusted=False, changed=difference(plan, roster) if plan.phase in BEFORE_EVICTING else ""
-        )
+        compares = plan.resumed or plan.phase in BEFORE_EVICTING
+        return PlanSeen(trusted=False, changed=difference(plan, roster) if compares else "")
     account = Account(roster, reservations)
     known = members.keys() | roster.succeeded(plan.group)
     gone = [planned.name for uid, planned in plan.members.items() if uid not in known]
@@ -203,6 +204,8 @@ def difference(plan: ActivePlan, roster: Roster) -> str:
     """
     if plan.releases:
         return _release_changed(plan, roster)
+    if plan.resumed:
+        return strayed(plan, roster)
     members = {member.uid: member for member in roster.members(plan.group)}
     if changed := _group_changed(plan, roster):
         return changed
@@ -218,23 +221,22 @@ def difference(plan: ActivePlan, roster: Roster) -> str:
             return f"node {planned.node} is gone"
         if refusal := roster.refusal(uid, planned.node):
             return f"node {planned.node} does not take pod {planned.name} any longer: {refusal}"
-    for victim in plan.spec.victims:
-        if changed := _victim_changed(victim, plan, roster):
-            return changed
-    return ""
+    return _victims_changed(plan, roster)
 
 
 def strayed(plan: ActivePlan, roster: Roster) -> str:
     """Why a plan that has begun to evict cannot come to its end any longer; empty if it can.
 
-    Room, members and victims are looked at elsewhere.
+    Room and members are looked at elsewhere, and victims, unless a former process chose them.
     """
-    if plan.phase == "Evicting" and not plan.evicted and plan.spec.victims:
+    if plan.phase == "Evicting" and plan.spec.victims and (plan.resumed or not plan.evicted):
         priority = roster.group_priority(plan.group)
         if priority is None or priority < plan.spec.preemptor.priority:
             return f"the {plan.spec.preemptor.kind} has a lower priority now"
-        if why := roster.why_nobody_goes(plan.group):
+        if not plan.evicted and (why := roster.why_nobody_goes(plan.group)):
             return f"nobody may go for the {plan.spec.preemptor.kind} any longer: {why}"
+    if plan.resumed and (changed := _victims_changed(plan, roster)):
+        return changed
     for uid, planned in roster.waiting(plan).items():
         if roster.waiting_requests(uid) != planned.requests:
             return f"pod {planned.name} requests something else now"
@@ -259,10 +261,7 @@ def _release_changed(plan: ActivePlan, roster: Roster) -> str:
     """What has changed about a gang whose bound members are to go; empty if nothing has."""
     if roster.count(plan.group).runs:
         return "the gang runs whole now"
-    for victim in plan.spec.victims:
-        if changed := _victim_changed(victim, plan, roster):
-            return changed
-    return ""
+    return _victims_changed(plan, roster)
 
 
 def _belongs(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
@@ -287,9 +286,19 @@ def _group_changed(plan: ActivePlan, roster: Roster) -> str:
     return ""
 
 
+def _victims_changed(plan: ActivePlan, roster: Roster) -> str:
+    """What has changed about the victims; empty if nothing has. Of a plan that was resumed some may have gone."""
+    for victim in plan.spec.victims:
+        if changed := _victim_changed(victim, plan, roster):
+            return changed
+    return ""
+
+
 def _victim_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
     for pod in victim.pods:
         claim = roster.evictable(pod.uid)
+        if claim is None and plan.resumed:
+            continue
         if claim is None or claim.node != pod.node:
             return f"{spoken_pod(pod, plan.namespace)} is not running on {pod.node} any longer"
     return unit_changed(victim, plan, roster)
@@ -300,12 +309,14 @@ def unit_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
     for pod in victim.pods:
         if priority := protected(plan, pod, roster):
             return priority
-    if victim.kind == "PodGroup":
-        if not roster.running_members((victim.namespace, victim.name)) <= {pod.uid for pod in victim.pods}:
-            return f"{_spoken_group(victim, plan.namespace)} has other pods now"
-    elif (group := roster.all_mode_group(victim.pods[0].uid)) is not None:
-        said = spoken_pod(victim.pods[0], plan.namespace)
-        return f"{said} belongs to {spoken_in(group, plan.namespace)} now, which goes whole"
+    unit = (victim.namespace, victim.name) if victim.kind == "PodGroup" else None
+    if unit is not None and not roster.running_members(unit) <= {pod.uid for pod in victim.pods}:
+        return f"{_spoken_group(victim, plan.namespace)} has other pods now"
+    for pod in victim.pods:
+        group = roster.all_mode_group(pod.uid)
+        if group is not None and group != unit:
+            said = spoken_pod(pod, plan.namespace)
+            return f"{said} belongs to {spoken_in(group, plan.namespace)} now, which goes whole"
     return ""
 
 

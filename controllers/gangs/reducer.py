@@ -231,7 +231,7 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
         case Asked():
             return replace(life, plan=replace(plan, asked=now)), ()
         case Compared(""):
-            plan = replace(plan, begun=True)
+            plan = replace(plan, begun=True, resumed=False)
             return after_begun(replace(life, plan=plan), plan)
         case _:
             return replace(life, plan=noted(plan, observation, now)), ()
@@ -310,7 +310,9 @@ def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
             life = replace(life, phase="Evicting", plan=plan, partial_since=None)
             return life, (SayReleasing(plan) if plan.releases else SayPreempting(plan),)
         case "Ready":
-            plan = replace(plan, phase="Ready", writing=None, next_wake=now + REMIND_SECONDS, wakes=0)
+            plan = replace(
+                plan, phase="Ready", resumed=False, writing=None, next_wake=now + REMIND_SECONDS, wakes=0
+            )
             return replace(life, phase="Ready", plan=plan, partial_since=None), (Nominate(plan),)
         case _:
             return replace(life, plan=replace(plan, stored=True, writing=None)), ()

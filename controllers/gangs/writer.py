@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import structlog
@@ -17,9 +17,10 @@ from api.times import rfc3339
 from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.conditions import ConditionWriter, Status, Target
 from kube.recorder import EventRecorder, Reference
+from kube.reflector import OnlyMetadata
 from kube.sender import Sender
 
-__all__ = ["Deletion", "Reference", "Writer"]
+__all__ = ["Deletion", "Marked", "Reference", "Writer"]
 
 log = structlog.get_logger(__name__)
 
@@ -43,9 +44,18 @@ class Deletion(StrEnum):
 
     DELETED = "deleted"
     GONE = "gone"
-    """There is no pod of the name."""
-    REPLACED = "replaced"
-    """There is another pod of the name."""
+    """The pod is not there, or leaves already."""
+    CHANGED = "changed"
+    """It is another pod, or another version of it, than was meant."""
+
+
+class Marked(NamedTuple):
+    """A pod has our mark."""
+
+    version: str
+    """The pod's resourceVersion with the mark."""
+    leaves: bool
+    """Somebody has asked for its deletion before."""
 
 
 class Writer:
@@ -96,27 +106,26 @@ class Writer:
             status["conditions"] = list(conditions)
         if nominated_node_name is not None:
             status["nominatedNodeName"] = nominated_node_name
-        return await self._patch_pod_status(namespace, name, uid, status, dry_run=dry_run)
+        return await self._patch_pod_status(namespace, name, uid, status, dry_run=dry_run) is not None
 
     async def _patch_pod_status(
         self, namespace: str, name: str, uid: str, status: Mapping[str, Any], *, dry_run: bool = False
-    ) -> bool:
+    ) -> bytes | None:
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
         body = msgspec.json.encode({"metadata": {"uid": uid}, "status": status})
         return await self._patch_pod("pod status", path, body, dry_run=dry_run)
 
-    async def _patch_pod(self, what: str, path: str, body: bytes, *, dry_run: bool = False) -> bool:
-        """False if the pod is not there, or has another UID than the body says."""
+    async def _patch_pod(self, what: str, path: str, body: bytes, *, dry_run: bool = False) -> bytes | None:
+        """The pod as it is then. None if it is not there, or has another UID than the body says."""
         query = DRY_RUN if dry_run else None
         try:
-            await self._sender.send(
+            return await self._sender.send(
                 what, "PATCH", path, body=body, query=query, content_type=STRATEGIC_MERGE_PATCH
             )
         except ApiError as error:
             if _is_other_object(error):
-                return False
+                return None
             raise
-        return True
 
     async def nominate(
         self, namespace: str, name: str, uid: str, *, resource_version: str, node: str
@@ -148,8 +157,11 @@ class Writer:
 
     async def mark_disruption_target(
         self, namespace: str, name: str, uid: str, reason: str, message: str, *, dry_run: bool = False
-    ) -> bool:
-        """The condition that the scheduler gives a victim; false if the pod is not there."""
+    ) -> Marked | None:
+        """The condition that the scheduler gives a victim; None if the pod is not there.
+
+        `message` must be another one in each term, so that the write changes the pod.
+        """
         condition = Condition(
             type="DisruptionTarget",
             status="True",
@@ -157,12 +169,17 @@ class Writer:
             message=message,
             last_transition_time=rfc3339(self._clock.wall()),
         )
-        return await self.patch_pod_status(namespace, name, uid, conditions=[condition], dry_run=dry_run)
+        status = {"conditions": [condition]}
+        body = await self._patch_pod_status(namespace, name, uid, status, dry_run=dry_run)
+        if body is None:
+            return None
+        meta = _read(body, OnlyMetadata).metadata
+        return Marked(meta.resource_version, leaves=bool(meta.deletion_timestamp))
 
     async def unmark_disruption_target(self, namespace: str, name: str, uid: str) -> bool:
         """Remove that condition; false if the pod is not there."""
         status = {"conditions": [{"type": "DisruptionTarget", "$patch": "delete"}]}
-        return await self._patch_pod_status(namespace, name, uid, status)
+        return await self._patch_pod_status(namespace, name, uid, status) is not None
 
     async def remove_gate(self, namespace: str, name: str, uid: str) -> bool:
         """Remove our scheduling gate, if the pod has it; false if the pod is not there. Gates of others stay.
@@ -172,17 +189,21 @@ class Writer:
         gates = [{"name": SCHEDULING_GATE, "$patch": "delete"}]
         body = msgspec.json.encode({"metadata": {"uid": uid}, "spec": {"schedulingGates": gates}})
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-        return await self._patch_pod("pod gate", path, body)
+        return await self._patch_pod("pod gate", path, body) is not None
 
-    async def delete_pod(self, namespace: str, name: str, uid: str, *, dry_run: bool = False) -> Deletion:
+    async def delete_pod(
+        self, namespace: str, name: str, uid: str, version: str = "", *, dry_run: bool = False
+    ) -> Deletion:
         """Ask for the deletion of this very pod, with its own grace period.
 
-        `dry_run`: the API server says what would come of it, and deletes nothing.
+        `version`: only in this resourceVersion. `dry_run`: the API server says what would come of it, and deletes
+        nothing.
         """
+        preconditions = {"uid": uid, "resourceVersion": version} if version else {"uid": uid}
         options: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
-            "preconditions": {"uid": uid},
+            "preconditions": preconditions,
         }
         if dry_run:
             options["dryRun"] = ["All"]
@@ -193,7 +214,7 @@ class Writer:
             if error.status == 404:
                 return Deletion.GONE
             if error.status == 409:
-                return Deletion.REPLACED
+                return Deletion.CHANGED
             raise
         return Deletion.DELETED
 

@@ -146,7 +146,7 @@ async def test_writes_hit_the_very_pod_or_nothing(
         for _ in range(3):
             writer.event(regarding, "Normal", "Preempted", "Preempting", "a note")
         await writer.close()
-        assert await writer.delete_pod(namespace, "victim", OTHER_UID) is Deletion.REPLACED
+        assert await writer.delete_pod(namespace, "victim", OTHER_UID) is Deletion.CHANGED
         assert await writer.delete_pod(namespace, "victim", uid) is Deletion.DELETED
         await asyncio.to_thread(sandbox.wait_gone, "victim")
         assert await writer.delete_pod(namespace, "victim", uid) is Deletion.GONE

@@ -40,8 +40,9 @@ class Api:
     A kind that no object was ever put of is not served (404).
     A dry run changes nothing. Merge patches replace lists; strategic merge patches and
     applies merge them by `name` or `type`, and `$patch: delete` removes an entry.
-    Every write gives a new resource version, and one that names another is a
-    conflict (409). An object with finalizers stays until they are removed.
+    Every write that changes something gives a new resource version. A patch that names another version is a
+    conflict (409), and a deletion that names another version or UID. An object with finalizers stays until they are
+    removed.
     """
 
     cluster = ""
@@ -91,18 +92,19 @@ class Api:
             answer = self.of(path)[name]
         if method == "GET":
             return orjson.dumps(answer)
+        _check(path, answer["metadata"], value if isinstance(value, dict) else {})
         if is_dry_run:
             return orjson.dumps(answer)
+        before = orjson.dumps(answer)
         changed, meta = value.get("metadata", {}) if isinstance(value, dict) else {}, answer["metadata"]
         if isinstance(value, list):
             _apply(answer, value)
         elif method == "PATCH":
-            if changed.get("resourceVersion") not in (None, meta["resourceVersion"]):
-                raise ApiError(409, "Conflict", path)
             _merge(answer, value, by_key=content_type != MERGE_PATCH)
         elif method == "DELETE":
             meta["deletionTimestamp"] = rfc3339(self.clock.wall())
-        self._touch(meta)
+        if method == "POST" or orjson.dumps(answer) != before:
+            self._touch(meta)
         over = meta.get("deletionTimestamp") and (
             method == "DELETE" or isinstance(value, list) or "finalizers" in changed
         )
@@ -153,6 +155,18 @@ def _split(path: str) -> tuple[str, str]:
     found = PATH.fullmatch(path)
     assert found, path
     return found[1] + found[2], found[3] or ""
+
+
+def _check(path: str, meta: Object, value: Object) -> None:
+    """The conditions of a patch or a deletion."""
+    changed, wanted = value.get("metadata", {}), value.get("preconditions", {})
+    if changed.get("uid") not in (None, meta.get("uid")):
+        raise ApiError(422, "Invalid", f"{path}: metadata.uid: field is immutable")
+    if wanted.get("uid") not in (None, meta.get("uid")):
+        raise ApiError(409, "Conflict", f"{path}: the UID is another")
+    for version in (changed.get("resourceVersion"), wanted.get("resourceVersion")):
+        if version not in (None, meta.get("resourceVersion")):
+            raise ApiError(409, "Conflict", f"{path}: the resourceVersion is another")
 
 
 def _apply(stored: Object, patch: list[Object]) -> None:

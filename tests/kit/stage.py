@@ -55,6 +55,8 @@ class Api(apiserver.Api):
         super().__init__()
         self.plans = self.of(PLANS)
         """By name."""
+        self.terms = 0
+        """How many processes have had a term."""
         self.deleted: list[str] = []
         """Names of the pods whose deletion was asked for."""
         self.woken: list[str] = []
@@ -137,7 +139,8 @@ class Stage:
         views = Views(client, clock=api.clock)
         self.controller = GangController(self._configuration, client, views, executor, api.clock)
         self.verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
-        self.leading: Leading = self.controller.begin(Term(1, api.clock))
+        api.terms += 1
+        self.leading: Leading = self.controller.begin(Term(api.terms, api.clock, holder="stage"))
         self.wait_for_attempts(0.0)
         self._views = {view.kind: view for view in views}
         for view in views:
@@ -227,6 +230,7 @@ class Stage:
             self._look_anew()
             self.leading.group_status.look_at_due()
             await self.leading.asking.step()
+            await self.leading.strays.step()
             if self.agrees:
                 self._agree()
             for _ in range(12):

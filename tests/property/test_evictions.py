@@ -1,4 +1,5 @@
-"""Random evictions: refusals, an API server that is away, plans that end, priorities that rise, and processes that die.
+"""Random evictions: refusals, an API server that is away, plans that end, priorities that rise, pods that others write
+to, processes that die, and their deletes that come late.
 
 A gang needs all nodes. Two groups that go whole and a single pod are in its way.
 """
@@ -11,10 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -57,6 +59,17 @@ def on_the_loop(work: Callable[..., Coroutine[Any, Any, None]]) -> Callable[...,
     return run
 
 
+class Late(NamedTuple):
+    """A delete that is still on its way."""
+
+    name: str
+    path: str
+    body: bytes
+    term: int
+    after: int
+    """So many marks had been written or withdrawn."""
+
+
 class Evicting(RuleBasedStateMachine):
     """One API server, and one process after the other."""
 
@@ -74,7 +87,12 @@ class Evicting(RuleBasedStateMachine):
         self.has_gang = True
         self.denied: set[tuple[str, str]] = set()
         self.away: set[str] = set()
-        self.deletions: Counter[str] = Counter()
+        self.late: list[Late] = []
+        self.holds = False
+        """The next delete is late."""
+        self.writes: list[tuple[str, int]] = []
+        """Marks written and withdrawn: pod, and number of the term."""
+        self.send, self.api.request = self.api.request, self.request  # type: ignore[method-assign]
 
     @initialize()
     @on_the_loop
@@ -106,12 +124,57 @@ class Evicting(RuleBasedStateMachine):
         if (method, name) in self.denied:
             return ApiError(403, "Forbidden", "denied")
         if method == "DELETE" and kind == "pods":
-            self.deletions[name] += 1
             unit, plans = of_unit(name), self.api.plans.values()
             assert not unit or any(f"uid-{unit}" in (each["status"].get("begun") or ()) for each in plans)
         return None
 
+    async def request(self, method: str, path: str, **options: Any) -> bytes:
+        """As the API server, or its network."""
+        name = path.removesuffix("/status").rpartition("/")[2]
+        is_real = (
+            "/pods/" in path and not options.get("query") and b"dryRun" not in (options.get("body") or b"")
+        )
+        if is_real and method == "DELETE" and self.holds:
+            self.holds = False
+            self.late.append(Late(name, path, options["body"], self.api.terms, len(self.writes)))
+            raise ApiError(0, "TimeoutError", "no answer in time")
+        before = self.version(name)
+        answer = await self.send(method, path, **options)
+        if is_real and method == "PATCH" and self.version(name) != before:
+            self.writes.append((name, self.api.terms))
+        return answer
+
+    def version(self, name: str) -> str | None:
+        """The pod's resourceVersion."""
+        there = self.api.of(RUNNING).get(name)
+        return there["metadata"]["resourceVersion"] if there is not None else None
+
     # ---- what happens
+
+    @rule()
+    def the_next_delete_is_late(self) -> None:
+        self.holds = True
+
+    @precondition(lambda self: self.late)
+    @rule()
+    @on_the_loop
+    async def a_late_delete_comes(self) -> None:
+        """It is refused if a later term has marked or released the pod. Otherwise it is lost."""
+        late = self.late.pop(0)
+        if not any(term > late.term for name, term in self.writes[late.after :] if name == late.name):
+            return
+        refuse, self.api.refuse = self.api.refuse, lambda _method, _path: None
+        try:
+            with pytest.raises(ApiError, match=r"^40[49] "):
+                await self.send("DELETE", late.path, body=late.body)
+        finally:
+            self.api.refuse = refuse
+
+    @rule(name=st.sampled_from(PODS))
+    def somebody_writes_a_pod(self, name: str) -> None:
+        there = self.api.of(RUNNING).get(name)
+        if there is not None:
+            there["metadata"]["resourceVersion"] = self.api.next_version()
 
     @rule(turns=st.integers(1, 8))
     @on_the_loop
@@ -168,7 +231,10 @@ class Evicting(RuleBasedStateMachine):
     @rule()
     @on_the_loop
     async def the_process_dies(self) -> None:
-        await self.stage.leading._evictions.close()
+        leading = self.stage.leading
+        await leading._evictions.close()
+        await leading.writes.close()
+        await leading.status_writes.close()
         self.stage = self.stage.restart()
         self.stage.add(*self.objects(), *(make(Pod, each) for each in list(self.api.of(RUNNING).values())))
         self.stage.list_plans()
@@ -189,6 +255,7 @@ class Evicting(RuleBasedStateMachine):
     async def settle_and_check(self) -> None:
         """Everybody answers again, the preemptor goes, and whatever is left to do is done."""
         self.away.clear()
+        self.holds = False
         if self.has_gang:
             self.end()
         for _ in range(AT_REST):
@@ -197,7 +264,8 @@ class Evicting(RuleBasedStateMachine):
             await self.stage.settle(steps=1)
         await self.stage.close()
         there = self.api.of(RUNNING)
-        assert all(count == 1 for count in self.deletions.values()), self.deletions
+        deletions = Counter(self.api.deleted)
+        assert all(count == 1 for count in deletions.values()), deletions
         for unit, pods in UNITS.items():
             remain = [name for name in pods if name in there]
             if 0 < len(remain) < len(pods):

@@ -10,7 +10,7 @@ from prometheus_client import Counter
 
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from kube.client import ApiError
-from tests.kit.objects import gang, group, pod
+from tests.kit.objects import gang, group, node, pod
 from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.evicting import (
     BIG,
@@ -43,8 +43,10 @@ async def test_every_mark_and_deletion_is_rehearsed_with_its_precondition_before
         )
         assert sum(method.endswith("dry run") for method, _, _ in requests.sent[:first]) == 6
         for method, name, body in requests.sent:
-            if method.startswith("DELETE"):
+            if method == "DELETE dry run":
                 assert body["preconditions"] == {"uid": f"uid-default-{name}"}
+            elif method == "DELETE":
+                assert body["preconditions"].keys() == {"uid", "resourceVersion"}
             elif name in pods:
                 assert body["metadata"] == {"uid": f"uid-default-{name}"}
 
@@ -185,10 +187,87 @@ async def test_a_busy_pod_is_asked_again() -> None:
 async def test_a_pod_that_is_replaced_meanwhile_is_passed_over() -> None:
     """Its name has another pod now: 409 at the deletion."""
     async with staged(*singles(1), *hero()) as stage:
-        refused = refuse(stage, "DELETE", lambda: ApiError(409, "Conflict", "precondition failed"))
+        requests = Requests(stage)
+
+        def replaced(method: str, _path: str) -> ApiError | None:
+            if method == "DELETE":
+                stage.api.of("/api/v1/pods")["v0"]["metadata"]["uid"] = "another"
+            return None
+
+        stage.api.refuse = replaced
         await stage.settle()
-        assert refused == ["v0"]
+        assert requests.names("DELETE") == ["v0"]
+        assert stage.api.deleted == []
         assert stage.phases() == ["Evicting"]
+
+
+async def test_a_pod_that_others_write_to_is_marked_again_and_deleted_in_its_newest_version() -> None:
+    async with staged(*singles(1), *hero()) as stage:
+        requests, versions = Requests(stage), list[str]()
+        real = stage.api.of("/api/v1/pods")["v0"]["metadata"]
+
+        def kubelet(method: str, _path: str) -> ApiError | None:
+            if method == "DELETE" and len(versions) < 3:
+                real["resourceVersion"] = stage.api.next_version()
+            versions.extend([real["resourceVersion"]] if method == "DELETE" else [])
+            return None
+
+        stage.api.refuse = kubelet
+        await stage.settle()
+        assert stage.api.deleted == ["v0"]
+        assert requests.names("DELETE") == ["v0"] * 4
+        assert requests.names("PATCH") == ["v0"] * 4
+        assert len(events(stage, "Preempted")) == 1
+
+
+async def test_a_pod_that_rises_between_mark_and_deletion_stays() -> None:
+    async with staged(*singles(1), *hero()) as stage:
+
+        def rises(method: str, _path: str) -> ApiError | None:
+            if method == "DELETE":
+                stage.add(gang("shield", minimum=1, priority=500))
+                stage.add(pod("v0", group="shield", node="n0", requests=BIG, priority=1))
+            return None
+
+        stage.api.refuse = rises
+        await stage.settle()
+        assert stage.api.deleted == []
+        assert marked(stage) == []
+        assert the_plan_that_evicted(stage)["status"]["conditions"][-1]["reason"] == "Changed"
+
+
+async def test_a_pod_that_leaves_by_somebody_elses_word_is_not_deleted_again() -> None:
+    async with staged(*singles(1), *hero()) as stage:
+        requests = Requests(stage)
+
+        def leaves(method: str, _path: str) -> ApiError | None:
+            if method == "PATCH":
+                stage.api.of("/api/v1/pods")["v0"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            return None
+
+        stage.api.refuse = leaves
+        await stage.settle()
+        assert requests.names("DELETE") == []
+        assert events(stage, "Preempted") == []
+
+
+async def test_a_mark_names_the_term_and_its_holder() -> None:
+    async with staged(*singles(1), *hero()) as stage:
+        requests = Requests(stage)
+        await stage.settle()
+        (body,) = [body for method, _, body in requests.sent if method == "PATCH"]
+        (condition,) = body["status"]["conditions"]
+        assert (
+            condition["message"] == "PodGroup default/gang (priority 100) preempts this pod [term 1 of stage]"
+        )
+
+
+async def test_all_pods_of_a_unit_are_marked_before_the_first_one_goes() -> None:
+    async with staged(*unit(20), *hero()) as stage:
+        requests = Requests(stage)
+        await stage.settle()
+        real = [method for method, name, _ in requests.sent if name.startswith("u") and "dry" not in method]
+        assert real == ["PATCH"] * 20 + ["DELETE"] * 20
 
 
 # ---- units that stop
@@ -276,13 +355,14 @@ async def test_a_first_deletion_refused_after_all_leaves_the_unit_whole() -> Non
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_refused_mark_stops_the_unit_although_the_mark_cannot_be_withdrawn_either() -> None:
+async def test_a_refused_mark_leaves_the_unit_whole_although_it_cannot_be_withdrawn_either() -> None:
     async with staged(*unit(3), *hero()) as stage:
         refuse(stage, "PATCH", denied, "u2")
         await stage.settle()
-        assert sorted(stage.api.deleted) == ["u0", "u1"]
+        assert stage.api.deleted == []
+        assert marked(stage) == []
         assert the_plan(stage)["status"]["conditions"][-1]["reason"] == "EvictionRefused"
-        assert stage.api.reasons["unit"] == "PreemptionStopped"
+        assert events(stage, "PreemptionStopped") == []
 
 
 async def test_a_unit_that_is_no_longer_of_lower_priority_stops() -> None:
@@ -320,17 +400,18 @@ async def test_no_other_unit_begins_once_one_has_stopped() -> None:
 
 async def test_a_unit_that_has_grown_meanwhile_does_not_begin() -> None:
     """The plan has begun with another unit. A pod more would be left alone."""
-    async with staged(*unit(2), *unit(2, name="other", first=2), *hero(4)) as stage:
+    small = node("small", cpu="1")
+    async with staged(*unit(2), *unit(2, name="other", first=2), *hero(4), small) as stage:
         grown: list[str] = []
 
         def grows(method: str, path: str) -> ApiError | None:
             if method == "DELETE" and not grown:
                 grown.append("other" if path.endswith(("u0", "u1")) else "unit")
-                stage.add(pod("new", group=grown[0], node="n0", requests={"cpu": "1m"}, priority=1))
+                stage.add(pod("new", group=grown[0], node="small", requests={"cpu": "1m"}, priority=1))
             return None
 
         stage.api.refuse = grows
-        await stage.settle(steps=6)
+        await stage.settle(steps=9)
         first = the_plan_that_evicted(stage)
         assert first["status"]["conditions"][-1]["reason"] == "Changed"
         assert first["status"]["begun"] == [], "nobody of the unit that has begun is left"

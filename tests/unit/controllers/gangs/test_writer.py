@@ -17,7 +17,7 @@ from aiohttp import web
 from api.clock import SYSTEM_CLOCK
 from api.meta import Condition, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
-from controllers.gangs.writer import Deletion, Reference, Writer
+from controllers.gangs.writer import Deletion, Marked, Reference, Writer
 from kube.client import ApiClient, ApiError
 from kube.retry import Backoff
 from kube.sender import Sender
@@ -65,11 +65,13 @@ async def writing(script: Recording) -> AsyncIterator[Writer]:
 
 
 async def test_a_pods_status_is_patched_for_one_uid() -> None:
-    script = Recording()
+    marked_pod = {"metadata": {"name": "p", "uid": "uid-p", "resourceVersion": "7"}}
+    script = Recording(Script.json({}), Script.json(marked_pod))
     async with writing(script) as writer:
         held = Condition(type="reprieve.dev/Held", status="False", reason="Ready", message="go")
         assert await writer.patch_pod_status("d", "p", "uid-p", conditions=[held], nominated_node_name="n1")
-        assert await writer.mark_disruption_target("d", "p", "uid-p", "PreemptionByScheduler", "preempted")
+        mark = await writer.mark_disruption_target("d", "p", "uid-p", "PreemptionByScheduler", "preempted")
+        assert mark == Marked("7", leaves=False)
     nominated, marked = script.sent
     assert nominated == Sent(
         "PATCH",
@@ -111,15 +113,15 @@ async def test_another_invalid_status_is_an_error() -> None:
     [
         ([], Deletion.DELETED),
         ([refusal(404, "NotFound")], Deletion.GONE),
-        ([refusal(409, "Conflict")], Deletion.REPLACED),
+        ([refusal(409, "Conflict")], Deletion.CHANGED),
         ([refusal(503, "ServiceUnavailable"), refusal(404, "NotFound")], Deletion.GONE),
     ],
 )
-async def test_a_pod_is_deleted_by_uid(answers: list[Any], result: Deletion) -> None:
+async def test_a_pod_is_deleted_by_uid_and_version(answers: list[Any], result: Deletion) -> None:
     script = Recording(*answers)
     async with writing(script) as writer:
-        assert await writer.delete_pod("d", "p", "uid-p") is result
-    assert script.sent[0].body["preconditions"] == {"uid": "uid-p"}
+        assert await writer.delete_pod("d", "p", "uid-p", "7") is result
+    assert script.sent[0].body["preconditions"] == {"uid": "uid-p", "resourceVersion": "7"}
     assert script.sent[0].method == "DELETE"
 
 

@@ -1,0 +1,82 @@
+"""What a new term goes on from: the plans that a former process or term was carrying out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import structlog
+
+from api.clock import Clock
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.claims import Claims, completed
+from controllers.gangs.evictions import Evictions
+from controllers.gangs.gangs import Gangs
+from controllers.gangs.life import ActivePlan
+from controllers.gangs.observations import Resumed
+from controllers.gangs.roster import Roster
+from controllers.gangs.stored import StoredPlan
+from controllers.gangs.verdicts import Verdicts
+
+__all__ = ["Resuming"]
+
+log = structlog.get_logger(__name__)
+
+
+class Resuming:
+    """Makes lives from stored plans. Nothing in them is believed: each plan is compared with the cluster again."""
+
+    def __init__(
+        self,
+        claims: Claims,
+        roster: Roster,
+        gangs: Gangs,
+        evictions: Evictions,
+        verdicts: Verdicts,
+        clock: Clock,
+        *,
+        plan_seconds: float,
+    ) -> None:
+        self._claims, self._roster, self._gangs = claims, roster, gangs
+        self._evictions, self._verdicts = evictions, verdicts
+        self._clock, self._plan_seconds = clock, plan_seconds
+
+    def resume(self) -> None:
+        """Go on from the plans that a former process was carrying out."""
+        for owner in self._claims.stored.owners():
+            plans = self._claims.stored.of(owner)
+            group = plans[-1].group
+            seen = self._verdicts.remember(group, plans)
+            if seen is not None:
+                self._gangs.observe(self._gangs.gather(group), seen)
+        for stored in self._claims.stored:
+            spec = stored.active or stored.to_finish
+            if spec is not None:
+                self._go_on(stored, self._resumed(stored, spec))
+
+    def _go_on(self, stored: StoredPlan, plan: ActivePlan) -> None:
+        if stored is not self._claims.stored.to_carry_out(stored.owner):
+            self._evictions.finish(plan)
+            return
+        gang = self._gangs.gather(stored.group)
+        self._gangs.observe(gang, Resumed(plan))
+        if plan.phase == "Evicting" and not plan.releases:
+            self._verdicts.begin(plan)
+        log.info("resuming", plan=stored.meta.name, phase=stored.phase)
+
+    def _resumed(self, stored: StoredPlan, spec: PreemptionPlanSpec) -> ActivePlan:
+        spec = completed(spec, self._roster, stored.committed)
+        victims = [pod.uid for victim in spec.victims for pod in victim.pods]
+        seconds = self._plan_seconds + self._roster.grace_seconds(victims)
+        plan = ActivePlan(
+            name=stored.meta.name,
+            spec=spec,
+            members=self._roster.planned(spec),
+            deadline=self._clock.monotonic() + seconds - (self._clock.wall() - stored.committed),
+            stored=True,
+        )
+        if stored.phase in ("Planned", "Confirmed"):
+            return plan  # what the scheduler had shown is not stored: it is asked again
+        # Evicting may have been written and nobody evicted, or by somebody else: then the plan is compared once more.
+        # Ready is entered again, since it is not written down whether every member was woken.
+        begun = any(self._roster.evictable(uid) is None for uid in plan.victims)
+        return replace(plan, phase="Evicting", begun=begun, resumed=True, evicted=stored.phase == "Ready")

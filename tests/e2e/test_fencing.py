@@ -1,0 +1,124 @@
+"""A leader that stands still between mark and delete, and goes on when another process leads: it deletes nobody."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import pytest
+
+from hack.controlplane.client import Json
+from hack.controlplane.components import REPRIEVE_USER
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
+
+LEASE: Final = {"leaseDurationSeconds": 8, "renewDeadlineSeconds": 6, "retryPeriodSeconds": 1}
+SECONDS: Final = 2
+"""Between a mark and its delete: less than the time for which one renewal lets a process write."""
+SIGNED: Final = re.compile(r" \[term (\d+) of (\S+)\]$")
+FINALIZER: Final = "example.com/stays"
+
+
+class Mark(NamedTuple):
+    """What a victim says."""
+
+    term: int
+    holder: str
+    version: str
+    """The pod's resourceVersion."""
+
+
+@pytest.fixture
+def plane(planes: PlaneFactory) -> ControlPlane:
+    """For two processes, of which none runs."""
+    return planes(
+        reprieve=True,
+        replicas=2,
+        start_reprieve=False,
+        reprieve_settings={"leaderElection": LEASE},
+        reprieve_environment={"REPRIEVE_FAILPOINTS": f"evict.marked={SECONDS}s"},
+    )
+
+
+def marks(sandbox: Sandbox) -> dict[str, Mark]:
+    """The victims that are marked, by name."""
+    found = {}
+    for pod in sandbox.list_pods():
+        said = SIGNED.search((condition(pod, "DisruptionTarget") or {}).get("message", ""))
+        if said is not None:
+            meta = pod["metadata"]
+            found[meta["name"]] = Mark(int(said[1]), said[2], meta["resourceVersion"])
+    return found
+
+
+def deletions(plane: ControlPlane) -> Iterator[tuple[str, str, int]]:
+    """The deletions of pods that reprieve has asked for: name, resourceVersion, answer."""
+    for line in plane.audit_log.read_text().splitlines(keepends=True):
+        event: Json = json.loads(line) if line.endswith("\n") else {"verb": ""}
+        options = event.get("requestObject") or {}
+        is_pod = (event.get("objectRef") or {}).get("resource") == "pods"
+        if event["verb"] != "delete" or not is_pod or event["user"]["username"] != REPRIEVE_USER:
+            continue
+        if not options.get("dryRun"):
+            version = options["preconditions"].get("resourceVersion", "")
+            yield event["objectRef"]["name"], version, event["responseStatus"]["code"]
+
+
+def stopped_between_mark_and_delete(plane: ControlPlane, sandbox: Sandbox) -> tuple[str, Mark]:
+    """The first process stands still, and its first delete is on its way. Returns the victim and its mark."""
+    plane.start_reprieve("reprieve")
+    for number, node in enumerate(sandbox.nodes(4, cpu="1")):
+        sandbox.filler(f"low-{number}", node, 1, finalizers=[FINALIZER])
+    sandbox.gang("hero", 4, priority=100)
+    ((victim, mark),) = wait_for(lambda: marks(sandbox), what=sandbox.report).items()
+    plane.networks["reprieve"].disturb("Hold")
+    time.sleep(2 * SECONDS)  # now its delete is in the network
+    plane.processes["reprieve"].pause()
+    return victim, mark
+
+
+def arrives_late(plane: ControlPlane, victim: str, mark: Mark) -> None:
+    """What the first process has sent arrives, and is refused. Then it goes on."""
+    plane.networks["reprieve"].disturb("Pass")
+    late = (victim, mark.version, 409)
+    wait_for(lambda: late in deletions(plane), what=lambda: f"{late} is not among {list(deletions(plane))}")
+    plane.processes["reprieve"].resume()
+
+
+def test_a_late_delete_of_a_plan_that_has_ended_is_refused(
+    plane: ControlPlane, sandboxes: SandboxFactory
+) -> None:
+    """The gang is deleted. The second process withdraws the mark that it has never written itself."""
+    sandbox = sandboxes(plane)
+    victim, mark = stopped_between_mark_and_delete(plane, sandbox)
+    sandbox.delete_group("hero")
+    plane.start_reprieve("reprieve-2", wait=False)
+    sandbox.wait_plan("hero", "Aborted")
+    wait_for(lambda: not marks(sandbox), what=sandbox.report)
+    arrives_late(plane, victim, mark)
+    sandbox.watch_quietly(3)
+    assert not marks(sandbox)
+
+
+def test_a_late_delete_of_a_plan_that_goes_on_is_refused(
+    plane: ControlPlane, sandboxes: SandboxFactory
+) -> None:
+    """The second process marks the victim anew, and every victim goes once."""
+    sandbox = sandboxes(plane)
+    victim, mark = stopped_between_mark_and_delete(plane, sandbox)
+    plane.processes["reprieve-2"].environment = {}
+    plane.start_reprieve("reprieve-2")
+    wait_for(lambda: len(sandbox.history.evicted()) == 4, what=sandbox.report)
+    again = marks(sandbox)
+    assert {each.term for each in again.values()} == {mark.term + 1}
+    assert mark.holder not in {each.holder for each in again.values()}
+    arrives_late(plane, victim, mark)
+    plane.processes["reprieve"].stop()  # the scheduler may still be connected to it
+    for name in again:
+        sandbox.release(name)
+    sandbox.wait_bound(*(f"hero-{number}" for number in range(4)))
+    accepted = [name for name, _, code in deletions(plane) if code == 200]
+    assert sorted(accepted) == sorted(again)
