@@ -102,6 +102,21 @@ async def test_a_late_delete_of_an_earlier_term_fails_once_a_later_one_has_marke
 
 
 @pytest.mark.usefixtures("impatient")
+async def test_all_marks_of_an_earlier_term_are_replaced_before_the_first_eviction() -> None:
+    async with staged(*singles(4), *hero(4)) as stage:
+        stage.api.refuse = lambda method, _path: away() if method == "DELETE" and stage.api.deleted else None
+        await stage.settle()
+        await stage.leading._evictions.close()
+        names = marked(stage)
+        assert len(names) == 3
+        again = after(stage, *(node(f"n{number}") for number in range(4)), *hero(4))
+        refuse(again, "DELETE", away)
+        await again.settle()
+        assert {said(again, name).partition(" [")[2] for name in names} == {"term 2 of stage]"}
+        await again.close()
+
+
+@pytest.mark.usefixtures("impatient")
 async def test_a_late_delete_of_an_earlier_term_fails_once_a_later_one_has_released_the_pod() -> None:
     async with staged(*singles(1), *hero()) as stage:
         requests = Requests(stage)
@@ -167,6 +182,24 @@ async def test_a_plan_with_a_victim_that_is_gone_is_compared_before_it_evicts(pr
         assert again.api.deleted == []
         assert plan["status"]["phase"] == "Aborted"
         assert marked(again) == []
+        await again.close()
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_plan_with_a_victim_that_is_gone_evicts_nobody_who_is_not_where_it_says() -> None:
+    async with staged(*singles(1), *hero()) as stage:
+        refuse(stage, "PATCH", away, "v0")
+        await stage.settle()
+        plan = the_plan(stage)
+        (real,) = plan["spec"]["victims"]
+        gone = {"namespace": "default", "name": "gone", "uid": "uid-gone", "node": "n0"}
+        plan["spec"]["victims"].append({**real, "name": "gone", "uid": "uid-gone", "pods": [gone]})
+        real["pods"][0]["node"] = "elsewhere"
+        again = after(stage, node("n0"), *hero())
+        await again.settle(steps=2)
+        assert again.api.deleted == []
+        assert plan["status"]["phase"] == "Aborted"
+        assert "is not running on elsewhere" in plan["status"]["conditions"][-1]["message"]
         await again.close()
 
 
