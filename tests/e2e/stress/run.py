@@ -13,7 +13,7 @@ from tests.e2e.stress.actions import ACTIONS, Action
 from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.stress import evictions, rest, vain
+from tests.kit.stress import evictions, marked, rest, vain
 from tests.kit.stress.history import History
 
 __all__ = ["OPTIONS", "REPLICATED", "SHORT_REST", "Result", "stress", "take_step"]
@@ -144,5 +144,5 @@ def _left(plane: ControlPlane) -> list[str]:
 
 
 def _wrong(history: History) -> list[str]:
-    checks = (*evictions.CHECKS, vain.too_often_in_vain)
+    checks = (*evictions.CHECKS, *marked.CHECKS, vain.too_often_in_vain)
     return [wrong for check in checks for wrong in check(history)]
