@@ -66,9 +66,11 @@ fuzz: build ## Fuzz quantities, durations and the review decoder, all at once (F
 	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 STRESS_SECONDS ?= 600
+STRESS_HISTORIES ?= 10
 
-stress: build binaries ## Random load on a real control plane, judged by watch and audit log (STRESS_SECONDS=600, STRESS_SEED=...)
+stress: build binaries ## Random load on a real control plane, judged by watch and audit log; then short histories with two processes and faults (STRESS_SECONDS=600, STRESS_HISTORIES=10, STRESS_SEED=...)
 	@$(BIN)/python -m tests.e2e.stress --seconds $(STRESS_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED))
+	@$(if $(filter-out 0,$(STRESS_HISTORIES)),$(BIN)/python -m tests.e2e.stress --histories $(STRESS_HISTORIES) --seconds 30 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 
 bench: build ## Measure: decisions, the mirror, the quota search, the webhooks, the verbs, who confirms members, and gang preemption of kube-scheduler beside ours
 	@$(BIN)/python -m bench

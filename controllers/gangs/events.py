@@ -154,16 +154,24 @@ class Reporter:
             self._warn(key, effect.reason, effect.message, cause=effect.message)
         if lone_pod(key) is not None:
             return  # it is not held: its next attempt goes on without a plan
-        text = phase_text(key, effect.phase)
-        told = self._told.get(key)
-        if told is None:
-            told = _Told(effect.phase, self._told_before(key, text))
-        elif told.phase != effect.phase:
-            told = _Told(effect.phase, frozenset())
         reason = "Unschedulable" if effect.reason == "Blocked" else effect.reason
         await self._condition(key, "False", reason, effect.message)
-        # Each write to a pod that is held brings it back to the scheduler, so it says nothing that changes often.
-        condition = held_condition("True", effect.phase, text, self._clock.wall())
+        await self._tell_pods(key, effect.phase)
+
+    async def gathers(self, key: GroupKey) -> None:
+        """The gang waits for members. Its pods say so, once: what the scheduler says of them is not why they wait."""
+        await self._tell_pods(key, "Gathering")
+
+    async def _tell_pods(self, key: GroupKey, phase: GangPhase) -> None:
+        """Each pod that waits names the phase. Each write to a pod that is held brings it back to the scheduler, so it
+        says nothing that changes often."""
+        text = phase_text(key, phase)
+        told = self._told.get(key)
+        if told is None:
+            told = _Told(phase, self._told_before(key, text))
+        elif told.phase != phase:
+            told = _Told(phase, frozenset())
+        condition = held_condition("True", phase, text, self._clock.wall())
         waiting = {member.uid: member.name for member in self._roster.members(key) if member.node is None}
         said = await asyncio.gather(
             *(
@@ -173,7 +181,7 @@ class Reporter:
             )
         )
         pods = told.pods & waiting.keys() | {uid for uid in said if uid is not None}
-        self._told[key] = _Told(effect.phase, pods)
+        self._told[key] = _Told(phase, pods)
 
     def _told_before(self, key: GroupKey, text: str) -> frozenset[str]:
         """The gang's pods (UIDs) that a former process has told just this."""

@@ -7,7 +7,7 @@ state is always written. Nobody waits for these writes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, NamedTuple
@@ -23,7 +23,7 @@ from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.observations import PlanSeen
 from controllers.gangs.proofs import Proof
 from controllers.gangs.roster import Roster
-from controllers.gangs.saying import Numbers, PlanNumbers, Said, say
+from controllers.gangs.saying import GATHERING, Numbers, PlanNumbers, Said, say
 from controllers.gangs.writer import Writer
 from controllers.gangs.writes import Work, Writes
 from kube.client import ApiError
@@ -38,6 +38,8 @@ BURST_SECONDS: Final = 0.05
 """Members come in bursts. One write serves all changes of so long a time."""
 PAUSE_SECONDS: Final = 1.0
 """The minimum time between two writes of one PodGroup."""
+GATHERING_SECONDS: Final = 5.0
+"""A gang that has waited for members for so long tells its pods. Most gangs are complete before."""
 BACKOFF: Final = Backoff(1.0, 60.0)
 
 
@@ -59,6 +61,8 @@ class _Known:
     written: _State | None = None
     not_before: float = 0.0
     """It is not written again before this time, in monotonic seconds."""
+    gathers_since: float | None = None
+    """Since when the gang has waited for members, in monotonic seconds. None if it does not."""
 
 
 class GroupStatusWriter:
@@ -71,10 +75,12 @@ class GroupStatusWriter:
         gated: GatedPods,
         writer: Writer,
         writes: Writes,
+        tell_pods: Callable[[GroupKey], Awaitable[None]],
         clock: Clock,
     ) -> None:
-        """`writes`: of these writes alone, so that no plan waits for them."""
-        self._gangs, self._roster, self._gated = gangs, roster, gated
+        """`writes`: of these writes alone, so that no plan waits for them. `tell_pods`: have the pods of a gang say
+        that it waits for members."""
+        self._gangs, self._roster, self._gated, self._tell_pods = gangs, roster, gated, tell_pods
         self._writer, self._writes, self._clock = writer, writes, clock
         self._queue: KeyedQueue[GroupKey] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._known: dict[GroupKey, _Known] = {}
@@ -142,15 +148,35 @@ class GroupStatusWriter:
         if said.until is not None:
             self._queue.add_after(key, said.until - now)
         known, state = self._known.setdefault(key, _Known()), _state(group, seen, said)
-        return partial(self._write, key, group, state, known) if known.written != state else None
+        tells = self._has_gathered(key, known, said, now)
+        if known.written == state and not tells:
+            return None
+        return partial(self._write, key, group, state, known, tells=tells)
 
-    async def _write(self, key: GroupKey, group: PodGroup, state: _State, known: _Known) -> None:
+    def _has_gathered(self, key: GroupKey, known: _Known, said: Said, now: float) -> bool:
+        """Whether the gang has waited for members so long that its pods are to say so."""
+        if said.reason != GATHERING:
+            known.gathers_since = None
+            return False
+        if known.gathers_since is None:
+            known.gathers_since = now
+        left = known.gathers_since + GATHERING_SECONDS - now
+        if left > 0:
+            self._queue.add_after(key, left)
+        return left <= 0
+
+    async def _write(
+        self, key: GroupKey, group: PodGroup, state: _State, known: _Known, *, tells: bool
+    ) -> None:
         pause = PAUSE_SECONDS
         try:
-            await self._writer.write_group_condition(
-                group, SCHEDULED, state.status, state.reason, state.message, numbers=state.numbers
-            )
-            known.written = state
+            if known.written != state:
+                await self._writer.write_group_condition(
+                    group, SCHEDULED, state.status, state.reason, state.message, numbers=state.numbers
+                )
+                known.written = state
+            if tells:
+                await self._tell_pods(key)
             self._queue.forget(key)
         except ApiError as error:
             log.warning("the status of a PodGroup could not be written", group=key, error=str(error))

@@ -145,7 +145,7 @@ class Leading:
         self.gangs = Gangs(roster, rules, clock, self.nudge, self.gates.gang_changed)
         self.status_writes = Writes(lambda _key: None)
         self.group_status = GroupStatusWriter(
-            self.gangs, roster, known.gated, self.writer, self.status_writes, clock
+            self.gangs, roster, known.gated, self.writer, self.status_writes, self.reporter.gathers, clock
         )
         store = PlanStore(self.writer, claims.stored, known.apply_plan, clock)
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)

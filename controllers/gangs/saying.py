@@ -14,7 +14,11 @@ from api.times import rfc3339
 from api.words import counted
 from controllers.gangs.life import ActivePlan, Life
 
-__all__ = ["Numbers", "PlanNumbers", "Said", "say"]
+__all__ = ["GATHERING", "Numbers", "PlanNumbers", "Said", "say"]
+
+
+GATHERING: Final = "Gathering"
+"""The reason of a gang that waits for members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,7 @@ def _gone(plan: ActivePlan, seen: PlanNumbers) -> str:
 
 def _gathering(seen: Numbers) -> Said:
     if not seen.gated:
-        return Said("False", "Gathering", _exist(seen))
+        return Said("False", GATHERING, _exist(seen))
     has = "has" if seen.gated == 1 else "have"
     gated = f"{counted(seen.gated, 'pod')} {has} a scheduling gate of another program"
     return Said("False", "SchedulingGated", f"{_exist(seen)}; {gated}")
@@ -129,7 +133,7 @@ def _gathering(seen: Numbers) -> Said:
 def _awaits_siblings(life: Life, seen: Numbers, now: float) -> Said | None:
     if now >= life.gathering_until:
         return None
-    return Said("False", "Gathering", f"{_exist(seen)}; more may come soon", life.gathering_until)
+    return Said("False", GATHERING, f"{_exist(seen)}; more may come soon", life.gathering_until)
 
 
 def _backs_off(life: Life, now: float, wall: float) -> Said | None:

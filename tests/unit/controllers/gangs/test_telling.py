@@ -146,3 +146,28 @@ def test_the_next_series_has_its_own_numbers() -> None:
         assert causes.note(KEY, "Why", "1 pod", f"after {seconds}") == "after 0.0"
     clock.advance(400.0)
     assert causes.note(KEY, "Why", "2 pod", "much later") == "much later"
+
+
+async def test_pods_of_a_gang_that_gathers_for_long_say_so_once() -> None:
+    """The scheduler says what their nodes lack, which is not why they wait."""
+    gathers = "pod group default/gang waits for members or for a plan, see its conditions"
+    async with staged(node("n0"), gang(minimum=4), *members(2)) as stage:
+        await stage.settle()
+        stage.clock += 0.1
+        await stage.settle()
+        stage.clock += 4.9
+        await stage.settle()
+        assert stage.api.said == {}
+        stage.clock += 0.1
+        await stage.settle()
+        assert stage.api.said == {"m0": gathers, "m1": gathers}
+        assert stage.api.reasons["m0"] == "Gathering"
+        stage.add(*members(3)[2:])
+        await stage.settle()
+        stage.clock += 1.1
+        await stage.settle()
+        assert stage.api.said["m2"] == gathers
+        assert pod_writes(stage) == 3
+        stage.clock += 60.0
+        await stage.settle()
+        assert pod_writes(stage) == 3
