@@ -13,7 +13,7 @@ import structlog
 
 from api.clock import Clock
 from api.core import Pod
-from api.groups import INITIALLY_SCHEDULED
+from api.groups import INITIALLY_SCHEDULED, SCHEDULED
 from api.jobs import INDEX_FAILURES
 from api.meta import Condition
 from api.plans import PreemptionPlanSpec, Preemptor, Victim, VictimPod
@@ -40,6 +40,8 @@ __all__ = ["PartialGangs"]
 
 log = structlog.get_logger(__name__)
 
+WAITS: Final = (INITIALLY_SCHEDULED, SCHEDULED)
+"""Conditions that say, if they are False, that the gang waits. The second one comes first: as soon as it gathers."""
 AGAIN: Final = Backoff(5.0, 300.0, jitter=0.0)
 """How long a gang whose members stay waits for the next look. A look reads from the API server."""
 
@@ -119,7 +121,6 @@ class PartialGangs:
 
     def _pieces(self, gang: Gang, group: ReadGroup, pods: list[Pod], limit: str) -> Pieces:
         now, since = self._clock.monotonic(), gang.life.partial_since
-        said = _said(group)
         policy, plan = group.spec.scheduling_policy.gang, gang.life.plan
         there = _remaining(pods)
         bound = [pod for pod in there if pod.spec.node_name]
@@ -129,7 +130,7 @@ class PartialGangs:
             members=tuple(_member(pod) for pod in there),
             ended=sum(_is_leaving(pod) or pod.status.phase == "Failed" for pod in pods),
             succeeded=sum(pod.status.phase == "Succeeded" for pod in pods),
-            has_run=gang.life.has_run or (said is not None and said.status == "True"),
+            has_run=gang.life.has_run or _has_run(group),
             held_since=_held_since(group),
             known_since=self._began,
             phase=plan.phase if plan is not None else None,
@@ -230,24 +231,30 @@ def _seconds(text: str | None) -> float | None:
         return None
 
 
-def _said(group: ReadGroup) -> Condition | None:
-    conditions = (group.status.conditions if group.status is not None else None) or ()
-    return next((each for each in conditions if each.type == INITIALLY_SCHEDULED), None)
+def _has_run(group: ReadGroup) -> bool:
+    """Whether anybody has written that it ran whole."""
+    return any((each.type, each.status) == (INITIALLY_SCHEDULED, "True") for each in _conditions(group))
+
+
+def _conditions(group: ReadGroup) -> Sequence[Condition]:
+    return (group.status.conditions if group.status is not None else None) or ()
 
 
 def _held_since(group: ReadGroup) -> float | None:
     """Since when the PodGroup says that the gang waits, if we wrote that."""
-    said = _said(group)
-    if said is None or said.status != "False" or not _is_ours(group):
-        return None
-    return _seconds(said.last_transition_time)
+    said = (
+        _seconds(each.last_transition_time)
+        for each in _conditions(group)
+        if each.type in WAITS and each.status == "False" and _is_ours(group, each.type)
+    )
+    return min((at for at in said if at is not None), default=None)
 
 
-def _is_ours(group: ReadGroup) -> bool:
+def _is_ours(group: ReadGroup, type_: str) -> bool:
     """Whether our field manager owns the status of the condition. It is the only one that applies it."""
-    field = f'k:{{"type":"{INITIALLY_SCHEDULED}"}}'
+    field = f'k:{{"type":"{type_}"}}'
     for entry in group.metadata.managed_fields or ():
-        if entry.manager != field_manager(INITIALLY_SCHEDULED) or entry.operation != "Apply":
+        if entry.manager != field_manager(type_) or entry.operation != "Apply":
             continue
         conditions = ((entry.fields or {}).get("f:status") or {}).get("f:conditions") or {}
         if "f:status" in (conditions.get(field) or {}):

@@ -114,7 +114,7 @@ def _setting(pieces: Pieces) -> str:
 def _not_held(pieces: Pieces) -> str:
     if pieces.held_since is not None:
         return ""
-    return "reprieve has never said of this PodGroup that it waits (PodGroupInitiallyScheduled False)"
+    return "reprieve has never said of this PodGroup that it waits"
 
 
 def _not_known(pieces: Pieces) -> str:

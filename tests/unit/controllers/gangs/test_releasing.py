@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from api.core import Pod
-from api.groups import INITIALLY_SCHEDULED, PodGroupStatus
+from api.groups import INITIALLY_SCHEDULED, SCHEDULED, PodGroupStatus
 from api.meta import Condition
 from api.times import rfc3339
 from controllers.gangs.rules import RELEASE_SECONDS
@@ -24,12 +24,19 @@ from tests.unit.controllers.gangs.evicting import conditions, events, impatient
 __all__ = ["impatient"]
 
 JOBS = "/apis/batch/v1/jobs"
-OURS = {
-    "manager": field_manager(INITIALLY_SCHEDULED),
-    "operation": "Apply",
-    "subresource": "status",
-    "fieldsV1": {"f:status": {"f:conditions": {f'k:{{"type":"{INITIALLY_SCHEDULED}"}}': {"f:status": {}}}}},
-}
+
+
+def manager_of(type_: str) -> dict[str, Any]:
+    """Our field manager of a condition."""
+    return {
+        "manager": field_manager(type_),
+        "operation": "Apply",
+        "subresource": "status",
+        "fieldsV1": {"f:status": {"f:conditions": {f'k:{{"type":"{type_}"}}': {"f:status": {}}}}},
+    }
+
+
+OURS = manager_of(INITIALLY_SCHEDULED)
 
 
 def ago(stage: Stage, seconds: float) -> str:
@@ -53,9 +60,11 @@ async def in_pieces(*others: Any, since: float = 150.0, **fields: Any) -> AsyncI
         yield stage
 
 
-def says(stage: Stage, since: float, manager: dict[str, Any] | None = None) -> None:
+def says(
+    stage: Stage, since: float, manager: dict[str, Any] | None = None, type_: str = INITIALLY_SCHEDULED
+) -> None:
     """The PodGroup says since so many seconds that the gang waits."""
-    said = Condition(INITIALLY_SCHEDULED, "False", "Unschedulable", "", ago(stage, since))
+    said = Condition(type_, "False", "Unschedulable", "", ago(stage, since))
     stage.add(msgspec.structs.replace(gang(minimum=4), status=PodGroupStatus([said])))
     stage.api.of(GROUPS.path)[GANG]["metadata"]["managedFields"] = [manager or OURS]
 
@@ -120,6 +129,14 @@ async def test_at_most_once_in_half_an_hour() -> None:
         stage.filter(member(stage, "m3"), "n0")
         await wait(stage, 301.0)
         assert released(stage) == ["r0", "r1", "r2"]
+
+
+async def test_a_gang_that_has_only_gathered_before_we_went_is_released() -> None:
+    """No decision was made before, so only our own condition says that it waits."""
+    async with in_pieces() as stage:
+        says(stage, 150.0, manager_of(SCHEDULED), SCHEDULED)
+        await wait(stage)
+        assert released(stage) == ["m0", "m1", "m2"]
 
 
 @pytest.mark.parametrize(
