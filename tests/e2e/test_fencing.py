@@ -6,20 +6,23 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Final, NamedTuple
 
 import pytest
 
-from hack.controlplane.client import Json
+from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.components import REPRIEVE_USER
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 
-LEASE: Final = {"leaseDurationSeconds": 8, "renewDeadlineSeconds": 6, "retryPeriodSeconds": 1}
+LEASE: Final = {"leaseDurationSeconds": 12, "renewDeadlineSeconds": 9, "retryPeriodSeconds": 1}
 SECONDS: Final = 2
 """Between a mark and its delete: less than the time for which one renewal lets a process write."""
 SIGNED: Final = re.compile(r" \[term (\d+) of (\S+)\]$")
 FINALIZER: Final = "example.com/stays"
+NODES: Final = 12
+"""The dry run leaves a connection for each of its requests: the late delete needs one that is open."""
 
 
 class Mark(NamedTuple):
@@ -70,9 +73,9 @@ def deletions(plane: ControlPlane) -> Iterator[tuple[str, str, int]]:
 def stopped_between_mark_and_delete(plane: ControlPlane, sandbox: Sandbox) -> tuple[str, Mark]:
     """The first process stands still, and its first delete is on its way. Returns the victim and its mark."""
     plane.start_reprieve("reprieve")
-    for number, node in enumerate(sandbox.nodes(4, cpu="1")):
+    for number, node in enumerate(sandbox.nodes(NODES, cpu="1")):
         sandbox.filler(f"low-{number}", node, 1, finalizers=[FINALIZER])
-    sandbox.gang("hero", 4, priority=100)
+    sandbox.gang("hero", NODES, priority=100)
     ((victim, mark),) = wait_for(lambda: marks(sandbox), what=sandbox.report).items()
     plane.networks["reprieve"].disturb("Hold")
     time.sleep(2 * SECONDS)  # now its delete is in the network
@@ -80,11 +83,24 @@ def stopped_between_mark_and_delete(plane: ControlPlane, sandbox: Sandbox) -> tu
     return victim, mark
 
 
-def arrives_late(plane: ControlPlane, victim: str, mark: Mark) -> None:
-    """What the first process has sent arrives, and is refused. Then it goes on."""
-    plane.networks["reprieve"].disturb("Pass")
+def arrives_late(plane: ControlPlane, sandbox: Sandbox, victim: str, mark: Mark) -> None:
+    """What the first process has sent arrives, and is refused. Then it goes on.
+
+    A busy machine may have stopped it before it sent its delete. So the same delete is sent once more in its name.
+    """
+    network, uid = plane.networks["reprieve"], (sandbox.get_pod(victim) or {})["metadata"]["uid"]
+    network.disturb("Pass")
+    options = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": uid, "resourceVersion": mark.version},
+    }
+    client = Client.of_kubeconfig(plane.layout.kubeconfig_of("reprieve"))
+    with closing(client), pytest.raises(ApiError, match="409"):
+        client.request("DELETE", path_of("v1", "Pod", sandbox.namespace, victim), options)
     late = (victim, mark.version, 409)
     wait_for(lambda: late in deletions(plane), what=lambda: f"{late} is not among {list(deletions(plane))}")
+    assert (victim, mark.version, 200) not in deletions(plane)
     plane.processes["reprieve"].resume()
 
 
@@ -98,7 +114,7 @@ def test_a_late_delete_of_a_plan_that_has_ended_is_refused(
     plane.start_reprieve("reprieve-2", wait=False)
     sandbox.wait_plan("hero", "Aborted")
     wait_for(lambda: not marks(sandbox), what=sandbox.report)
-    arrives_late(plane, victim, mark)
+    arrives_late(plane, sandbox, victim, mark)
     sandbox.watch_quietly(3)
     assert not marks(sandbox)
 
@@ -111,14 +127,14 @@ def test_a_late_delete_of_a_plan_that_goes_on_is_refused(
     victim, mark = stopped_between_mark_and_delete(plane, sandbox)
     plane.processes["reprieve-2"].environment = {}
     plane.start_reprieve("reprieve-2")
-    wait_for(lambda: len(sandbox.history.evicted()) == 4, what=sandbox.report)
+    wait_for(lambda: len(sandbox.history.evicted()) == NODES, what=sandbox.report)
     again = marks(sandbox)
     assert {each.term for each in again.values()} == {mark.term + 1}
     assert mark.holder not in {each.holder for each in again.values()}
-    arrives_late(plane, victim, mark)
+    arrives_late(plane, sandbox, victim, mark)
     plane.processes["reprieve"].stop()  # the scheduler may still be connected to it
     for name in again:
         sandbox.release(name)
-    sandbox.wait_bound(*(f"hero-{number}" for number in range(4)))
+    sandbox.wait_bound(*(f"hero-{number}" for number in range(NODES)))
     accepted = [name for name, _, code in deletions(plane) if code == 200]
     assert sorted(accepted) == sorted(again)
