@@ -142,7 +142,7 @@ def _write_webhooks(layout: Layout) -> None:
             "certificates": {"managed": {"hosts": [HOST]}},
         },
         "ops": {"bindAddress": HOST, "port": layout.port["reprieve-webhooks-ops"]},
-        "leaderElection": ALONE,
+        "leaderElection": SOON,
     }
     settings = layout.options.webhooks_settings or {}
     _dump(layout.directory / "reprieve-webhooks.yaml", _merged(_merged(ours, local), settings))

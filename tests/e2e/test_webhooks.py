@@ -150,6 +150,17 @@ def test_what_came_in_while_nobody_was_asked_says_so(plane: ControlPlane, away: 
     )
 
 
+def test_a_lease_that_somebody_deletes_is_made_again(plane: ControlPlane) -> None:
+    lease = ("coordination.k8s.io/v1", "Lease", "reprieve-webhooks", "reprieve-system")
+
+    def holder() -> str:
+        return str((plane.client.find(*lease) or {"spec": {}})["spec"].get("holderIdentity", ""))
+
+    wait_until(lambda: bool(holder()), PATIENCE_SECONDS, lambda: "nobody re-checks")
+    plane.client.delete(*lease)
+    wait_until(lambda: bool(holder()), PATIENCE_SECONDS, lambda: "there is no Lease")
+
+
 def has_validity(client: Client, identity: tuple[str, str, str, str | None], status: str) -> bool:
     """Whether the object's condition has that status."""
     conditions = client.get(*identity).get("status", {}).get("conditions", [])

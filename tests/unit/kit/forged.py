@@ -35,10 +35,16 @@ class Forge:
         self.history.record(event, told, self.now)
         return told
 
-    def mark(self, pod: Json, reason: str = "PreemptionByScheduler") -> Json:
-        """reprieve marks a pod, in no time."""
+    def mark(self, pod: Json, term: int | None = 1) -> Json:
+        """reprieve marks a pod, in no time. Without a term, kube-scheduler does."""
         self._version += 1
-        condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": ""}
+        message = "hero preempts this pod" + (f" [term {term} of one]" if term is not None else "")
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": message,
+        }
         return self._record({**pod, "status": {**pod["status"], "conditions": [condition]}}, "MODIFIED")
 
     def ask(self, pod: Json) -> None:

@@ -57,7 +57,7 @@ def test_a_deletion_that_names_no_version(forge: Forge, single: Json) -> None:
 
 def test_a_deletion_of_a_mark_that_another_term_has_replaced(forge: Forge, single: Json) -> None:
     old = forge.mark(single)
-    forge.mark(single, "PartialGangReleased")
+    forge.mark(single, 2)
     forge.ask(old)
     forge.tell(old, "DELETED")
     assert len(check("deletions_of_another_mark", forge)) == 1
@@ -73,3 +73,8 @@ def test_a_mark_before_the_plan_evicts(forge: Forge) -> None:
 def test_a_mark_by_nobodys_plan(forge: Forge) -> None:
     forge.mark(forge.tell(pod("single"), "ADDED"))
     assert len(check("marks_without_plan", forge)) == 1
+
+
+def test_the_schedulers_own_mark_is_not_ours(forge: Forge) -> None:
+    forge.mark(forge.tell(pod("single"), "ADDED"), None)
+    assert check("marks_without_plan", forge) == []

@@ -12,8 +12,8 @@ from kube.lease import LeaseLock
 from runtime import election
 from runtime.election import LeaseTerms
 from tests.kit.clock import ManualClock
+from tests.kit.lease import TIMES, Server
 from tests.kit.waiting import until
-from tests.property.test_lease import TIMES, Server
 
 
 class Away(Server):
