@@ -150,14 +150,14 @@ class LeaseLock:
         """
         began = self._clock.monotonic()
         record = self.observed.record
-        if record is None:
-            await self._write(NOBODY, self.observed.next_number(), seconds)
-            return None
-        is_ours = record.holder == self._identity
-        if self.observed.free_in(began) and not is_ours:
+        is_ours = record is not None and record.holder == self._identity
+        if record is not None and not is_ours and self.observed.free_in(began):
             return None
         number = self.observed.next_number()
         self._acquired = rfc3339_micro(self._clock.wall())
+        if record is None:
+            await self._write(NOBODY, number, seconds)
+            return None
         if not await self._write(self._identity, number, seconds):
             return None
         return Held(number, began + self._times.renew_deadline)

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from api.times import instant
 from kube.client import ApiError
 from kube.lease import LeaseTimes
 from tests.kit.clock import ManualClock
@@ -62,6 +63,9 @@ class Server:
         return orjson.dumps(answer)
 
     def _apply(self, method: str, body: Mapping[str, Any]) -> dict[str, Any] | ApiError:
+        for field_ in ("acquireTime", "renewTime"):
+            if method != "GET" and instant(body["spec"][field_]) is None:
+                return ApiError(400, "BadRequest", f"{field_} is no time")
         if method == "POST" and self.stored is not None:
             return ApiError(409, "AlreadyExists", "")
         if method != "POST" and self.stored is None:
