@@ -19,7 +19,7 @@ from tests.kit.stress.history import (
     victim_pods,
 )
 
-__all__ = ["CHECKS", "evicts_at", "stopped"]
+__all__ = ["CHECKS", "evicted_by", "stopped"]
 
 
 def broken_units(history: History) -> list[str]:
@@ -185,13 +185,15 @@ def _evicting(history: History, asked: Asked) -> list[Json]:
     ]
 
 
-def evicts_at(history: History, uid: str, version: int) -> bool:
-    """Whether a plan with this victim evicted at this version, or had begun its unit."""
-    for plan in _plans_with(history, uid):
-        state = history.state("PreemptionPlan", plan["metadata"]["uid"], version)
-        if state is not None and (_phase(state) == "Evicting" or _has_begun(state.body, uid)):
-            return True
-    return False
+def evicted_by(history: History, uid: str, version: int) -> bool:
+    """Whether a plan with this victim evicted at this version or before, or had begun its unit."""
+    return any(
+        state.version <= version
+        and not state.gone
+        and (_phase(state) == "Evicting" or _has_begun(state.body, uid))
+        for plan in _plans_with(history, uid)
+        for state in history.of("PreemptionPlan", plan["metadata"]["uid"])
+    )
 
 
 def _plans_with(history: History, uid: str) -> list[Json]:

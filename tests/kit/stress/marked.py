@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from tests.kit.stress.evictions import evicts_at
+from tests.kit.stress.evictions import evicted_by
 from tests.kit.stress.history import Asked, History, State, is_alive
 
 __all__ = ["CHECKS"]
@@ -46,13 +46,14 @@ def deletions_of_another_mark(history: History) -> list[str]:
 
 
 def marks_without_plan(history: History) -> list[str]:
-    """Marks that were made while no plan evicted the pod."""
+    """Marks that were made before any plan evicted the pod. One that comes late, after its plan has ended, is
+    withdrawn: that is looked at when everything is at rest."""
     wrong = []
     for uid, states in history.states["Pod"].items():
         before = ""
         for state in states:
             mark = _mark(state)
-            if mark and mark != before and is_alive(state) and not evicts_at(history, uid, state.version):
+            if mark and mark != before and is_alive(state) and not evicted_by(history, uid, state.version):
                 meta = state.body["metadata"]
                 wrong.append(f"pod {meta['namespace']}/{meta['name']} was marked, and no plan evicted it")
             before = mark

@@ -78,3 +78,9 @@ def test_a_mark_by_nobodys_plan(forge: Forge) -> None:
 def test_the_schedulers_own_mark_is_not_ours(forge: Forge) -> None:
     forge.mark(forge.tell(pod("single"), "ADDED"), None)
     assert check("marks_without_plan", forge) == []
+
+
+def test_a_late_mark_of_a_plan_that_has_ended(forge: Forge, single: Json) -> None:
+    forge.tell(plan("plan", "Aborted", victims=[victim(single)]))
+    forge.mark(single)
+    assert check("marks_without_plan", forge) == []
