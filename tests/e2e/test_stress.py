@@ -17,11 +17,9 @@ from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.stress.cluster import Cluster
-from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
-from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress, take_step
+from tests.e2e.stress.run import OPTIONS, stress, take_step
 from tests.e2e.support import PlaneFactory, Sandbox, condition, wait_for
 
-HISTORY_SECONDS = 20.0
 QUIET_SECONDS = 60.0
 """How long nobody may be evicted without the scheduler's word."""
 REQUIRE = {"confirmation": "Require", "confirmationSeconds": 1, "backoffMaxSeconds": 5}
@@ -71,16 +69,6 @@ def requests(seed: int) -> list[Any]:
 def test_the_seed_decides_what_is_done() -> None:
     assert requests(1) == requests(1)
     assert requests(1) != requests(2)
-
-
-@pytest.mark.parametrize("seed", [5, 7])
-def test_a_random_history_with_faults(planes: PlaneFactory, seed: int) -> None:
-    """Two processes are killed, stopped and cut off, and the Lease is edited."""
-    result = stress(
-        planes(**REPLICATED), seed, HISTORY_SECONDS, actions=ACTIONS_WITH_FAULTS, rest_seconds=SHORT_REST
-    )
-    print(result)
-    assert result.violations == [], str(result)
 
 
 @pytest.mark.usefixtures("stopped")
