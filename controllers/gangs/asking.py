@@ -18,6 +18,7 @@ from api.clock import Clock
 from controllers.gangs.life import GroupKey
 from controllers.gangs.metrics import ASKED
 from controllers.gangs.parked import ParkedPods, TurnedDown, Why
+from controllers.gangs.patience import Patience
 from controllers.gangs.pulses import PulseBudget, PulseQueue, Rank, Wish, carry_out
 from controllers.gangs.release import Wake, Waker
 from controllers.gangs.waiting import WaitingPod, WaitingPods
@@ -81,14 +82,6 @@ class _Round:
         return not self.held and not self.pulsed and (bool(self.done) or self.due <= now)
 
 
-@dataclass(slots=True)
-class _Patience:
-    """How often a gang has been asked since a scheduler last presented it, and when it may be asked again."""
-
-    times: int = 0
-    until: float = float("-inf")
-
-
 class Asking:
     """All that brings pods back in one term, conditions of plans aside (see `Waker`)."""
 
@@ -110,7 +103,8 @@ class Asking:
         self._rounds: dict[GroupKey, _Round] = {}
         self._group: dict[str, GroupKey] = {}
         """Of members that are to be brought back, by UID."""
-        self._patience: dict[GroupKey, _Patience] = {}
+        self._patience: dict[GroupKey, Patience] = {}
+        """How often a gang was asked since a scheduler last presented it, and when it may be asked again."""
         self._nudged = asyncio.Event()
 
     # ---- gangs
@@ -251,9 +245,8 @@ class Asking:
         now = self._clock.monotonic()
         for group in [group for group, each in self._rounds.items() if each.is_over(now)]:
             del self._rounds[group]
-            patience = self._patience.setdefault(group, _Patience())
-            patience.times += 1
-            patience.until = now + self._backoff.delay(patience.times)
+            patience = self._patience.setdefault(group, Patience())
+            patience.put_off(now, self._backoff)
             ASKED.inc()
             self._asked(group)
 

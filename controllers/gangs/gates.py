@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
 from weakref import WeakValueDictionary
 
 import structlog
@@ -20,6 +20,7 @@ from controllers.gangs.gated_pods import GatedPod, GatedPods
 from controllers.gangs.life import GroupKey, Life
 from controllers.gangs.metrics import GATES_REMOVED
 from controllers.gangs.observations import MembersSeen
+from controllers.gangs.patience import Patience
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import GatesMode
 from controllers.gangs.writer import Reference, Writer
@@ -63,15 +64,6 @@ def removal(mode: GatesMode, seen: MembersSeen | None, life: Life) -> Removal:
     return Removal.NOW if ready else Removal.NOT_YET
 
 
-class _Refusal(NamedTuple):
-    """The API server did not let us remove the gate of a pod."""
-
-    times: int
-    """How often in a row."""
-    until: float
-    """It is not asked again before this time, in monotonic seconds."""
-
-
 class Gates:
     """Removes the gates in one term. Each look at a group starts from what is there then."""
 
@@ -91,8 +83,8 @@ class Gates:
         self._queue: KeyedQueue[GroupKey] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._removed: set[str] = set()
         """Pods (UIDs) whose gate we have removed, and which the mirror still shows with it."""
-        self._refused: dict[str, _Refusal] = {}
-        """By pod (UID)."""
+        self._refused: dict[str, Patience] = {}
+        """By pod (UID): how often in a row the API server refused to remove its gate, and when it is asked again."""
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         """By namespace, as long as somebody writes there."""
 
@@ -208,8 +200,6 @@ class Gates:
 
     def _note_refusal(self, pod: GatedPod) -> None:
         if pod.uid in self._gated:
-            before = self._refused.get(pod.uid)
-            times = before.times + 1 if before is not None else 1
-            delay = BACKOFF.delay(times)
-            self._refused[pod.uid] = _Refusal(times, self._clock.monotonic() + delay)
-            self._queue.add_after(pod.group, delay)
+            refusal, now = self._refused.setdefault(pod.uid, Patience()), self._clock.monotonic()
+            refusal.put_off(now, BACKOFF)
+            self._queue.add_after(pod.group, refusal.until - now)

@@ -14,6 +14,7 @@ from typing import Final
 
 from api.clock import Clock
 from controllers.gangs.keys import GroupKey, LonePod, lone_pod
+from controllers.gangs.patience import Patience
 from kube.retry import Backoff
 
 __all__ = ["Singles"]
@@ -28,14 +29,6 @@ class _Wish:
     until: float
 
 
-@dataclass(slots=True)
-class _Patience:
-    """How often no plan came of the pod's wishes, and when it may wish again."""
-
-    times: int = 0
-    until: float = float("-inf")
-
-
 class Singles:
     """The wishes of one term. All times are monotonic seconds."""
 
@@ -43,7 +36,8 @@ class Singles:
         """`backoff`: between two wishes of a pod. `bring_back` has a pod come back to the scheduler."""
         self._clock, self._backoff, self._bring_back = clock, backoff, bring_back
         self._wishes: dict[GroupKey, _Wish] = {}
-        self._patience: dict[GroupKey, _Patience] = {}
+        self._patience: dict[GroupKey, Patience] = {}
+        """How often no plan came of a pod's wishes, and when it may wish again."""
         self._returns: dict[GroupKey, float] = {}
         """When pods come back to wish again."""
 
@@ -85,11 +79,10 @@ class Singles:
         self._wishes.pop(key, None)
         if pod is None:
             return
-        patience = self._patience.setdefault(key, _Patience())
+        patience = self._patience.setdefault(key, Patience())
         if now < patience.until:
             return
-        patience.times += 1
-        patience.until = now + self._backoff.delay(patience.times)
+        patience.put_off(now, self._backoff)
         if again:
             self._returns[key] = patience.until
         self._bring_back(pod)
