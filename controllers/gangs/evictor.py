@@ -142,12 +142,8 @@ class Evictor:
         slots, rank = asyncio.Semaphore(AT_ONCE), self._rank(plan, rehearsal=True)
 
         async def one(victim: Victim, pod: VictimPod) -> tuple[str, str]:
-            async with slots:
-                await self._slots.acquire(rank)
-                try:
-                    return pod.uid, await self._rehearse_pod(plan, victim, pod)
-                finally:
-                    self._slots.release()
+            async with slots, self._slots.held(rank):
+                return pod.uid, await self._rehearse_pod(plan, victim, pod)
 
         pods = [(victim, pod) for victim in plan.spec.victims for pod in victim.pods]
         answers = await asyncio.gather(*(one(*each) for each in pods), return_exceptions=True)
@@ -306,15 +302,13 @@ class Evictor:
         return _may_begin(run, unit.victim)  # the plan may have ended meanwhile
 
     async def _mark_of_unit(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
-        await self._marking_slots.acquire(run.rank)
-        try:
-            await self._marking.mark(run.plan, unit.victim, pod)
-        except ApiError as error:
-            why = _refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
-            run.permission.refused(pod, why)
-            unit.stop(why)
-        finally:
-            self._marking_slots.release()
+        async with self._marking_slots.held(run.rank):
+            try:
+                await self._marking.mark(run.plan, unit.victim, pod)
+            except ApiError as error:
+                why = _refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+                run.permission.refused(pod, why)
+                unit.stop(why)
 
     async def _evict_pod(self, run: _Run, victim: Victim, pod: VictimPod) -> str:
         """Ask for the deletion of one pod. Returns why it stays, else an empty text."""

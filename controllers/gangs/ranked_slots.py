@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 
 __all__ = ["Rank", "RankedSlots"]
@@ -35,6 +36,15 @@ class RankedSlots:
             if turn.done() and not turn.cancelled():
                 self.release()  # it was given a slot, and nobody will use it
             raise
+
+    @asynccontextmanager
+    async def held(self, rank: Rank) -> AsyncIterator[None]:
+        """A slot while the context lasts."""
+        await self.acquire(rank)
+        try:
+            yield
+        finally:
+            self.release()
 
     def release(self) -> None:
         """Give a slot back."""
