@@ -11,13 +11,14 @@ import structlog
 
 from api.clock import Clock
 from api.groups import API_VERSION, SCHEDULING_GATE, PodGroup, PodGroupStatus
-from api.meta import Condition, List, ObjectMeta, Struct
+from api.meta import Condition, List, ObjectMeta
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanStatus
 from api.times import rfc3339
-from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from controllers.gangs.disruption import DISRUPTION_TARGET
+from kube.client import JSON_PATCH, MERGE_PATCH, METADATA_LIST, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.conditions import ConditionWriter, Status, Target
 from kube.recorder import EventRecorder, Reference
-from kube.reflector import OnlyMetadata
+from kube.reflector import OnlyIdentity, OnlyMetadata
 from kube.sender import Sender
 
 __all__ = ["Deletion", "Marked", "Reference", "Writer"]
@@ -29,14 +30,8 @@ T = TypeVar("T")
 EVENTS_SECONDS: Final = 1.0
 """How long a term that ends may write events."""
 DRY_RUN: Final = {"dryRun": "All"}
-PLANS_A_PAGE: Final = "50"
-"""Objects in one answer to a list of whole decisions."""
-
-
-class _Named(Struct):
-    """An object of which only the metadata is read."""
-
-    metadata: ObjectMeta
+PLANS_A_PAGE: Final = "500"
+"""Names in one answer to a list of whole decisions."""
 
 
 class Deletion(StrEnum):
@@ -163,7 +158,7 @@ class Writer:
         `message` must be another one in each term, so that the write changes the pod.
         """
         condition = Condition(
-            type="DisruptionTarget",
+            type=DISRUPTION_TARGET,
             status="True",
             reason=reason,
             message=message,
@@ -178,7 +173,7 @@ class Writer:
 
     async def unmark_disruption_target(self, namespace: str, name: str, uid: str) -> bool:
         """Remove that condition; false if the pod is not there."""
-        status = {"conditions": [{"type": "DisruptionTarget", "$patch": "delete"}]}
+        status = {"conditions": [{"type": DISRUPTION_TARGET, "$patch": "delete"}]}
         return await self._patch_pod_status(namespace, name, uid, status) is not None
 
     async def remove_gate(self, namespace: str, name: str, uid: str) -> bool:
@@ -229,12 +224,7 @@ class Writer:
         """The plan as it is stored. It is asked for in a list, for which the right to list is enough."""
         query = {"fieldSelector": f"metadata.name={name}"}
         body = await self._client.request("GET", _path("preemptionplans", namespace), query=query)
-        try:
-            return next(iter(msgspec.json.decode(body, type=List[PreemptionPlan]).items), None)
-        except msgspec.DecodeError as error:
-            raise ApiError(
-                0, "InvalidAnswer", f"the answer is no list of PreemptionPlans: {error}"
-            ) from error
+        return next(iter(_read(body, List[PreemptionPlan]).items), None)
 
     async def patch_plan_status(
         self, namespace: str, name: str, status: PreemptionPlanStatus
@@ -277,11 +267,7 @@ class Writer:
 
     async def delete_plan(self, namespace: str, name: str) -> None:
         """Delete the plan; one that is gone is no error."""
-        try:
-            await self._sender.send("plan deletion", "DELETE", _path("preemptionplans", namespace, name))
-        except ApiError as error:
-            if error.status != 404:
-                raise
+        await self._delete("plan deletion", _path("preemptionplans", namespace, name))
 
     async def create_whole_plan(self, plan: ClusterPreemptionPlan) -> None:
         """Write the whole decision."""
@@ -293,8 +279,9 @@ class Writer:
         names, more = set[str](), ""
         while True:
             query = {"limit": PLANS_A_PAGE, **({"continue": more} if more else {})}
-            body = await self._client.request("GET", _path("clusterpreemptionplans"), query=query)
-            page = _read(body, List[_Named])
+            path = _path("clusterpreemptionplans")
+            body = await self._client.request("GET", path, query=query, accept=METADATA_LIST)
+            page = _read(body, List[OnlyIdentity])
             names.update(each.metadata.name for each in page.items)
             more = page.metadata.continue_
             if not more:
@@ -302,9 +289,11 @@ class Writer:
 
     async def delete_whole_plan(self, name: str) -> None:
         """Delete the whole decision; one that is gone is no error."""
-        path = _path("clusterpreemptionplans", name=name)
+        await self._delete("whole plan deletion", _path("clusterpreemptionplans", name=name))
+
+    async def _delete(self, what: str, path: str) -> None:
         try:
-            await self._sender.send("whole plan deletion", "DELETE", path)
+            await self._sender.send(what, "DELETE", path)
         except ApiError as error:
             if error.status != 404:
                 raise
