@@ -255,11 +255,15 @@ class ApiClient:
 
 
 async def get_or_none(
-    client: ApiClient, path: str, *, query: Mapping[str, str] | None = None
+    client: ApiClient,
+    path: str,
+    *,
+    query: Mapping[str, str] | None = None,
+    seconds: float = REQUEST_SECONDS,
 ) -> bytes | None:
     """The object at the path, or None if there is no object (404). Raises ApiError for another failure."""
     try:
-        return await client.request("GET", path, query=query)
+        return await client.request("GET", path, query=query, seconds=seconds)
     except ApiError as error:
         if error.status == 404:
             return None

@@ -15,7 +15,7 @@ import msgspec
 from api.clock import Clock
 from api.meta import ObjectMeta, Struct
 from api.times import rfc3339_micro
-from kube.client import MERGE_PATCH, ApiClient, ApiError
+from kube.client import JSON, MERGE_PATCH, ApiClient, ApiError, get_or_none
 
 __all__ = ["ADDRESS", "Held", "LeaseLock", "LeaseTimes", "Observed", "Record"]
 
@@ -124,9 +124,10 @@ class LeaseLock:
         address: str = "",
     ) -> None:
         """`identity` must be another one for each start of a process."""
-        self._client, self._name, self._identity, self._address = client, name, identity, address
-        self._times, self._clock = times, clock
+        self._client, self._name, self.identity, self._address = client, name, identity, address
+        self.times, self._clock = times, clock
         self._collection = f"/apis/{API_VERSION}/namespaces/{namespace}/leases"
+        self._path = f"{self._collection}/{name}"
         self._acquired = ""
         self.observed = Observed(times)
 
@@ -134,13 +135,13 @@ class LeaseLock:
     def holder(self) -> Record | None:
         """Who may act now, as far as this process knows; None if nobody may, or if it is this process."""
         record = self.observed.record
-        if record is None or record.holder in ("", NOBODY, self._identity):
+        if record is None or record.holder in ("", NOBODY, self.identity):
             return None
         return record if self.observed.free_in(self._clock.monotonic()) else None
 
     async def look(self, seconds: float) -> None:
         """Read the Lease. `seconds` is the limit for the request."""
-        body = await self._request("GET", f"{self._collection}/{self._name}", None, seconds)
+        body = await get_or_none(self._client, self._path, seconds=seconds)
         self.observed.saw(_record(body) if body is not None else None, self._clock.monotonic())
 
     async def take(self, seconds: float) -> Held | None:
@@ -150,7 +151,7 @@ class LeaseLock:
         """
         began = self._clock.monotonic()
         record = self.observed.record
-        is_ours = record is not None and record.holder == self._identity
+        is_ours = record is not None and record.holder == self.identity
         if record is not None and not is_ours and self.observed.free_in(began):
             return None
         number = self.observed.next_number()
@@ -158,9 +159,9 @@ class LeaseLock:
         if record is None:
             await self._write(NOBODY, number, seconds)
             return None
-        if not await self._write(self._identity, number, seconds):
+        if not await self._write(self.identity, number, seconds):
             return None
-        return Held(number, began + self._times.renew_deadline)
+        return Held(number, began + self.times.renew_deadline)
 
     async def renew(self, held: Held, seconds: float) -> Held | None:
         """Renew it. None if it is no longer ours. Raises ApiError if the answer does not say.
@@ -168,19 +169,19 @@ class LeaseLock:
         A Lease that somebody has deleted is created again. One that somebody has edited is ours as long as it names us.
         """
         began = self._clock.monotonic()
-        if not await self._write(self._identity, held.number, seconds):
+        if not await self._write(self.identity, held.number, seconds):
             await self.look(seconds)
             record = self.observed.record
-            if record is not None and record.holder != self._identity:
+            if record is not None and record.holder != self.identity:
                 return None
-            if not await self._write(self._identity, held.number, seconds):
+            if not await self._write(self.identity, held.number, seconds):
                 return held  # written by somebody once more: the next attempt decides
-        return held._replace(until=began + self._times.renew_deadline)
+        return held._replace(until=began + self.times.renew_deadline)
 
     async def release(self, held: Held, seconds: float) -> None:
         """Let others take the Lease at once. Without effect if it is no longer ours."""
         record = self.observed.record
-        if record is not None and record.holder == self._identity:
+        if record is not None and record.holder == self.identity:
             await self._write("", held.number, seconds)
 
     async def _write(self, holder: str, number: int, seconds: float) -> bool:
@@ -188,44 +189,32 @@ class LeaseLock:
         record = self.observed.record
         spec = LeaseSpec(
             holder_identity=holder,
-            lease_duration_seconds=max(1, round(self._times.duration)),
+            lease_duration_seconds=max(1, round(self.times.duration)),
             acquire_time=self._acquired,
             renew_time=rfc3339_micro(self._clock.wall()),
             lease_transitions=number,
         )
         meta: dict[str, object] = {"name": self._name, "annotations": {ADDRESS: self._address}}
         body: dict[str, object] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
+        method, path, content_type = "PATCH", self._path, MERGE_PATCH
+        if record is None:
+            method, path, content_type = "POST", self._collection, JSON
+            body |= {"apiVersion": API_VERSION, "kind": "Lease"}
+        else:
+            meta["resourceVersion"] = record.version
         try:
-            if record is None:
-                body |= {"apiVersion": API_VERSION, "kind": "Lease"}
-                answer = await self._request("POST", self._collection, body, seconds)
-            else:
-                meta["resourceVersion"] = record.version
-                answer = await self._request("PATCH", f"{self._collection}/{self._name}", body, seconds)
-        except ApiError as error:
-            if error.status == 409:
-                return False
-            raise
-        if answer is None:  # it is gone
-            self.observed.saw(None, self._clock.monotonic())
-            return False
-        self.observed.saw(_record(answer), self._clock.monotonic())
-        return True
-
-    async def _request(
-        self, method: str, path: str, body: dict[str, object] | None, seconds: float
-    ) -> bytes | None:
-        """The answer; None if there is no such Lease (404)."""
-        content_type = MERGE_PATCH if method == "PATCH" else "application/json"
-        encoded = msgspec.json.encode(body) if body is not None else None
-        try:
-            return await self._client.request(
-                method, path, body=encoded, content_type=content_type, seconds=seconds
+            answer = await self._client.request(
+                method, path, body=msgspec.json.encode(body), content_type=content_type, seconds=seconds
             )
         except ApiError as error:
-            if error.status == 404 and method != "POST":
-                return None
+            is_gone = error.status == 404 and record is not None
+            if is_gone:
+                self.observed.saw(None, self._clock.monotonic())
+            if is_gone or error.status == 409:
+                return False
             raise
+        self.observed.saw(_record(answer), self._clock.monotonic())
+        return True
 
 
 def _record(body: bytes) -> Record:

@@ -43,6 +43,9 @@ class _Open:
         return math.inf
 
 
+OPEN: Final = _Open()
+
+
 class FencedError(ApiError):
     """This process may no longer write, because its term is over. In another term, the same request may succeed."""
 
@@ -59,7 +62,7 @@ class Sender:
         *,
         attempts: int = ATTEMPTS,
         backoff: Backoff = DEFAULT_BACKOFF,
-        fence: Fence = _Open(),  # noqa: B008 - it has no state
+        fence: Fence = OPEN,
     ) -> None:
         """The sender asks `fence` before each attempt. A sender that acts in a term gets the term."""
         self._client, self._attempts, self._backoff, self._fence = client, attempts, backoff, fence

@@ -15,7 +15,7 @@ from msgspec import Meta
 from api.clock import Clock
 from api.validation import FieldError
 from kube.client import ApiError
-from kube.lease import Held, LeaseLock, LeaseTimes
+from kube.lease import Held, LeaseLock
 from runtime.metrics import LEADING
 from runtime.term import Term
 from serving.sections import Seconds, Section
@@ -70,15 +70,15 @@ def check_leader_election(settings: LeaderElectionConfiguration) -> None:
 class LeaseTerms:
     """A term begins when the Lease is ours, and is put off with each renewal."""
 
-    def __init__(self, lock: LeaseLock, identity: str, times: LeaseTimes, clock: Clock) -> None:
-        self._lock, self._identity, self._times, self._clock = lock, identity, times, clock
+    def __init__(self, lock: LeaseLock, clock: Clock) -> None:
+        self._lock, self._times, self._clock = lock, lock.times, clock
 
     @asynccontextmanager
     async def term(self) -> AsyncIterator[Term]:
         """See `runtime.term.Terms`."""
         held = await self._take()
         margin = MARGIN * self._times.renew_deadline
-        term = Term(held.number, self._clock, holder=self._identity, end=held.until, margin=margin)
+        term = Term(held.number, self._clock, holder=self._lock.identity, end=held.until, margin=margin)
         renewing = asyncio.create_task(self._renew(held, term), name="renewing")
         LEADING.set(1)
         try:

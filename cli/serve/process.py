@@ -16,7 +16,7 @@ from kube.lease import LeaseLock, LeaseTimes
 from runtime.controller import Controller
 from runtime.election import LeaseTerms, new_identity
 from runtime.process import Part, run_process
-from runtime.term import EternalTerms, Terms
+from runtime.term import EternalTerms
 from runtime.views import Views
 from serving.garbage import collect_seldom
 from webhooks.service import WebhookService
@@ -48,15 +48,8 @@ async def run(configuration: Configuration) -> None:
             )
             parts.append(webhooks)
             controllers.append(webhooks.rechecker)
-        terms = _terms(lock, identity, _times(configuration), clock)
+        terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
         await run_process(configuration.ops, views, parts, controllers, terms)
-
-
-def _times(configuration: Configuration) -> LeaseTimes:
-    settings = configuration.leader_election
-    return LeaseTimes(
-        settings.lease_duration_seconds, settings.renew_deadline_seconds, settings.retry_period_seconds
-    )
 
 
 def _lock(configuration: Configuration, client: ApiClient, identity: str, clock: Clock) -> LeaseLock | None:
@@ -64,22 +57,16 @@ def _lock(configuration: Configuration, client: ApiClient, identity: str, clock:
     settings, extender = configuration.leader_election, configuration.extender
     if not settings.leader_elect:
         return None
+    times = LeaseTimes(
+        settings.lease_duration_seconds, settings.renew_deadline_seconds, settings.retry_period_seconds
+    )
+    address = own_address(extender) if extender is not None else ""
     return LeaseLock(
-        client,
-        settings.resource_namespace,
-        settings.resource_name,
-        identity,
-        _times(configuration),
-        clock,
-        own_address(extender) if extender is not None else "",
+        client, settings.resource_namespace, settings.resource_name, identity, times, clock, address
     )
 
 
-def _terms(lock: LeaseLock | None, identity: str, times: LeaseTimes, clock: Clock) -> Terms:
-    return LeaseTerms(lock, identity, times, clock) if lock is not None else EternalTerms(clock, identity)
-
-
 def _address(lock: LeaseLock) -> str:
-    """Where the other process serves that leads now; empty if there is none, or it is not known."""
+    """The address of the other process that leads now. It is empty if no other process leads, or if it is unknown."""
     holder = lock.holder
     return holder.address if holder is not None else ""

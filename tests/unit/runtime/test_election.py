@@ -33,7 +33,7 @@ async def test_a_process_that_ends_keeps_up_with_who_leads(monkeypatch: pytest.M
     server = Away(clock)
     client = cast(ApiClient, server)
     ends = LeaseLock(client, "ns", "reprieve", "ends", TIMES, clock)
-    following = asyncio.create_task(LeaseTerms(ends, "ends", TIMES, clock).follow())
+    following = asyncio.create_task(LeaseTerms(ends, clock).follow())
     await asyncio.sleep(0.05)
     assert _leader(ends) == ""
     server.away = False
