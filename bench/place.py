@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from api.groups import POD_GROUP_LABEL
 from hack.controlplane import objects
-from hack.controlplane.client import ApiError, Client, Json, path_of
+from hack.controlplane.client import Client, Json, path_of
 from hack.controlplane.nodes import wait_for_nodes
 
 __all__ = ["REPRIEVE", "Place", "gangs_in_pieces"]
@@ -59,7 +59,7 @@ class Place:
             self._classes[value] = f"{self.namespace}-{value}"
             self.client.create(objects.priority_class(self._classes[value], value))
             probe = objects.pod("probe", self.namespace, priority_class=self._classes[value])
-            _wait(lambda: self._is_admitted(probe), "the API server does not learn of a PriorityClass")
+            _wait(lambda: self.client.admits(probe), "the API server does not learn of a PriorityClass")
         return self._classes[value]
 
     def pod(self, name: str, *, priority: int, **pod: Any) -> Json:
@@ -101,16 +101,6 @@ class Place:
             client.delete("v1", "Node", name)
         for name in self._classes.values():
             client.delete("scheduling.k8s.io/v1", "PriorityClass", name)
-
-    def _is_admitted(self, pod: Json) -> bool:
-        """Whether it could be created. Admission learns of a new class a moment late."""
-        try:
-            self.client.request("POST", f"{path_of('v1', 'Pod', self.namespace)}?dryRun=All", pod)
-        except ApiError as error:
-            if error.status != 403:
-                raise
-            return False
-        return True
 
 
 def gangs_in_pieces(groups: Iterable[Json], pods: Iterable[Json]) -> list[str]:

@@ -194,6 +194,21 @@ class Client:
         meta = body["metadata"]
         return self.request("POST", path_of(body["apiVersion"], body["kind"], meta.get("namespace")), body)
 
+    def admits(self, body: Json) -> bool:
+        """Whether admission lets the object be created. Nothing is created. Raises ApiError for another refusal.
+
+        Admission plugins learn of other objects, such as a PriorityClass, a moment late.
+        """
+        meta = body["metadata"]
+        path = path_of(body["apiVersion"], body["kind"], meta.get("namespace"))
+        try:
+            self.request("POST", f"{path}?dryRun=All", body)
+        except ApiError as error:
+            if error.status != 403:
+                raise
+            return False
+        return True
+
     def create_all(self, bodies: Iterable[Json], parallel: int = 8) -> None:
         """Create many objects, in no particular order. Raises ApiError."""
         with ThreadPoolExecutor(parallel) as pool:

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 import pytest
 
 from hack.controlplane import objects
-from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
+from hack.controlplane.client import ApiError, Client, Json, Watch
 from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import ProcessFailedError
@@ -214,7 +214,7 @@ class Sandbox:
             self.client.create(objects.priority_class(self._classes[key], value, policy=policy))
             probe = objects.pod("probe", self.namespace, priority_class=self._classes[key])
             wait_for(
-                lambda: self._is_admitted(probe), what="the admission plugin does not learn of the class"
+                lambda: self.client.admits(probe), what="the admission plugin does not learn of the class"
             )
         return self._classes[key]
 
@@ -447,13 +447,3 @@ class Sandbox:
             self.client.delete("v1", "Node", name)
         for name in self._classes.values():
             self.client.delete("scheduling.k8s.io/v1", "PriorityClass", name)
-
-    def _is_admitted(self, pod: Json) -> bool:
-        """Whether it could be created; the API server's plugins learn of other objects a moment late."""
-        try:
-            self.client.request("POST", f"{path_of('v1', 'Pod', self.namespace)}?dryRun=All", pod)
-        except ApiError as error:
-            if error.status != 403:
-                raise
-            return False
-        return True
