@@ -29,7 +29,7 @@ from hack.controlplane.client import Json, path_of
 from hack.controlplane.plane import ControlPlane, Options
 from kube.client import ApiClient
 
-__all__ = ["Evictions", "Size", "run", "table_of"]
+__all__ = ["Evictions", "Size", "measure", "run"]
 
 SIZE: Final = os.environ.get("REPRIEVE_BENCH_EVICTIONS", "20,100")
 MEMBERS: Final = 5
@@ -72,18 +72,19 @@ def run(console: Console) -> bool:
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
         ControlPlane(Path(folder), Options(reprieve=True)) as plane,
     ):
-        case = Evictions(Place(plane.client, "evictions"), size)
-        case.fill()
-        planned = case.preempt()
-        case.place.remove_pods()
-        case.fill_again()
-        bare = asyncio.run(case.delete_bare(plane.kubeconfig))
-    console.print(table_of(size, planned, bare))
-    return planned > 0
+        table = measure(Place(plane.client, "evictions"), size, plane.kubeconfig)
+    console.print(table)
+    return True
 
 
-def table_of(size: Size, planned: float, bare: float) -> Table:
-    """Evictions and bare deletions a second, and their ratio."""
+def measure(place: Place, size: Size, kubeconfig: Path) -> Table:
+    """Evictions and bare deletions a second, and their ratio. Raises TimeoutError if a victim or a gang still waits."""
+    case = Evictions(place, size)
+    case.fill()
+    planned = case.preempt()
+    place.remove_pods()
+    case.fill_again()
+    bare = asyncio.run(case.delete_bare(kubeconfig))
     table = Table("", "pods", "deletions/s")
     pods = str(size.plans * size.victims)
     table.add_row(f"{size.plans} plans at once", pods, f"{planned:.0f}")

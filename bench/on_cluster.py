@@ -7,7 +7,6 @@ sizes are given. The exit code is 1 if a gang stays in pieces, if a victim stays
 from __future__ import annotations
 
 import argparse
-import asyncio
 import secrets
 import sys
 import time
@@ -129,12 +128,7 @@ def _interleaved(console: Console, size: gang.Size, place: Place) -> bool:
 
 def _evictions(console: Console, size: evictions.Size, kubeconfig: Path, place: Place) -> bool:
     console.print(f"[bold]Evictions[/]: {size.plans} plans of {size.victims} victims at once")
-    case = evictions.Evictions(place, size)
-    case.fill()
-    planned = case.preempt()
-    place.remove_pods()
-    case.fill_again()
-    console.print(evictions.table_of(size, planned, asyncio.run(case.delete_bare(kubeconfig))))
+    console.print(evictions.measure(place, size, kubeconfig))
     return True
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Final, Self
 
 from bench.place import REPRIEVE, Place
-from hack.controlplane.client import Json, Watch
+from bench.watching import Watching
+from hack.controlplane.client import Json
 
 __all__ = ["STEPS", "Timeline"]
 
@@ -19,37 +20,68 @@ that is asked for. terminate: to the last pod that is gone. wake: to the first m
 one."""
 
 
-class Timeline:
-    """Watches the pods and plans of a place while the context lasts. All times are monotonic seconds."""
+class _Pods(Watching):
+    """When members were bound, and when other pods went."""
 
-    def __init__(self, place: Place, preemptor: str, members: Iterable[str], *, plans: bool) -> None:
-        self._preemptor, self._members = preemptor, set(members)
+    def __init__(self, place: Place, members: Iterable[str]) -> None:
+        self.members = set(members)
         self.bound: dict[str, float] = {}
         """When each member was bound, by name."""
         self.evicted: dict[str, float] = {}
         """When the deletion of each other pod was seen first, by name."""
-        self._gone = 0.0
-        self._phases: dict[str, float] = {}
-        """When the preemptor's plan was first seen in each phase; "" as soon as it exists."""
+        self.gone = 0.0
+        """When the last of these was gone."""
+        super().__init__(place.client, "v1", "Pod", place.namespace)
+
+    def note(self, event: str, item: Json, now: float) -> None:
+        """See `Watching`."""
+        name = item["metadata"]["name"]
+        if name in self.members:
+            if item["spec"].get("nodeName"):
+                self.bound.setdefault(name, now)
+        elif item["metadata"].get("deletionTimestamp") or event == "DELETED":
+            self.evicted.setdefault(name, now)
+            if event == "DELETED":
+                self.gone = now
+
+
+class _Phases(Watching):
+    """When the plan of one preemptor was first seen in each phase; "" as soon as it exists."""
+
+    def __init__(self, place: Place, preemptor: str) -> None:
+        self._preemptor = preemptor
+        self.seen: dict[str, float] = {}
+        super().__init__(place.client, REPRIEVE, "PreemptionPlan", place.namespace)
+
+    def note(self, event: str, item: Json, now: float) -> None:
+        """See `Watching`."""
+        if item["spec"]["preemptor"]["name"] != self._preemptor or item["spec"]["outcome"] != "Preempts":
+            return
+        self.seen.setdefault("", now)
+        phase = item.get("status", {}).get("phase")
+        if phase:
+            self.seen.setdefault(phase, now)
+
+
+class Timeline:
+    """Watches the pods and plans of a place while the context lasts. All times are monotonic seconds."""
+
+    def __init__(self, place: Place, preemptor: str, members: Iterable[str], *, plans: bool) -> None:
+        self._pods = _Pods(place, members)
+        self._phases = _Phases(place, preemptor) if plans else None
         self._complete = 0.0
-        self._changed = threading.Condition()
-        client = place.client
-        self._watches: list[tuple[Watch, threading.Thread]] = []
-        self._follow(client.watch("v1", "Pod", place.namespace), self._note_pod)
-        if plans:
-            self._follow(client.watch(REPRIEVE, "PreemptionPlan", place.namespace), self._note_plan)
+        self._watching = ExitStack()
 
     def __enter__(self) -> Self:
-        for _, thread in self._watches:
-            thread.start()
+        for each in (self._pods, self._phases):
+            if each is not None:
+                self._watching.enter_context(each)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for watch, thread in self._watches:
-            watch.close()
-            thread.join()
+        self._watching.close()
 
     def complete(self) -> None:
         """The last member has been created: the clock starts."""
@@ -57,53 +89,37 @@ class Timeline:
 
     def wait_bound(self, seconds: float) -> None:
         """Until all members are bound, or the time is over."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._members <= self.bound.keys(), seconds)
+        pods = self._pods
+        with pods.changed:
+            pods.changed.wait_for(lambda: pods.members <= pods.bound.keys(), seconds)
+
+    @property
+    def bound(self) -> Collection[str]:
+        """The members that were bound."""
+        return self._pods.bound
+
+    @property
+    def evicted(self) -> Collection[str]:
+        """The other pods whose deletion was seen."""
+        return self._pods.evicted
 
     @property
     def seconds(self) -> float:
         """From the last member that was created to the last one that was bound."""
-        return max(self.bound.values(), default=self._complete) - self._complete
+        return max(self._pods.bound.values(), default=self._complete) - self._complete
 
     def steps(self) -> dict[str, float]:
         """The seconds of each of STEPS. Empty if there was no plan that evicts, or if no member is bound."""
-        if "Evicting" not in self._phases or not self.bound or not self.evicted:
+        pods, phases = self._pods, self._phases.seen if self._phases is not None else {}
+        if "Evicting" not in phases or not pods.bound or not pods.evicted:
             return {}
         ends = (
-            self._phases[""],
-            self._phases["Evicting"],
-            max(self.evicted.values()),
-            self._gone,
-            min(self.bound.values()),
-            max(self.bound.values()),
+            phases[""],
+            phases["Evicting"],
+            max(pods.evicted.values()),
+            pods.gone,
+            min(pods.bound.values()),
+            max(pods.bound.values()),
         )
         starts = (self._complete, *ends)
         return {step: max(0.0, end - start) for step, start, end in zip(STEPS, starts, ends, strict=False)}
-
-    def _follow(self, watch: Watch, note: Callable[[str, Json, float], None]) -> None:
-        def follow() -> None:
-            for event in watch:
-                now = time.monotonic()
-                with self._changed:
-                    note(event["type"], event["object"], now)
-                    self._changed.notify_all()
-
-        self._watches.append((watch, threading.Thread(target=follow, daemon=True)))
-
-    def _note_pod(self, event: str, pod: Json, now: float) -> None:
-        name = pod["metadata"]["name"]
-        if name in self._members:
-            if pod["spec"].get("nodeName"):
-                self.bound.setdefault(name, now)
-        elif pod["metadata"].get("deletionTimestamp") or event == "DELETED":
-            self.evicted.setdefault(name, now)
-            if event == "DELETED":
-                self._gone = now
-
-    def _note_plan(self, event: str, plan: Json, now: float) -> None:
-        if plan["spec"]["preemptor"]["name"] != self._preemptor or plan["spec"]["outcome"] != "Preempts":
-            return
-        self._phases.setdefault("", now)
-        phase = plan.get("status", {}).get("phase")
-        if phase:
-            self._phases.setdefault(phase, now)

@@ -11,17 +11,18 @@ from typing import Self
 
 from hack.controlplane.client import Client, Json, Watch
 
-__all__ = ["Bindings", "Deletions", "Plans"]
+__all__ = ["Bindings", "Deletions", "Plans", "Watching"]
 
 
-class _Watching(ABC):
+class Watching(ABC):
     """Follows one resource of a namespace while the context lasts."""
 
     def __init__(
         self, client: Client, api_version: str, kind: str, namespace: str, *, labels: str = ""
     ) -> None:
         self._watch: Watch = client.watch(api_version, kind, namespace, labels=labels)
-        self._changed = threading.Condition()
+        self.changed = threading.Condition()
+        """What was noted is read under it. It is notified of each event."""
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
     def __enter__(self) -> Self:
@@ -37,16 +38,16 @@ class _Watching(ABC):
     def _follow(self) -> None:
         for event in self._watch:
             now = time.monotonic()
-            with self._changed:
+            with self.changed:
                 self.note(event["type"], event["object"], now)
-                self._changed.notify_all()
+                self.changed.notify_all()
 
     @abstractmethod
     def note(self, event: str, item: Json, now: float) -> None:
         """Something has happened to an object."""
 
 
-class Bindings(_Watching):
+class Bindings(Watching):
     """When each pod of a namespace with these labels was first seen with a node."""
 
     def __init__(self, client: Client, namespace: str, labels: str) -> None:
@@ -56,7 +57,7 @@ class Bindings(_Watching):
         super().__init__(client, "v1", "Pod", namespace, labels=labels)
 
     def note(self, event: str, item: Json, now: float) -> None:
-        """See `_Watching`."""
+        """See `Watching`."""
         name = item["metadata"]["name"]
         if item["spec"].get("nodeName") and name not in self.bound:
             self.bound[name] = now
@@ -64,19 +65,19 @@ class Bindings(_Watching):
 
     def take_new(self) -> list[str]:
         """Pods that were bound since the last call."""
-        with self._changed:
+        with self.changed:
             new, self._new = self._new, []
             return new
 
     def wait(self, names: Iterable[str], seconds: float) -> None:
         """Wait until all these pods were bound. Raises TimeoutError."""
         wanted = set(names)
-        with self._changed:
-            if not self._changed.wait_for(lambda: wanted <= self.bound.keys(), seconds):
+        with self.changed:
+            if not self.changed.wait_for(lambda: wanted <= self.bound.keys(), seconds):
                 raise TimeoutError(f"not bound: {sorted(wanted - self.bound.keys())[:5]}")
 
 
-class Plans(_Watching):
+class Plans(Watching):
     """When the first plan for each PodGroup was seen."""
 
     def __init__(self, client: Client, namespace: str) -> None:
@@ -84,18 +85,18 @@ class Plans(_Watching):
         super().__init__(client, "reprieve.dev/v1alpha1", "PreemptionPlan", namespace)
 
     def note(self, event: str, item: Json, now: float) -> None:
-        """See `_Watching`."""
+        """See `Watching`."""
         self._seen.setdefault(item["spec"]["preemptor"]["name"], now)
 
     def wait(self, name: str, seconds: float) -> float:
         """When there was a plan for the group, in monotonic seconds. Raises TimeoutError."""
-        with self._changed:
-            if not self._changed.wait_for(lambda: name in self._seen, seconds):
+        with self.changed:
+            if not self.changed.wait_for(lambda: name in self._seen, seconds):
                 raise TimeoutError(f"there is no plan for {name}")
             return self._seen[name]
 
 
-class Deletions(_Watching):
+class Deletions(Watching):
     """When the deletion of each pod of a namespace was first seen."""
 
     def __init__(self, client: Client, namespace: str) -> None:
@@ -103,19 +104,19 @@ class Deletions(_Watching):
         super().__init__(client, "v1", "Pod", namespace)
 
     def note(self, event: str, item: Json, now: float) -> None:
-        """See `_Watching`."""
+        """See `Watching`."""
         if event == "DELETED" or item["metadata"].get("deletionTimestamp"):
             self._deleted.setdefault(item["metadata"]["name"], now)
 
     def wait(self, names: Collection[str], seconds: float) -> None:
         """Wait until the deletion of all these pods was seen. Raises TimeoutError."""
         wanted = set(names)
-        with self._changed:
-            if not self._changed.wait_for(lambda: wanted <= self._deleted.keys(), seconds):
+        with self.changed:
+            if not self.changed.wait_for(lambda: wanted <= self._deleted.keys(), seconds):
                 raise TimeoutError(f"not deleted: {sorted(wanted - self._deleted.keys())[:5]}")
 
     @property
     def seconds(self) -> float:
         """From the first deletion to the last."""
-        with self._changed:
+        with self.changed:
             return max(self._deleted.values()) - min(self._deleted.values())
