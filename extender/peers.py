@@ -26,11 +26,11 @@ log = structlog.get_logger(__name__)
 PASSED_ON_HEADER: Final = "Reprieve-Passed-On"
 """A call with this header is answered by whoever gets it."""
 TURNED_DOWN_PATH: Final = "/v1/turned-down"
-"""Where the leader learns whom other replicas have turned down."""
+"""The leader takes notices here: other replicas name the pods that they have turned down."""
 REST_SECONDS: Final = 2.0
 """A leader that did not answer is left alone for so long."""
 NOTICE_SECONDS: Final = 1.0
-"""How often this replica tells the leader whom it has turned down."""
+"""This replica names the pods that it has turned down so often."""
 NOTICE_LIMIT_SECONDS: Final = 2.0
 KEEPALIVE_SECONDS: Final = 60.0
 """Less than the listener keeps an idle connection."""
@@ -68,7 +68,7 @@ class Breaker:
 
 
 class Notices(Protocol):
-    """Whom this replica has turned down, and has told no leader of."""
+    """The pods that this replica has turned down, and that no leader knows yet."""
 
     def take(self) -> bytes | None:
         """The body of a notice; None if there is nobody."""
@@ -88,8 +88,8 @@ class Peers:
         clock: Clock,
         context: Callable[[], ssl.SSLContext] | None,
     ) -> None:
-        """`leader`: the address (HOST:PORT) of the other replica that leads now; empty if there is none, or it is not
-        known. `context`: for TLS with it; None for plain HTTP."""
+        """`leader`: the address (HOST:PORT) of the other replica that leads now. It is empty if no other replica leads,
+        or if the address is unknown. `context`: for TLS with it; None for plain HTTP."""
         self._configuration, self._leader, self._notices = configuration, leader, notices
         self._context = context
         self._breaker = Breaker(clock)
@@ -111,7 +111,7 @@ class Peers:
                 self._session = None
 
     async def pass_on(self, verb: Verb, body: bytes) -> bytes | None:
-        """The leader's answer to the scheduler's call. None if there is none in time: then it is ours to answer."""
+        """The leader's answer to the scheduler's call. None if the leader does not answer in time: then we answer."""
         address = self._leader()
         if not address:
             result, answer = "nobody", None
@@ -124,7 +124,7 @@ class Peers:
         return answer
 
     async def tell(self) -> None:
-        """Tell the leader whom this replica has turned down, until cancelled. Only the leader can bring them back."""
+        """Name the pods that this replica has turned down, until cancelled. Only the leader can bring them back."""
         while True:
             await asyncio.sleep(NOTICE_SECONDS)
             await self._tell()

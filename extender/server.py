@@ -28,7 +28,7 @@ class Others(Protocol):
         """The leader's answer; None if this replica is to answer, because it leads, or because nobody else does."""
 
     def told(self, notice: bytes) -> bool:
-        """Another replica says whom it has turned down; whether this one leads and brings them back.
+        """Another replica names pods that it has turned down. Returns whether this one leads and brings them back.
 
         Raises msgspec.DecodeError.
         """

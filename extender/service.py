@@ -102,7 +102,7 @@ class ExtenderService:
         return await self._peers.pass_on(verb, body)
 
     def told(self, notice: bytes) -> bool:
-        """Another replica says whom it has turned down; whether this one leads and brings them back."""
+        """Another replica names pods that it has turned down. Returns whether this one leads and brings them back."""
         turned_down = msgspec.json.decode(notice, type=TurnedDown)
         leading = self._controller.in_charge
         if leading is not None:
@@ -110,7 +110,7 @@ class ExtenderService:
         return leading is not None
 
     def take(self) -> bytes | None:
-        """Whom this replica has turned down, as the leader is told; None if there is nobody."""
+        """The pods that this replica has turned down, as a notice to the leader; None if there are no such pods."""
         turned_down = self._controller.parked.hand_over(Why.NOT_READY)
         return msgspec.json.encode(turned_down) if turned_down.crowds or turned_down.alone else None
 
