@@ -39,10 +39,11 @@ class Proxy:
         self._turn = 0
         self._loop = asyncio.new_event_loop()
         self._writers: set[asyncio.StreamWriter] = set()
+        self._connections: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, name=f"proxy {port}", daemon=True)
         self._listens = threading.Event()
         self._cut = asyncio.Event()
-        """Set when all connections are reset. Those that come later have another one."""
+        """Set when all connections are reset. Connections that come later have another one."""
         self._stop: asyncio.Event | None = None
 
     def __enter__(self) -> Self:
@@ -86,16 +87,23 @@ class Proxy:
         await self._stop.wait()
         server.close()
         self._reset_all()
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection of a client."""
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The server's own task would report a cancellation as an exception that nobody caught.
+        connection = asyncio.create_task(self._carry(reader, writer, self._cut))
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
+
+    async def _carry(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cut: asyncio.Event
+    ) -> None:
+        """One connection of a client, until one of its sides ends it or `cut` is set."""
         self._writers.add(writer)
         try:
-            behind, before = await self._connect()
+            behind, before = await self._connect(cut)
         except OSError:
             _reset(writer)
             self._writers.discard(writer)
@@ -103,8 +111,8 @@ class Proxy:
         self._writers.add(before)
         try:
             async with asyncio.TaskGroup() as both:
-                both.create_task(self._pass(reader, before, answers=False))
-                both.create_task(self._pass(behind, writer, answers=True))
+                both.create_task(self._pass(reader, before, cut, answers=False))
+                both.create_task(self._pass(behind, writer, cut, answers=True))
         except* OSError:
             _reset(writer)
         finally:
@@ -112,17 +120,21 @@ class Proxy:
             before.close()
             writer.close()
 
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection to the next target. Raises OSError."""
+    async def _connect(self, cut: asyncio.Event) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to the next target. Raises OSError, also when all connections are reset meanwhile."""
         # Targets may be asked whether they are ready, and one that stands still takes its time.
         targets = [] if self.mode == "Reset" else list(await asyncio.to_thread(self._targets))
         if not targets:
             raise ConnectionRefusedError("there is no target")
         self._turn += 1
-        return await asyncio.open_connection(HOST, targets[self._turn % len(targets)])
+        behind, before = await asyncio.open_connection(HOST, targets[self._turn % len(targets)])
+        if cut.is_set():
+            _reset(before)
+            raise ConnectionResetError("all connections are reset")
+        return behind, before
 
     async def _pass(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cut: asyncio.Event, *, answers: bool
     ) -> None:
         """Pass on bytes in one direction, until their sender ends it. In a black hole they are lost for good."""
         lost = False
@@ -136,7 +148,7 @@ class Proxy:
                 writer.write(data)
                 await writer.drain()
         if lost:
-            await self._cut.wait()  # not even the end of the connection comes through
+            await cut.wait()  # not even the end of the connection comes through
             raise ConnectionResetError("all connections are reset")
         with suppress(OSError, RuntimeError):
             writer.write_eof()

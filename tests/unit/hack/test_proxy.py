@@ -114,12 +114,22 @@ def test_without_a_target_a_connection_is_reset() -> None:
 
 def test_nothing_is_left_of_connections_that_were_reset_in_a_black_hole() -> None:
     with behind(b"a") as proxy:
-        for _ in range(5):
+        for _ in range(20):
             connection = connect(proxy)
             assert asked(connection) == b"ax\n"
             proxy.disturb("BlackHole")
             connection.sendall(b"y\n")
             connection.close()
+            proxy.cut()
             proxy.disturb("Pass")
         proxy.disturb("Reset")
         wait_until(lambda: not proxy._writers, PATIENCE_SECONDS, "connections are left".__str__)
+
+
+def test_a_proxy_that_is_closed_with_open_connections_reports_no_exception(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with behind(b"a") as proxy, connect(proxy) as connection:
+        assert asked(connection) == b"ax\n"
+        proxy.close()
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
