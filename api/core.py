@@ -17,6 +17,7 @@ __all__ = [
     "Container",
     "ContainerPort",
     "ContainerStatus",
+    "Namespace",
     "Node",
     "NodeSelector",
     "NodeSelectorRequirement",
@@ -82,6 +83,12 @@ class NodeStatus(Struct):
     """core/v1 NodeStatus."""
 
     allocatable: Quantities | None = None
+
+
+class Namespace(Struct):
+    """core/v1 Namespace, as far as its labels go."""
+
+    metadata: ObjectMeta
 
 
 class Node(Struct):

@@ -18,6 +18,7 @@ __all__ = [
     "ADMISSION_CHECK",
     "ADMITTED",
     "BLOCKED_ON_PREEMPTION_GATES",
+    "DEACTIVATION_TARGET",
     "EVICTED",
     "FINISHED",
     "IN_CLUSTER_QUEUE",
@@ -53,6 +54,8 @@ PREEMPTED: Final = "Preempted"
 """A condition, and the reason of Evicted that goes with it."""
 REQUEUED: Final = "Requeued"
 FINISHED: Final = "Finished"
+DEACTIVATION_TARGET: Final = "DeactivationTarget"
+"""True: spec.active becomes false, for the condition's reason."""
 BLOCKED_ON_PREEMPTION_GATES: Final = "BlockedOnPreemptionGates"
 
 PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"

@@ -69,6 +69,11 @@ class Sender:
         self.cluster = client.cluster
         """The cluster's name in metrics."""
 
+    @property
+    def may_send(self) -> bool:
+        """Whether the fence allows a write now."""
+        return self._fence.allows()
+
     async def send(
         self,
         what: str,

@@ -48,6 +48,30 @@ class QuotaState:
         self._queues: dict[str, Queue] | None = None
         self._lent: tuple[Mapping[str, ResourceFlavor], Mapping[str, LocalQueue]] | None = None
         """Copies that snapshots share. None: they are out of date."""
+        self.structure = 0
+        """Grows with each change of queues, cohorts and flavors, their status aside."""
+        self.changes = 0
+        """Grows with each change."""
+
+    @property
+    def cluster_queues(self) -> Mapping[str, ClusterQueue]:
+        """Every ClusterQueue by name. This is a live view."""
+        return MappingProxyType(self._cluster_queues)
+
+    @property
+    def local_queues(self) -> Mapping[str, LocalQueue]:
+        """Every LocalQueue by `namespace/name`. This is a live view."""
+        return MappingProxyType(self._local_queues)
+
+    @property
+    def queues(self) -> Mapping[str, Queue]:
+        """Every ClusterQueue by name, with what the search needs of it."""
+        return self._laid()[1]
+
+    def path(self, queue: str) -> str:
+        """From the root Cohort to the ClusterQueue of this name, `/root/team/queue`."""
+        holdings, queues = self._laid()
+        return holdings.layout.path(queues[queue].node)
 
     @property
     def workloads(self) -> Mapping[str, Workload]:
@@ -68,15 +92,15 @@ class QuotaState:
             case Cohort():
                 self._apply_cohort(thing)
             case ResourceFlavor():
-                self._flavors[thing.metadata.name] = thing
-                self._queues = self._lent = None
+                self._apply_flavor(thing)
             case LocalQueue():
-                key = f"{thing.metadata.namespace}/{thing.metadata.name}"
-                self._local_queues[key] = thing
-                self._lent = None
+                self._apply_local_queue(thing)
+        self.changes += 1
 
     def delete(self, kind: str, key: str) -> None:
         """Forget an object, if it is here. `kind` is such as ClusterQueue; `key` is its name or `namespace/name`."""
+        self.changes += 1
+        self.structure += kind != "Workload"
         match kind:
             case "Workload":
                 self._workloads.pop(key, None)
@@ -100,22 +124,17 @@ class QuotaState:
 
     def snapshot(self) -> QuotaSnapshot:
         """The present state. Raises QuotaError if the usage is too much to be counted."""
-        if self._holdings is None:
-            self._holdings = self._laid_out()
-            self._queues = None
-        layout = self._holdings.layout
-        if self._queues is None:
-            self._queues = {name: self._queue(name, layout) for name in self._cluster_queues}
+        holdings, queues = self._laid()
         if self._lent is None:
             self._lent = dict(self._flavors), dict(self._local_queues)
         flavors, local_queues = self._lent
         return QuotaSnapshot(
-            ledger=self._holdings.ledger.snapshot(),
-            layout=layout,
-            queues=self._queues,
+            ledger=holdings.ledger.snapshot(),
+            layout=holdings.layout,
+            queues=queues,
             flavors=flavors,
             local_queues=local_queues,
-            closed=tuple(queue.node for queue in self._queues.values() if queue.inactive),
+            closed=tuple(queue.node for queue in queues.values() if queue.inactive),
         )
 
     # ---- workloads
@@ -156,6 +175,7 @@ class QuotaState:
             self._holdings = None
         if before is None or before.spec != queue.spec or min_admit != self._min_admits[name]:
             self._queues = None
+            self.structure += 1
         self._cluster_queues[name] = queue
         self._queue_members[name] = member
         self._min_admits[name] = min_admit
@@ -164,8 +184,33 @@ class QuotaState:
         name, member = cohort.metadata.name, read_cohort(cohort)
         if member != self._cohort_members.get(name):
             self._holdings = None
+            self.structure += 1
         self._cohorts[name] = cohort
         self._cohort_members[name] = member
+
+    def _apply_flavor(self, flavor: ResourceFlavor) -> None:
+        name = flavor.metadata.name
+        before, self._flavors[name] = self._flavors.get(name), flavor
+        if before is None or before.spec != flavor.spec:
+            self._queues = self._lent = None
+            self.structure += 1
+
+    def _apply_local_queue(self, queue: LocalQueue) -> None:
+        key = f"{queue.metadata.namespace}/{queue.metadata.name}"
+        before, self._local_queues[key] = self._local_queues.get(key), queue
+        if before is None or before.spec != queue.spec:
+            self._lent = None
+            self.structure += 1
+
+    def _laid(self) -> tuple[Holdings, dict[str, Queue]]:
+        """The holdings and the queues of the present layout. Raises QuotaError."""
+        if self._holdings is None:
+            self._holdings = self._laid_out()
+            self._queues = None
+        if self._queues is None:
+            layout = self._holdings.layout
+            self._queues = {name: self._queue(name, layout) for name in self._cluster_queues}
+        return self._holdings, self._queues
 
     def _laid_out(self) -> Holdings:
         counted = [each for each in self._holders.values() if each.queue in self._cluster_queues]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.workloads import Workload
@@ -15,7 +15,9 @@ __all__ = [
     "CLUSTER_QUEUES",
     "COHORTS",
     "GROUPS",
+    "KUEUE",
     "LOCAL_QUEUES",
+    "NAMESPACES",
     "NODES",
     "PODS",
     "PRIORITY_CLASSES",
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 KUEUE: Final = "/apis/kueue.x-k8s.io/v1beta2"
+"""The URL path of Kueue's API."""
 
 
 def _has_failed(pod: Pod) -> bool:
@@ -47,3 +50,4 @@ COHORTS: Final = Resource("cohorts", f"{KUEUE}/cohorts", Cohort)
 RESOURCE_FLAVORS: Final = Resource("resourceflavors", f"{KUEUE}/resourceflavors", ResourceFlavor)
 LOCAL_QUEUES: Final = Resource("localqueues", f"{KUEUE}/localqueues", LocalQueue)
 WORKLOADS: Final = Resource("workloads", f"{KUEUE}/workloads", Workload)
+NAMESPACES: Final = Resource("namespaces", "/api/v1/namespaces", Namespace)

@@ -1,33 +1,135 @@
-"""The state of the quota engine, which follows a cluster through views."""
+"""The state of the quota engine, which follows a cluster through views.
+
+A Workload that is about to be written counts at once as it will be: otherwise two cycles would give the same quota
+away. The state is assumed until `resolve`. What the watch shows meanwhile is kept beside it.
+"""
 
 from __future__ import annotations
 
-from typing import Final, Generic, TypeVar
+import asyncio
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
 
+import structlog
+
+from api.core import Namespace
+from api.workloads import Workload
 from kube.reflector import Resource
+from quota.amounts import QuotaError
 from quota.state import QuotaState, Thing
-from runtime.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from quota.workloads import key_of
+from runtime.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, NAMESPACES, RESOURCE_FLAVORS, WORKLOADS
 from runtime.views import View, Views
 
-__all__ = ["WatchedQuota"]
+__all__ = ["ObjectHook", "WatchedQuota", "WorkloadHook"]
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T", bound=Thing)
+
+WorkloadHook = Callable[[str, Workload | None, Workload | None], None]
+"""Called with a Workload's key, its state before, and its state now."""
+ObjectHook = Callable[[str, str], None]
+"""Called with the kind and the key of another object that came, changed or went."""
 
 
 class _Kept(Generic[T]):
     """The store of one resource."""
 
-    def __init__(self, state: QuotaState, resource: Resource[T]) -> None:
-        self._state, self._kind = state, resource.type.__name__
+    def __init__(self, state: QuotaState, resource: Resource[T], changed: ObjectHook) -> None:
+        self._state, self._kind, self._changed = state, resource.type.__name__, changed
 
     def upsert(self, item: T) -> bool:
         """See `Store`."""
         self._state.apply(item)
+        self._changed(self._kind, _key(item.metadata.namespace, item.metadata.name))
         return True
 
     def delete(self, namespace: str, name: str) -> bool:
         """See `Store`."""
-        self._state.delete(self._kind, f"{namespace}/{name}" if namespace else name)
+        self._state.delete(self._kind, _key(namespace, name))
+        self._changed(self._kind, _key(namespace, name))
+        return True
+
+
+class _Workloads:
+    """The store of Workloads, with those that are assumed."""
+
+    def __init__(self, state: QuotaState) -> None:
+        self._state = state
+        self._shown: dict[str, Workload] = {}
+        """By key of a Workload that is assumed: the newest state that the API server has shown."""
+        self.hooks: list[WorkloadHook] = []
+
+    def upsert(self, item: Workload) -> bool:
+        """See `Store`."""
+        key = key_of(item)
+        shown = self._shown.get(key)
+        if shown is not None and shown.metadata.uid == item.metadata.uid:
+            self._shown[key] = item
+        else:
+            self._shown.pop(key, None)
+            self._put(item)
+        return True
+
+    def delete(self, namespace: str, name: str) -> bool:
+        """See `Store`."""
+        key = _key(namespace, name)
+        self._shown.pop(key, None)
+        before = self._state.workloads.get(key)
+        self._state.delete("Workload", key)
+        self._tell(key, before, None)
+        return True
+
+    def assume(self, workload: Workload) -> None:
+        key = key_of(workload)
+        before = self._state.workloads[key]
+        self._put(workload)
+        self._shown.setdefault(key, before)
+
+    def resolve(self, key: str) -> None:
+        shown = self._shown.pop(key, None)
+        if shown is None:
+            return
+        try:
+            self._put(shown)
+        except QuotaError as error:
+            log.warning("a Workload cannot be read, its last state is kept", workload=key, error=str(error))
+
+    def resolve_all(self) -> None:
+        for key in list(self._shown):
+            self.resolve(key)
+
+    def _put(self, workload: Workload) -> None:
+        key = key_of(workload)
+        before = self._state.workloads.get(key)
+        self._state.apply(workload)
+        self._tell(key, before, workload)
+
+    def _tell(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        for hook in self.hooks:
+            hook(key, before, after)
+
+
+class _Namespaces:
+    """Labels by namespace."""
+
+    def __init__(self, changed: ObjectHook) -> None:
+        self.labels: dict[str, Mapping[str, str]] = {}
+        self._changed = changed
+
+    def upsert(self, item: Namespace) -> bool:
+        """See `Store`."""
+        self.labels[item.metadata.name] = item.metadata.labels or {}
+        self._changed("Namespace", item.metadata.name)
+        return True
+
+    def delete(self, namespace: str, name: str) -> bool:
+        """See `Store`."""
+        del namespace
+        self.labels.pop(name, None)
+        self._changed("Namespace", name)
         return True
 
 
@@ -36,13 +138,58 @@ class WatchedQuota:
 
     def __init__(self, views: Views) -> None:
         self.state: Final = QuotaState()
-        self.views = (
+        self._hooks: list[ObjectHook] = []
+        self._store, self._namespaces = _Workloads(self.state), _Namespaces(self._changed)
+        self.workloads: Final = views.watch(WORKLOADS, self._store)
+        self.views: Final[tuple[View[Any], ...]] = (
             self._watch(views, CLUSTER_QUEUES),
             self._watch(views, COHORTS),
             self._watch(views, RESOURCE_FLAVORS),
             self._watch(views, LOCAL_QUEUES),
-            self._watch(views, WORKLOADS),
+            views.watch(NAMESPACES, self._namespaces),
+            self.workloads,
         )
 
+    @property
+    def namespaces(self) -> Mapping[str, Mapping[str, str]]:
+        """The labels of each namespace. This is a live view."""
+        return MappingProxyType(self._namespaces.labels)
+
+    async def wait_synced(self) -> None:
+        """Wait until all objects have been listed."""
+        await asyncio.gather(*(view.wait_synced() for view in self.views))
+
+    # ---- what follows it
+
+    def on_workload(self, hook: WorkloadHook) -> None:
+        """Call `hook` after each change of a Workload, also of one that is assumed."""
+        self._store.hooks.append(hook)
+
+    def on_object(self, hook: ObjectHook) -> None:
+        """Call `hook` after each change of another object."""
+        self._hooks.append(hook)
+
+    # ---- assumptions
+
+    def assume(self, workload: Workload) -> None:
+        """Count the Workload as it will be. Raises QuotaError, and then changes nothing."""
+        self._store.assume(workload)
+
+    def resolve(self, key: str) -> None:
+        """Count the Workload as the API server has shown it last, in the watch or in an answer (`View.apply`)."""
+        self._store.resolve(key)
+
+    def resolve_all(self) -> None:
+        """Nobody writes any longer."""
+        self._store.resolve_all()
+
     def _watch(self, views: Views, resource: Resource[T]) -> View[T]:
-        return views.watch(resource, _Kept(self.state, resource))
+        return views.watch(resource, _Kept(self.state, resource, self._changed))
+
+    def _changed(self, kind: str, key: str) -> None:
+        for hook in self._hooks:
+            hook(kind, key)
+
+
+def _key(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name

@@ -21,7 +21,7 @@ from controllers.gangs.events import Reporter
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.marking import Marking, may_succeed_later
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
-from controllers.gangs.ranked_slots import Rank, RankedSlots
+from runtime.ranked_slots import Rank, RankedSlots
 from controllers.gangs.roster import Roster
 from controllers.gangs.withheld import spoken_pod
 from controllers.gangs.writer import Deletion, Writer

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
+
 from api.meta import ObjectMeta
+from api.workloads import Workload
 from quota.state import QuotaState, Thing
+from quota.workloads import holds_quota
 from runtime.views import View
 from runtime.watched_quota import WatchedQuota
 from runtime.watched_tables import WatchedTables
@@ -44,7 +48,7 @@ async def test_tables_tell_of_decisions_and_of_every_state_of_a_pod() -> None:
 
 def test_the_quota_state_follows_and_keeps_what_it_could_read() -> None:
     watched = WatchedQuota(unconnected())
-    queues, _, flavors, local_queues, workloads = watched.views
+    queues, _, flavors, local_queues, _, workloads = watched.views
     expected = QuotaState()
     things: list[tuple[View[Any], Thing]] = [
         (queues, cluster_queue("a", cpu(4))),
@@ -68,3 +72,70 @@ def test_the_quota_state_follows_and_keeps_what_it_could_read() -> None:
     assert not watched.state.workloads
     queues.replaced(set(), "")
     assert not watched.state.snapshot().queues
+
+
+# ---- Workloads that are assumed
+
+
+def version(item: Workload, number: int) -> Workload:
+    meta = msgspec.structs.replace(item.metadata, resource_version=str(number))
+    return msgspec.structs.replace(item, metadata=meta)
+
+
+def assuming() -> tuple[WatchedQuota, list[tuple[bool, bool]]]:
+    """A Workload that is assumed to hold quota, and whether it held quota before and after each change."""
+    watched, told = WatchedQuota(unconnected()), list[tuple[bool, bool]]()
+    watched.workloads.upsert(version(workload("w", "a", 3), 1), listed=True)
+    watched.on_workload(
+        lambda _, before, after: told.append(
+            (before is not None and holds_quota(before), after is not None and holds_quota(after))
+        )
+    )
+    watched.assume(version(held(workload("w", "a", 3), 0), 1))
+    return watched, told
+
+
+def holds(watched: WatchedQuota) -> bool:
+    return holds_quota(watched.state.workloads["ns/w"])
+
+
+def test_what_is_assumed_counts_until_it_is_resolved() -> None:
+    watched, told = assuming()
+    assert holds(watched)
+    watched.resolve("ns/w")
+    assert not holds(watched)
+    assert told == [(False, True), (True, False)]
+
+
+def test_a_state_that_the_watch_shows_meanwhile_does_not_end_the_assumption() -> None:
+    watched, _ = assuming()
+    watched.workloads.upsert(version(workload("w", "a", 4), 2), listed=False)
+    assert holds(watched)
+    watched.resolve("ns/w")
+    assert watched.state.workloads["ns/w"].metadata.resource_version == "2"
+
+
+def test_the_answer_to_the_write_counts() -> None:
+    watched, _ = assuming()
+    watched.workloads.upsert(version(workload("w", "a", 4), 2), listed=False)
+    watched.workloads.apply(version(held(workload("w", "a", 3), 0), 3))
+    watched.resolve("ns/w")
+    assert holds(watched)
+    watched.workloads.upsert(version(workload("w", "a", 4), 2), listed=False)  # the watch is behind
+    assert holds(watched)
+
+
+def test_a_workload_that_is_gone_is_assumed_no_longer() -> None:
+    watched, told = assuming()
+    watched.workloads.delete(ObjectMeta("w", "ns"))
+    watched.resolve("ns/w")
+    assert not watched.state.workloads
+    assert told[-1] == (True, False)
+
+
+def test_another_workload_of_the_name_ends_the_assumption() -> None:
+    watched, _ = assuming()
+    watched.workloads.upsert(version(workload("w", "a", 3, uid="other"), 5), listed=False)
+    assert not holds(watched)
+    watched.resolve_all()
+    assert watched.state.workloads["ns/w"].metadata.uid == "other"

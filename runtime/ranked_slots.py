@@ -19,14 +19,16 @@ class RankedSlots:
     first."""
 
     def __init__(self, slots: int) -> None:
-        self._free = slots
+        self._most = self._slots = slots
+        self._held, self._since = 0, 0
+        """Holders, and how many have given their slot back since the number of slots last changed."""
         self._waiting: list[tuple[Rank, int, asyncio.Future[None]]] = []
         self._numbers = count()
 
     async def acquire(self, rank: Rank) -> None:
         """Wait for a slot. Whoever gets one must `release` it."""
-        if self._free and not self._waiting:
-            self._free -= 1
+        if self._held < self._slots and not self._waiting:
+            self._held += 1
             return
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (rank, next(self._numbers), turn))
@@ -48,9 +50,19 @@ class RankedSlots:
 
     def release(self) -> None:
         """Give a slot back."""
-        while self._waiting:
+        self._held -= 1
+        self._since += 1
+        if self._slots < self._most and self._since >= self._slots:
+            self._slots, self._since = self._slots + 1, 0
+        self._hand_out()
+
+    def halve(self) -> None:
+        """Half as many holders at a time. One slot comes back whenever all that are left have been used once."""
+        self._slots, self._since = max(1, self._slots // 2), 0
+
+    def _hand_out(self) -> None:
+        while self._waiting and self._held < self._slots:
             _, _, turn = heapq.heappop(self._waiting)
             with suppress(asyncio.InvalidStateError):
                 turn.set_result(None)
-                return
-        self._free += 1
+                self._held += 1

@@ -1,0 +1,208 @@
+"""The life of a Workload among others who act: a maker, the controllers of its checks, users, and time.
+
+Whatever they do and whenever our writes come: no state is left in which the Workload waits for nobody.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from api.workloads import AdmissionCheckState, PreemptionGateState, Workload
+from controllers.quota.admitting import reserve
+from controllers.quota.draft import Draft
+from controllers.quota.evicting import Preemption
+from controllers.quota.life import EVICTION_OVERDUE, Around, Limits, next_step, settle
+from quota.decision import decide
+from quota.queues import backs_off
+from tests.kit.examples import examples
+from tests.kit.quota import at, cluster_queue, cpu, local_queue, set_condition, snapshot, us, workload
+
+LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0))
+QUEUE, LOCAL = cluster_queue("q", cpu(10)), local_queue("q", "q")
+CHECKS = ("a", "b")
+KINDS = ("QuotaReserved", "Admitted", "Evicted", "Requeued", "Finished")
+STATES = st.sampled_from(["Pending", "Ready", "Retry", "Rejected"])
+DELAYS = st.sampled_from([None, 0, 20, 90])
+
+
+class Lives(RuleBasedStateMachine):
+    """One Workload. `item` is what the API server has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 100
+        self.item: Workload = workload("w", "q", 1, gates=["g"])
+        self.policies = {"cluster": "None", "local": "None"}
+        self.preemption: Preemption | None = None
+
+    @initialize()
+    def begin(self) -> None:
+        """Most of what can go wrong begins with a Workload that runs."""
+        self.look()
+        self.admit()
+
+    # ---- what we do
+
+    @rule()
+    def look(self) -> None:
+        """One look, and its writes."""
+        step = next_step(self.item, self._around(), LIMITS, us(self.now))
+        again = next_step(step.workload, self._around(), LIMITS, us(self.now))
+        assert not again.status, f"a second look writes again: {again.status}"
+        self.item = step.workload
+        if step.deactivates:
+            self._spec(active=False)
+
+    @rule()
+    def admit(self) -> None:
+        """A cycle gives it quota."""
+        self.look()
+        if self._is_queued():
+            draft = Draft(self.item, us(self.now))
+            reserve(draft, decide(snapshot(QUEUE), self.item, us(self.now)), CHECKS)
+            self.item = settle(draft).workload
+
+    @rule()
+    def preempt(self) -> None:
+        """A plan names it. The plan ends once it is evicted."""
+        self.preemption = Preemption("ns/p", "w", "InClusterQueue", "for x", "q")
+        self.look()
+        self.preemption = None
+
+    # ---- what others do
+
+    @rule()
+    def end(self) -> None:
+        """Whoever made it sees that it is evicted, and gives the quota back; some leave the admission."""
+        if self._is("Evicted") and self._is("QuotaReserved"):
+            self.item = set_condition(self.item, "QuotaReserved", "False", "Pending", self.now)
+
+    @rule()
+    def take_away(self) -> None:
+        """Somebody takes its quota away, and leaves the admission."""
+        self.item = set_condition(self.item, "QuotaReserved", "False", "Pending", self.now)
+
+    @rule()
+    def all_ready(self) -> None:
+        """Both checks pass."""
+        for name in CHECKS:
+            self.check(name, "Ready", None)
+        self.look()
+
+    @rule(name=st.sampled_from(CHECKS), state=STATES, delay=DELAYS)
+    def check(self, name: str, state: Any, delay: int | None) -> None:
+        """The controller of a check writes, also late: on a Workload that has no quota any longer."""
+        checks = list(self.item.status.admission_checks or ())
+        for index, each in enumerate(checks):
+            if each.name == name and each.state != state:
+                seconds = delay if state == "Retry" else None
+                checks[index] = AdmissionCheckState(name, state, at(self.now), "", seconds, each.retry_count)
+        self._status(admission_checks=checks or None)
+
+    @rule(
+        queue=st.sampled_from(["cluster", "local"]),
+        policy=st.sampled_from(["None", "None", "Hold", "HoldAndDrain"]),
+    )
+    def stop(self, queue: str, policy: str) -> None:
+        self.policies[queue] = policy
+
+    @rule(active=st.sampled_from([True, True, False]))
+    def activate(self, active: bool) -> None:
+        self._spec(active=active)
+
+    @rule()
+    def open_gate(self) -> None:
+        self._status(preemption_gates=[PreemptionGateState("g", "Open", at(self.now))])
+
+    @rule(seconds=st.sampled_from([1, 10, 60, 400]))
+    def wait(self, seconds: int) -> None:
+        self.now += seconds
+
+    # ---- what must hold
+
+    @invariant()
+    def admitted_means_quota(self) -> None:
+        step = next_step(self.item, self._around(), LIMITS, us(self.now))
+        conditions = {each.type: each.status for each in step.workload.status.conditions or ()}
+        if conditions.get("Admitted") == "True":
+            assert conditions.get("QuotaReserved") == "True"
+        if conditions.get("QuotaReserved") != "True":
+            assert step.workload.status.admission is None
+        else:
+            assert step.workload.status.admission is not None
+
+    @invariant()
+    def nobody_waits_for_nobody(self) -> None:
+        """With friendly others, and time, it runs."""
+        friendly = Lives()
+        friendly.now, friendly.item = self.now, self.item
+        for _ in range(14):
+            friendly.look()
+            friendly._befriend()
+            friendly.look()
+            friendly.admit()
+            friendly.now += 30
+        conditions = {each.type: each.status for each in friendly.item.status.conditions or ()}
+        assert conditions.get("Admitted") == "True", f"it waits for nobody: {friendly.item.status}"
+        assert conditions.get("Evicted", "False") == "False"
+        assert EVICTION_OVERDUE not in conditions
+        assert "DeactivationTarget" not in conditions
+
+    def _befriend(self) -> None:
+        """Whoever made it ends it, checks are ready, and it is active. Nobody looks after a Retry."""
+        self.end()
+        for name in CHECKS:
+            if self._state(name) == "Pending" and self._is("QuotaReserved"):
+                self.check(name, "Ready", None)
+        if not self._is("DeactivationTarget"):
+            self.activate(True)
+
+    # ---- inside
+
+    def _around(self) -> Around:
+        def with_policy(queue: Any, policy: str) -> Any:
+            return msgspec.structs.replace(
+                queue, spec=msgspec.structs.replace(queue.spec, stop_policy=policy)
+            )
+
+        return Around(
+            local_queue=with_policy(LOCAL, self.policies["local"]),
+            cluster_queue=with_policy(QUEUE, self.policies["cluster"]),
+            inactive="stopped" if self.policies["cluster"] != "None" else "",
+            required=CHECKS,
+            preemption=self.preemption,
+        )
+
+    def _is_queued(self) -> bool:
+        """Whether a cycle could admit it: as `quota.queues.heads` and `quota.cycle` say."""
+        failed = any(each.state in ("Retry", "Rejected") for each in self.item.status.admission_checks or ())
+        return (
+            self.item.spec.active
+            and not self._is("QuotaReserved")
+            and self.item.status.admission is None
+            and not failed
+            and not backs_off(self.item, us(self.now))
+            and set(self.policies.values()) == {"None"}
+        )
+
+    def _is(self, kind: str) -> bool:
+        return any(each.type == kind and each.status == "True" for each in self.item.status.conditions or ())
+
+    def _state(self, name: str) -> str:
+        return next((each.state for each in self.item.status.admission_checks or () if each.name == name), "")
+
+    def _status(self, **fields: Any) -> None:
+        status = msgspec.structs.replace(self.item.status, **fields)
+        self.item = msgspec.structs.replace(self.item, status=status)
+
+    def _spec(self, **fields: Any) -> None:
+        self.item = msgspec.structs.replace(self.item, spec=msgspec.structs.replace(self.item.spec, **fields))
+
+
+TestLives = Lives.TestCase
+TestLives.settings = settings(max_examples=examples(150), stateful_step_count=15, deadline=None)
