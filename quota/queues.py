@@ -18,14 +18,17 @@ from quota.workloads import effective_priority, key_of, queue_timestamp, requeue
 
 __all__ = [
     "ADMISSION_GATED_BY",
+    "PARKS_EQUALS",
     "Precedence",
     "Requeue",
     "RequeueReason",
     "backs_off",
     "equals",
     "heads",
+    "is_queued",
     "precedence",
     "requeue",
+    "shape_of",
 ]
 
 ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
@@ -46,7 +49,8 @@ RequeueReason = Literal[
 function."""
 
 RETRIED: Final = frozenset({"FailedAfterNomination", "PendingPreemption"})
-PARKS_EQUALS: Final = frozenset({"NoFit", "PreemptionNoCandidates"})
+PARKS_EQUALS: Final[frozenset[RequeueReason]] = frozenset({"NoFit", "PreemptionNoCandidates"})
+"""For these reasons, Workloads of the same shape are parked together: they would get the same answer."""
 
 
 def heads(
@@ -67,7 +71,7 @@ def heads(
     first: dict[str, tuple[tuple[bool, Precedence], Workload]] = {}
     for workload in pending:
         key = key_of(workload)
-        if key in parked or not _is_queued(workload) or backs_off(workload, now):
+        if key in parked or not is_queued(workload) or backs_off(workload, now):
             continue
         queue = _active_queue(snapshot, workload)
         if queue is None:
@@ -116,18 +120,19 @@ def equals(
     queue = _active_queue(snapshot, workload)
     if queue is None or queue.spec.queueing_strategy != "BestEffortFIFO":
         return []
-    shape, key = _shape(workload), key_of(workload)
+    shape, key = shape_of(workload), key_of(workload)
     return [
         key_of(other)
         for other in pending
         if key_of(other) != key
-        and _is_queued(other)
+        and is_queued(other)
         and _active_queue(snapshot, other) is queue
-        and _shape(other) == shape
+        and shape_of(other) == shape
     ]
 
 
-def _is_queued(workload: Workload) -> bool:
+def is_queued(workload: Workload) -> bool:
+    """Whether it waits for quota, now or after a backoff: it is active, not finished, and nothing holds it back."""
     held_or_done = any(
         each.type in (QUOTA_RESERVED, FINISHED) and each.status == "True"
         for each in workload.status.conditions or ()
@@ -145,7 +150,7 @@ def _active_queue(snapshot: QuotaSnapshot, workload: Workload) -> Queue | None:
     return queue if not queue.inactive and local.spec.stop_policy == "None" else None
 
 
-def _shape(workload: Workload) -> bytes:
+def shape_of(workload: Workload) -> bytes:
     """Everything in a workload that flavors and quota depend on, except its age."""
     gone = {pods.name: pods.count for pods in workload.status.reclaimable_pods or ()}
     pod_sets = [
