@@ -110,3 +110,15 @@ def test_a_parked_line_takes_little_time_and_loses_nobody() -> None:
     made.freed({"q"}, NOW)
     assert keys(made, NOW) == ["ns/w001"]
     assert made.counts("q") == (101, 0)
+
+
+def test_who_waits_for_its_own_preemptions_stays_first() -> None:
+    item, urgent = workload("w", "q", 1), workload("urgent", "q", 1, priority=5)
+    made = queues(item)
+    made.heads(NOW)
+    waits = Entry(item, "Preempt", None, "", "WaitingForPreemptedWorkloads", "immediate", "PendingPreemption")
+    made.answered(waits, NOW)
+    made.put(urgent, NOW)
+    assert keys(made, NOW) == ["ns/w"]
+    made.answered(no_fit(item), NOW)
+    assert keys(made, NOW) == ["ns/urgent"]
