@@ -6,7 +6,14 @@ from typing import Final, Generic, TypeVar
 
 from kube.reflector import Resource
 from quota.state import QuotaState, Thing
-from runtime.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from runtime.resources import (
+    ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+)
 from runtime.views import View, Views
 
 __all__ = ["WatchedQuota"]
@@ -40,6 +47,7 @@ class WatchedQuota:
             self._watch(views, CLUSTER_QUEUES),
             self._watch(views, COHORTS),
             self._watch(views, RESOURCE_FLAVORS),
+            self._watch(views, ADMISSION_CHECKS),
             self._watch(views, LOCAL_QUEUES),
             self._watch(views, WORKLOADS),
         )
