@@ -22,7 +22,7 @@ from api.usage import (
     LocalQueueStatus,
     ResourceUsage,
 )
-from api.workloads import ADMITTED, Workload
+from api.workloads import ADMITTED, FINISHED, Workload
 from quota.amounts import shown
 from quota.tree import FlavorResource, Quota
 from quota.workloads import holds_quota, key_of, usage
@@ -48,6 +48,7 @@ class _Part(NamedTuple):
     """What one Workload adds to the numbers."""
 
     cluster_queue: str
+    """"" if it holds no quota."""
     local_queue: str
     """`namespace/name`."""
     admitted: bool
@@ -84,7 +85,8 @@ class Tally:
 
     def __init__(self, changed: Callable[[str, str], None] = lambda _kind, _key: None) -> None:
         """`changed` is told of each queue whose numbers change: ("ClusterQueue", name) or ("LocalQueue",
-        "namespace/name")."""
+        "namespace/name"). It is also told of the LocalQueue of every Workload without quota that changes: others count
+        those that wait."""
         self._changed = changed
         self._parts: dict[str, _Part] = {}
         self._cluster_queues: dict[str, Counts] = {}
@@ -109,11 +111,11 @@ class Tally:
     def queue_of(self, key: str) -> tuple[str, str] | None:
         """(ClusterQueue, LocalQueue) in which the Workload `namespace/name` is counted; None if it is not counted."""
         part = self._parts.get(key)
-        return None if part is None else (part.cluster_queue, part.local_queue)
+        return (part.cluster_queue, part.local_queue) if part is not None and part.cluster_queue else None
 
     def _set(self, key: str, after: _Part | None) -> None:
         before = self._parts.get(key)
-        if before == after:
+        if before == after and (after is None or after.cluster_queue):
             return
         if before is not None:
             del self._parts[key]
@@ -121,12 +123,15 @@ class Tally:
         if after is not None:
             self._parts[key] = after
             self._add(after, 1)
-        told = {("ClusterQueue", each.cluster_queue) for each in (before, after) if each is not None}
-        told |= {("LocalQueue", each.local_queue) for each in (before, after) if each is not None}
+        parts = [part for part in (before, after) if part is not None]
+        told = {("ClusterQueue", part.cluster_queue) for part in parts if part.cluster_queue}
+        told |= {("LocalQueue", part.local_queue) for part in parts}
         for kind, name in sorted(told):
             self._changed(kind, name)
 
     def _add(self, part: _Part, sign: int) -> None:
+        if not part.cluster_queue:
+            return
         _count(self._cluster_queues, part.cluster_queue, part, sign)
         _count(self._local_queues, (part.local_queue, part.cluster_queue), part, sign)
 

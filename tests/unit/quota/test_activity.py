@@ -17,7 +17,7 @@ from api.meta import Condition, ObjectMeta
 from api.podsets import PodSetAssignment
 from api.workloads import Admission
 from quota.activity import Activity, is_check_active, local_queue_activity, required_checks
-from quota.state import QuotaState
+from quota.state import QuotaState, Thing
 from tests.kit.quota import cluster_queue, cohort, cpu, flavor, held, local_queue, workload
 
 PREFIX = "Can't admit new workloads: "
@@ -42,7 +42,8 @@ def terminating(queue: ClusterQueue) -> ClusterQueue:
 
 def activity(queue: ClusterQueue, *things: AdmissionCheck, partial: bool = False) -> Activity:
     state = QuotaState(partial=partial)
-    for thing in (queue, flavor("default"), cohort("loop", "loop"), *things):
+    given: list[Thing] = [queue, flavor("default"), cohort("loop", "loop"), *things]
+    for thing in given:
         state.apply(thing)
     return state.queues[queue.metadata.name].activity
 

@@ -36,7 +36,7 @@ from tests.kit.quota import (
     workload,
 )
 
-GPUS = {
+GPUS: dict[str, dict[str, tuple[int | str, int | None, int | None]]] = {
     "spot": {"memory": (0, None, None), "cpu": (1, None, None)},
     "default": {"memory": ("1Gi", None, None), "cpu": (2, None, None)},
 }
@@ -52,7 +52,12 @@ def test_workloads_are_counted_as_long_as_they_hold_quota() -> None:
     waiting = workload("w", "l", 2)
     tally.put(waiting)
     assert tally.cluster_queue("q") == Counts()
-    assert not told
+    local = [("LocalQueue", "ns/l")]
+    assert told == local
+    assert tally.queue_of("ns/w") is None
+    tally.put(waiting)
+    assert told == local * 2
+    told.clear()
     holder = held(waiting, 10, queue="q")
     tally.put(holder)
     both = [("ClusterQueue", "q"), ("LocalQueue", "ns/l")]

@@ -1,0 +1,1 @@
+"""The quota plane: who holds quota, and what the queues say about it."""
