@@ -175,15 +175,15 @@ def fair_sharing_status(weighted_share: float) -> FairSharingStatus:
 
 
 def _part(workload: Workload) -> _Part | None:
-    admission = workload.status.admission
-    if admission is None or not holds_quota(workload):
+    true = {each.type for each in workload.status.conditions or () if each.status == "True"}
+    if FINISHED in true:
         return None
-    admitted = any(
-        each.type == ADMITTED and each.status == "True" for each in workload.status.conditions or ()
-    )
-    amounts = tuple((fr, amount) for fr, amount in usage(workload).items() if amount)
+    admission = workload.status.admission
     queue = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
-    return _Part(admission.cluster_queue, queue, admitted, amounts)
+    if admission is None or not holds_quota(workload):
+        return _Part("", queue, False, ())
+    amounts = tuple((fr, amount) for fr, amount in usage(workload).items() if amount)
+    return _Part(admission.cluster_queue, queue, ADMITTED in true, amounts)
 
 
 def _add(amounts: dict[FlavorResource, int], more: Iterable[tuple[FlavorResource, int]], sign: int) -> None:

@@ -15,6 +15,7 @@ import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
 from api.kueue import ClusterQueue, ClusterQueueSpec, Cohort, CohortSpec, LocalQueue
+from api.meta import ObjectMeta
 from api.workloads import Workload
 from controllers.quota.desired import Desired, Pending, Statuses, wire
 from controllers.quota.queue_metrics import QueueMetrics
@@ -310,17 +311,18 @@ class QueueStatuses:
         if self._is_unread(item):
             await self._write_unread(item, desired)
             return
-        answer = await self._patch(desired.path, APPLY_PATCH, {**desired.head, "status": desired.status})
-        if answer is None:
-            return
-        stored = msgspec.json.decode(answer, type=TYPES[item[0]])
-        if (left := _left(wire(stored.status), desired.status)) is not None:
-            version = {"resourceVersion": stored.metadata.resource_version, "uid": stored.metadata.uid}
-            answer = await self._patch(desired.path, MERGE_PATCH, {"metadata": version, "status": left})
+        kind, version, stored = TYPES[item[0]], desired.head["metadata"], desired.stored
+        answer: bytes | None = None
+        if desired.status:  # an apply of nothing would leave a status that is null, which the schema refuses
+            answer = await self._patch(desired.path, APPLY_PATCH, {**desired.head, "status": desired.status})
             if answer is None:
                 return
-            stored = msgspec.json.decode(answer, type=TYPES[item[0]])
-        self._views.apply(stored)
+            now = msgspec.json.decode(answer, type=kind)
+            version, stored = _version(now.metadata), wire(now.status)
+        if (left := _left(stored, desired.status)) is not None:
+            answer = await self._patch(desired.path, MERGE_PATCH, {"metadata": version, "status": left})
+        if answer is not None:
+            self._views.apply(msgspec.json.decode(answer, type=kind))
 
     async def _write_unread(self, item: Item, desired: Desired) -> None:
         """The ClusterQueue is newer than its last readable state, so its version is not known."""
@@ -342,6 +344,10 @@ class QueueStatuses:
             if error.status == 404:
                 return None
             raise
+
+
+def _version(meta: ObjectMeta) -> dict[str, str]:
+    return {"uid": meta.uid, "resourceVersion": meta.resource_version}
 
 
 def _left(stored: dict[str, Any], status: dict[str, Any]) -> dict[str, Any] | None:
