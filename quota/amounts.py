@@ -27,6 +27,8 @@ DIGITS: Final = 20
 """A number with more digits than this does not fit 64 bits."""
 BYTES: Final = frozenset({"memory", "ephemeral-storage"})
 HUGE_PAGES: Final = "hugepages-"
+KIBI: Final = 1024
+"""Fewer bytes are written with decimal suffixes, as by Kubernetes: 1000 bytes are `1k`."""
 DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E")
 BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 TOO_MUCH: Final = "is too much: it does not fit 64 bits"
@@ -71,15 +73,14 @@ def fair_weight(quantity: Given, subject: str, field: str) -> float:
 
 
 def shown(resource: str, amount: int) -> str:
-    """An amount as kubectl shows it: `1500m` of cpu, `2Gi` of memory, `unlimited`."""
+    """An amount as kubectl shows it, and as Kueue writes it: `1500m` of cpu, `2Gi` of memory, `unlimited`."""
     if amount >= UNLIMITED:
         return "unlimited"
     if resource == CPU and amount % 1000:
         return f"{amount}m"
     whole = amount // 1000 if resource == CPU else amount
-    step, suffixes = (
-        (1024, BINARY) if resource in BYTES or resource.startswith(HUGE_PAGES) else (1000, DECIMAL)
-    )
+    is_bytes = resource in BYTES or resource.startswith(HUGE_PAGES)
+    step, suffixes = (1024, BINARY) if is_bytes and whole >= KIBI else (1000, DECIMAL)
     power = 0
     while whole and whole % step == 0 and power < len(suffixes) - 1:
         whole, power = whole // step, power + 1

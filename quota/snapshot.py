@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from api.kueue import ClusterQueueSpec, LocalQueue, ResourceFlavor
 from api.workloads import Workload
 from native.quota._quota import Ledger
+from quota.activity import Activity
 from quota.amounts import QuotaError
 from quota.tree import FlavorResource, Layout
 from quota.workloads import subject_of
@@ -55,8 +56,12 @@ class Queue:
     """By resource."""
     min_admit: int | None
     """withinClusterQueueConfig.minAdmitDuration (KEP-8522) in microseconds."""
-    inactive: str
-    """Why the ClusterQueue admits nothing; "" if it is active."""
+    activity: Activity
+
+    @property
+    def inactive(self) -> str:
+        """Why the ClusterQueue admits nothing; "" if it is active."""
+        return self.activity.problem
 
 
 @dataclass(frozen=True, slots=True, eq=False)

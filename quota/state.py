@@ -12,19 +12,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from api.checks import AdmissionCheck
 from api.durations import DurationError, parse_duration
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.selectors import check_selector
 from api.workloads import Workload
+from quota.activity import cluster_queue_activity, is_check_active
 from quota.amounts import QuotaError
 from quota.holdings import Holdings, holder_of
 from quota.snapshot import Group, Holder, Queue, QuotaSnapshot
-from quota.tree import Layout, Member, lay_out, read_cluster_queue, read_cohort
+from quota.tree import FlavorResource, Layout, Member, Quota, lay_out, read_cluster_queue, read_cohort
 from quota.workloads import key_of, queue_timestamp, requeue_at
 
 __all__ = ["QuotaState", "Thing"]
 
-Thing = ClusterQueue | Cohort | ResourceFlavor | LocalQueue | Workload
+Thing = ClusterQueue | Cohort | ResourceFlavor | LocalQueue | AdmissionCheck | Workload
 
 LEAST_MIN_ADMIT: Final = 60_000_000
 """One minute, in microseconds (KEP-8522, Webhook Validation)."""
@@ -33,11 +35,15 @@ LEAST_MIN_ADMIT: Final = 60_000_000
 class QuotaState:
     """The objects of the quota plane; `snapshot` copies them. Not safe for several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, partial: bool = False) -> None:
+        """`partial`: the objects come from files, which may leave out kinds. As long as there is no AdmissionCheck at
+        all, every check that is named is taken as active. Topologies are taken as present."""
+        self._partial = partial
         self._cluster_queues: dict[str, ClusterQueue] = {}
         self._cohorts: dict[str, Cohort] = {}
         self._flavors: dict[str, ResourceFlavor] = {}
         self._local_queues: dict[str, LocalQueue] = {}
+        self._checks: dict[str, AdmissionCheck] = {}
         self._workloads: dict[str, Workload] = {}
         self._queue_members: dict[str, Member] = {}
         self._cohort_members: dict[str, Member] = {}
@@ -53,30 +59,44 @@ class QuotaState:
         self.changes = 0
         """Grows with each change."""
 
-    @property
-    def cluster_queues(self) -> Mapping[str, ClusterQueue]:
-        """Every ClusterQueue by name. This is a live view."""
-        return MappingProxyType(self._cluster_queues)
-
-    @property
-    def local_queues(self) -> Mapping[str, LocalQueue]:
-        """Every LocalQueue by `namespace/name`. This is a live view."""
-        return MappingProxyType(self._local_queues)
-
-    @property
-    def queues(self) -> Mapping[str, Queue]:
-        """Every ClusterQueue by name, with what the search needs of it."""
-        return self._laid()[1]
-
     def path(self, queue: str) -> str:
         """From the root Cohort to the ClusterQueue of this name, `/root/team/queue`."""
-        holdings, queues = self._laid()
-        return holdings.layout.path(queues[queue].node)
+        layout = self._current().layout
+        return layout.path(layout.queues[queue])
 
     @property
     def workloads(self) -> Mapping[str, Workload]:
         """Every Workload by `namespace/name`. This is a live view."""
         return MappingProxyType(self._workloads)
+
+    @property
+    def cluster_queues(self) -> Mapping[str, ClusterQueue]:
+        """Every ClusterQueue by name. This is a live view, as are the next ones."""
+        return MappingProxyType(self._cluster_queues)
+
+    @property
+    def cohorts(self) -> Mapping[str, Cohort]:
+        """Every Cohort by name."""
+        return MappingProxyType(self._cohorts)
+
+    @property
+    def flavors(self) -> Mapping[str, ResourceFlavor]:
+        """Every ResourceFlavor by name."""
+        return MappingProxyType(self._flavors)
+
+    @property
+    def local_queues(self) -> Mapping[str, LocalQueue]:
+        """Every LocalQueue by `namespace/name`."""
+        return MappingProxyType(self._local_queues)
+
+    @property
+    def checks(self) -> Mapping[str, AdmissionCheck]:
+        """Every AdmissionCheck by name."""
+        return MappingProxyType(self._checks)
+
+    def quotas(self, cluster_queue: str) -> Mapping[FlavorResource, Quota]:
+        """The quotas of a ClusterQueue. Raises KeyError."""
+        return self._queue_members[cluster_queue].quotas
 
     def strays(self) -> list[Holder]:
         """Workloads that hold quota of a ClusterQueue that does not exist. They count once the ClusterQueue comes."""
@@ -95,6 +115,8 @@ class QuotaState:
                 self._apply_flavor(thing)
             case LocalQueue():
                 self._apply_local_queue(thing)
+            case AdmissionCheck():
+                self._apply_check(thing)
         self.changes += 1
 
     def delete(self, kind: str, key: str) -> None:
@@ -119,12 +141,42 @@ class QuotaState:
             case "LocalQueue":
                 self._local_queues.pop(key, None)
                 self._lent = None
+            case "AdmissionCheck":
+                self._checks.pop(key, None)
+                self._queues = None
             case _:
                 raise ValueError(f"no kind that matters for quota: {kind}")
 
+    @property
+    def queues(self) -> Mapping[str, Queue]:
+        """Every ClusterQueue by name, as a snapshot has it. Raises QuotaError if the usage is too much to be
+        counted."""
+        holdings = self._current()
+        if self._queues is None:
+            self._queues = {name: self._queue(name, holdings.layout) for name in self._cluster_queues}
+        return self._queues
+
+    def weighted_share(self, name: str, *, cohort: bool = False) -> float:
+        """The share of a ClusterQueue or Cohort in fair sharing, in thousandths; infinite if it borrows at weight 0.
+
+        Raises KeyError if there is no such object, and QuotaError if the usage is too much to be counted.
+        """
+        holdings = self._current()
+        nodes = holdings.layout.cohorts if cohort else holdings.layout.queues
+        return holdings.ledger.share(nodes[name])[2]
+
+    def above(self, cluster_queue: str) -> list[str]:
+        """The Cohorts above a ClusterQueue, the next one first. Raises KeyError and QuotaError as `weighted_share`."""
+        layout = self._current().layout
+        names, node = [], int(layout.quotas.parent[layout.queues[cluster_queue]])
+        while node >= 0:
+            names.append(layout.names[node])
+            node = int(layout.quotas.parent[node])
+        return names
+
     def snapshot(self) -> QuotaSnapshot:
         """The present state. Raises QuotaError if the usage is too much to be counted."""
-        holdings, queues = self._laid()
+        holdings, queues = self._current(), self.queues
         if self._lent is None:
             self._lent = dict(self._flavors), dict(self._local_queues)
         flavors, local_queues = self._lent
@@ -136,6 +188,12 @@ class QuotaState:
             local_queues=local_queues,
             closed=tuple(queue.node for queue in queues.values() if queue.inactive),
         )
+
+    def _current(self) -> Holdings:
+        if self._holdings is None:
+            self._holdings = self._laid_out()
+            self._queues = None
+        return self._holdings
 
     # ---- workloads
 
@@ -173,7 +231,12 @@ class QuotaState:
         _check_namespace_selector(queue)
         if member != self._queue_members.get(name):
             self._holdings = None
-        if before is None or before.spec != queue.spec or min_admit != self._min_admits[name]:
+        if (
+            before is None
+            or before.spec != queue.spec
+            or before.metadata.deletion_timestamp != queue.metadata.deletion_timestamp
+            or min_admit != self._min_admits[name]
+        ):
             self._queues = None
             self.structure += 1
         self._cluster_queues[name] = queue
@@ -202,15 +265,12 @@ class QuotaState:
             self._lent = None
             self.structure += 1
 
-    def _laid(self) -> tuple[Holdings, dict[str, Queue]]:
-        """The holdings and the queues of the present layout. Raises QuotaError."""
-        if self._holdings is None:
-            self._holdings = self._laid_out()
+    def _apply_check(self, check: AdmissionCheck) -> None:
+        name, before = check.metadata.name, self._checks.get(check.metadata.name)
+        if before is None or is_check_active(before) != is_check_active(check):
             self._queues = None
-        if self._queues is None:
-            layout = self._holdings.layout
-            self._queues = {name: self._queue(name, layout) for name in self._cluster_queues}
-        return self._holdings, self._queues
+            self.structure += 1
+        self._checks[name] = check
 
     def _laid_out(self) -> Holdings:
         counted = [each for each in self._holders.values() if each.queue in self._cluster_queues]
@@ -222,7 +282,8 @@ class QuotaState:
         return Holdings(layout, counted)
 
     def _queue(self, name: str, layout: Layout) -> Queue:
-        spec = self._cluster_queues[name].spec
+        queue = self._cluster_queues[name]
+        spec = queue.spec
         groups = [
             Group(tuple(group.covered_resources), tuple(flavor.name for flavor in group.flavors))
             for group in spec.resource_groups or ()
@@ -233,20 +294,14 @@ class QuotaState:
             spec=spec,
             group_of={resource: group for group in groups for resource in group.resources},
             min_admit=self._min_admits[name],
-            inactive=self._inactive(name, layout),
+            activity=cluster_queue_activity(
+                queue,
+                self._flavors,
+                None if self._partial and not self._checks else self._checks,
+                layout.broken.get(name, ""),
+                topologies=self._partial,
+            ),
         )
-
-    def _inactive(self, name: str, layout: Layout) -> str:
-        spec = self._cluster_queues[name].spec
-        if name in layout.broken:
-            return f"spec.cohortName: {layout.broken[name]}"
-        if spec.stop_policy != "None":
-            return f"spec.stopPolicy: is {spec.stop_policy}"
-        for i, group in enumerate(spec.resource_groups or ()):
-            for j, flavor in enumerate(group.flavors):
-                if flavor.name not in self._flavors:
-                    return f"spec.resourceGroups[{i}].flavors[{j}].name: there is no ResourceFlavor {flavor.name}"
-        return ""
 
 
 def _check_namespace_selector(queue: ClusterQueue) -> None:

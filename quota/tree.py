@@ -16,7 +16,16 @@ from native.codes import UNSET
 from native.quota.quotas import Quotas
 from quota.amounts import QuotaError, fair_weight, quota_amount
 
-__all__ = ["MAX_DEPTH", "FlavorResource", "Layout", "Member", "lay_out", "read_cluster_queue", "read_cohort"]
+__all__ = [
+    "MAX_DEPTH",
+    "FlavorResource",
+    "Layout",
+    "Member",
+    "Quota",
+    "lay_out",
+    "read_cluster_queue",
+    "read_cohort",
+]
 
 MAX_DEPTH: Final = 1000
 """The greatest depth of Cohorts. A deeper tree is treated as an error, like a cycle."""
@@ -49,6 +58,7 @@ class Layout:
 
     quotas: Quotas
     queues: Mapping[str, int]
+    cohorts: Mapping[str, int]
     frs: Mapping[FlavorResource, int]
     names: tuple[str, ...]
     """By node."""
@@ -105,6 +115,7 @@ def lay_out(queues: Iterable[Member], cohorts: Iterable[Member], used: Iterable[
     return Layout(
         quotas=_arrays(members, parents, len(queue_of), frs),
         queues={name: index for index, name in enumerate(sorted(queue_of))},
+        cohorts=cohort_node,
         frs=frs,
         names=tuple(each.name for each in members),
         broken={each.name: faults[each.parent] for each in queue_of.values() if each.parent in faults},

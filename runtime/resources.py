@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from api.checks import AdmissionCheck
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
@@ -11,6 +12,7 @@ from api.workloads import Workload
 from kube.reflector import Resource
 
 __all__ = [
+    "ADMISSION_CHECKS",
     "BUDGETS",
     "CLUSTER_QUEUES",
     "COHORTS",
@@ -48,6 +50,7 @@ GROUPS: Final = Resource("podgroups", "/apis/reprieve.dev/v1alpha1/podgroups", P
 CLUSTER_QUEUES: Final = Resource("clusterqueues", f"{KUEUE}/clusterqueues", ClusterQueue)
 COHORTS: Final = Resource("cohorts", f"{KUEUE}/cohorts", Cohort)
 RESOURCE_FLAVORS: Final = Resource("resourceflavors", f"{KUEUE}/resourceflavors", ResourceFlavor)
+ADMISSION_CHECKS: Final = Resource("admissionchecks", f"{KUEUE}/admissionchecks", AdmissionCheck)
 LOCAL_QUEUES: Final = Resource("localqueues", f"{KUEUE}/localqueues", LocalQueue)
 WORKLOADS: Final = Resource("workloads", f"{KUEUE}/workloads", Workload)
 NAMESPACES: Final = Resource("namespaces", "/api/v1/namespaces", Namespace)

@@ -133,6 +133,11 @@ class View(Generic[T]):
         self._object_hooks.append(hook)
 
     @property
+    def unread(self) -> AbstractSet[Key]:
+        """The objects whose newest state cannot be read. This is the live set."""
+        return self._unreadable
+
+    @property
     def synced(self) -> bool:
         """Whether all objects have been listed once."""
         return self._listed.is_set()

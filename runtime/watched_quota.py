@@ -19,7 +19,15 @@ from kube.reflector import Resource
 from quota.amounts import QuotaError
 from quota.state import QuotaState, Thing
 from quota.workloads import key_of
-from runtime.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, NAMESPACES, RESOURCE_FLAVORS, WORKLOADS
+from runtime.resources import (
+    ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    NAMESPACES,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+)
 from runtime.views import View, Views
 
 __all__ = ["ObjectHook", "WatchedQuota", "WorkloadHook"]
@@ -145,6 +153,7 @@ class WatchedQuota:
             self._watch(views, CLUSTER_QUEUES),
             self._watch(views, COHORTS),
             self._watch(views, RESOURCE_FLAVORS),
+            self._watch(views, ADMISSION_CHECKS),
             self._watch(views, LOCAL_QUEUES),
             views.watch(NAMESPACES, self._namespaces),
             self.workloads,

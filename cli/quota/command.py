@@ -26,7 +26,7 @@ TIME_BASED: Final = "TimeBasedSamePriorityPreemption"
 
 EPILOG: Final = """\b
 Examples:
-  kubectl get resourceflavors,cohorts,clusterqueues,localqueues,workloads -A -o json > quota.json
+  kubectl get resourceflavors,cohorts,admissionchecks,clusterqueues,localqueues,workloads -A -o json > quota.json
   reprieve quota -f quota.json --for team-a/training
   reprieve quota -f quota.json -f change.yaml --for team-a/training --fair-sharing -o yaml
 
@@ -100,6 +100,7 @@ def _quota(paths: tuple[str, ...], incoming: str, now: str | None, options: Opti
     if output == "text":
         objects.note_ignored()
         objects.note_strays()
+        objects.note_checks()
     workload = objects.pending(incoming, created=clock)
     decision, snapshot = objects.decide(workload, moment, options, explain=True)
     if output == "text":

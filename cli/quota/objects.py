@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Final
 
 import click
 
+from api.checks import AdmissionCheck
 from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.validation import FieldError
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
 from cli.common.documents import InputError, Kind, Reader, located
 from cli.common.output import some
+from quota.activity import named_checks
 from quota.amounts import QuotaError
 from quota.decision import Decision, Options, decide
 from quota.snapshot import QuotaSnapshot
@@ -61,13 +63,14 @@ class QuotaObjects(Reader):
         (API_VERSION, "Cohort"): Kind(Cohort, False),
         (API_VERSION, "ClusterQueue"): Kind(ClusterQueue, False),
         (API_VERSION, "LocalQueue"): Kind(LocalQueue, True),
+        (API_VERSION, "AdmissionCheck"): Kind(AdmissionCheck, False),
         (API_VERSION, "Workload"): Kind(Workload, True, _check_workload),
     }
     matter: ClassVar[str] = "quota"
 
     def __init__(self) -> None:
         super().__init__()
-        self._state = QuotaState()
+        self._state = QuotaState(partial=True)
 
     def keep(self, thing: Any, place: str) -> None:
         """Apply the object to the state."""
@@ -87,6 +90,12 @@ class QuotaObjects(Reader):
         strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]
         if strays:
             click.echo(f"Not counted, because the ClusterQueue does not exist: {some(strays)}", err=True)
+
+    def note_checks(self) -> None:
+        """Say on standard error which AdmissionChecks are taken as active, because there is none among the objects."""
+        named = {name for queue in self._state.cluster_queues.values() for name in named_checks(queue.spec)}
+        if named and not self._state.checks:
+            click.echo(f"Taken as active, because no AdmissionCheck is given: {some(sorted(named))}", err=True)
 
     def pending(self, key: str, *, created: str | None = None) -> Workload:
         """The Workload `NAMESPACE/NAME`, if it waits for quota.

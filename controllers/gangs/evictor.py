@@ -21,12 +21,12 @@ from controllers.gangs.events import Reporter
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.marking import Marking, may_succeed_later
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
-from runtime.ranked_slots import Rank, RankedSlots
 from controllers.gangs.roster import Roster
 from controllers.gangs.withheld import spoken_pod
 from controllers.gangs.writer import Deletion, Writer
 from kube.client import ApiError
 from runtime.failpoints import failpoint
+from runtime.ranked_slots import Rank, RankedSlots
 
 __all__ = ["Evictor", "Permission"]
 

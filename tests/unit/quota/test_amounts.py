@@ -101,7 +101,7 @@ def test_a_weight_so_small_is_refused() -> None:
         ("cpu", 12_000_000, "12k"),
         ("memory", 1024, "1Ki"),
         ("memory", 1536 * 2**20, "1536Mi"),
-        ("memory", 1000, "1000"),
+        ("memory", 1000, "1k"),
         ("ephemeral-storage", 2**40, "1Ti"),
         ("hugepages-2Mi", 2**21, "2Mi"),
         ("nvidia.com/gpu", 8, "8"),

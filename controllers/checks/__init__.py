@@ -1,0 +1,1 @@
+"""AdmissionChecks: what keeps them as long as ClusterQueues name them."""
