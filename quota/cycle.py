@@ -4,11 +4,16 @@ pkg/scheduler/scheduler.go).
 First, each head gets a decision of its own. Then the heads take turns; a head that borrows less comes earlier. In its
 turn, a head sees what the heads before it have taken, and which workloads they preempt. The cycle works on a copy of
 the snapshot.
+
+Quota that is promised to others counts as used (`quota.promises`). The answer then depends on two times: at this
+moment the victims of the promises still hold their quota, and later they are gone. What is admitted must fit at both
+times. What fits only later waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -18,6 +23,7 @@ from api.workloads import QUOTA_RESERVED, Workload
 from quota.amounts import QuotaError
 from quota.decision import Decision, Options, Tried, decide
 from quota.overlap import Usage, fits, kept_free, numbered, without
+from quota.promises import Promise, Promises, Standing, respects
 from quota.queues import Requeue, RequeueReason, backs_off, precedence, requeue
 from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.tournament import Contestant, Tournament
@@ -29,13 +35,14 @@ Outcome = Literal["Admit", "Preempt", "DeferredFit", "Skip", "Gated", "NoCandida
 """What becomes of a head.
 
 Admit: it gets its quota. Preempt: the targets of its decision must go. DeferredFit: it fits once the targets of other
-heads are gone. Skip: other heads took what it needs. Gated: its targets stay while its preemption gate is closed.
-NoCandidates: it needs a preemption, but no workload may be preempted. NoFit: the quota does not suffice.
-Inadmissible: there was no decision about it.
+heads, or the victims of promises to others, are gone. Skip: other heads took what it needs. Gated: its targets stay
+while its preemption gate is closed. NoCandidates: it needs a preemption, but no workload may be preempted. NoFit: the
+quota does not suffice. Inadmissible: there was no decision about it.
 """
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 OVERLAPS: Final = "Workload has overlapping preemption targets with another workload"
+FITS_LATER: Final = "Workload will fit after the preemptions for other workloads complete"
 FAILED_CHECKS: Final = frozenset({"Retry", "Rejected"})
 
 
@@ -70,21 +77,28 @@ def cycle(
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
     tried: Mapping[str, Tried] | None = None,
     explain: bool = False,
+    promises: Sequence[Promise] = (),
 ) -> list[Entry]:
     """What becomes of each head, in the order of their turns. The inadmissible heads come last, sorted by key.
 
     `heads`: at most one for each ClusterQueue. `namespaces`: the labels of namespaces; a namespace that has only the
     label with its name may be left out. `tried`: what the last entry of a workload said, by key; leave a workload out
-    if quota was freed since then. Raises ValueError if a ClusterQueue has two heads.
+    if quota was freed since then. `promises`: at most one for each preemptor. Raises ValueError if a ClusterQueue has
+    two heads.
     """
     world = replace(snapshot, ledger=snapshot.ledger.snapshot())
-    turns = _Turns(world, now, options or Options(), explain)
+    admissible: list[tuple[Queue, Workload]] = []
     nominees: list[_Nominee] = []
     refused: list[Entry] = []
     for workload in heads:
         queue = _admissible(world, workload, now, namespaces or {})
-        last = (tried or {}).get(key_of(workload))
-        found = queue if isinstance(queue, Entry) else turns.nominate(queue, workload, last)
+        if isinstance(queue, Entry):
+            refused.append(queue)
+        else:
+            admissible.append((queue, workload))
+    turns = _Turns(world, now, options or Options(), explain, Promises(world, promises, admissible))
+    for queue, workload in admissible:
+        found = turns.nominate(queue, workload, (tried or {}).get(key_of(workload)))
         if isinstance(found, Entry):
             refused.append(found)
         else:
@@ -103,22 +117,36 @@ class _Nominee:
 class _Turns:
     """The turns of one cycle: what was taken so far, and which workloads must go for it."""
 
-    def __init__(self, world: QuotaSnapshot, now: int, options: Options, explain: bool) -> None:
+    def __init__(
+        self, world: QuotaSnapshot, now: int, options: Options, explain: bool, promises: Promises
+    ) -> None:
         self.world = world
         self.now = now
         self.options = options
         self.explain = explain
+        self.promises = promises
         self.claimed: dict[str, Holder] = {}
         """The victims of all entries so far, by key."""
+        self.relied_on: dict[str, Holder] = {}
+        """The victims of promises without which an entry so far would not fit, by key."""
+        self.kept: list[tuple[_Nominee, Usage]] = []
+        """The quota that is kept free for heads so far."""
 
     def nominate(self, queue: Queue, workload: Workload, tried: Tried | None) -> _Nominee | Entry:
+        seen = self.promises.seen_by(queue, workload)
+        leaving = _victims(seen)
         try:
-            decision = decide(
-                self.world, workload, self.now, self.options, explain=self.explain, last_tried=tried
-            )
+            with self.promises.counted(seen):
+                decision = self._decide(workload, tried)
+                if decision.mode != "Fit" and leaving:
+                    with without(self.world, leaving.values()):
+                        decision = self._decide(workload, tried)
         except QuotaError as error:
             return _inadmissible(queue, workload, self.now, str(error), "Misconfigured")
         return _Nominee(workload, queue, decision)
+
+    def _decide(self, workload: Workload, tried: Tried | None) -> Decision:
+        return decide(self.world, workload, self.now, self.options, explain=self.explain, last_tried=tried)
 
     def take(self, nominees: list[_Nominee]) -> Iterator[Entry]:
         if self.options.fair_sharing:
@@ -137,7 +165,9 @@ class _Turns:
             contestant = Contestant(each.queue.node, precedence(each.workload), *used)
             trees.setdefault(self._root(each.queue.node, parent), []).append(contestant)
         for _, contestants in sorted(trees.items()):
-            tournament = Tournament(parent, self.world.ledger, contestants)
+            tournament = Tournament(
+                parent, self.world.ledger, contestants, lambda queue: self._counted(by_node[queue])
+            )
             while tournament:
                 queue = tournament.pop().queue
                 yield self._turn(by_node[queue])
@@ -150,12 +180,40 @@ class _Turns:
             node = parent[node]
         return self.world.layout.names[node], node
 
+    def _counted(self, nominee: _Nominee) -> AbstractContextManager[None]:
+        return self.promises.counted(self.promises.seen_by(nominee.queue, nominee.workload))
+
     def _turn(self, nominee: _Nominee) -> Entry:
+        queue, workload = nominee.queue, nominee.workload
+        seen = self.promises.seen_by(queue, workload)
+        with self.promises.counted(seen), self._not_kept_from(nominee):
+            entry = self._entry(nominee, seen)
+        if entry.outcome == "Admit" and entry.decision is not None:
+            self.promises.admitted(queue, self.world, workload, entry.decision.assignment.usage)
+        elif entry.outcome in ("Preempt", "DeferredFit"):
+            self.promises.waits(workload)
+        return entry
+
+    @contextmanager
+    def _not_kept_from(self, nominee: _Nominee) -> Iterator[None]:
+        """Within this context no quota is kept free for those who respect the promise to this head."""
+        own = self.promises.own(nominee.workload)
+        kept = [each for each in self.kept if own and respects(each[0].workload, own.promise)]
+        for other, usage in kept:
+            self.world.ledger.unreserve(other.queue.node, *numbered(self.world, usage))
+        try:
+            yield
+        finally:
+            for other, usage in kept:
+                self._reserve(other.queue, usage)
+
+    def _entry(self, nominee: _Nominee, seen: list[Standing]) -> Entry:
         decision = nominee.decision
-        if self._overlaps(decision):
-            decision = self._again(nominee)
+        claimed = {**_victims(seen), **self.claimed}
+        if any(target.holder.key in claimed for target in decision.targets):
+            decision = self._again(nominee, claimed)
             if decision.mode == "Fit":
-                self._reserve(nominee.queue, decision.assignment.usage)
+                self._take(nominee, decision, seen)
                 message = f"{OVERLAPS}, but will fit after these preemptions complete"
                 return self._waits(nominee, decision, "DeferredFit", message)
         if decision.mode == "NoFit":
@@ -167,27 +225,28 @@ class _Turns:
         if decision.targets and decision.gated:
             message = "Workload requires preemption, but it's gated"
             return self._requeued(nominee, decision, "Gated", "PreemptionGated", message, "AdmissionGated")
-        leaving = {**self.claimed, **{target.holder.key: target.holder for target in decision.targets}}
-        with without(self.world, leaving.values()):
-            fits_now = fits(self.world, nominee.queue, decision.assignment.usage)
-        if not fits_now:
+        usage = decision.assignment.usage
+        with without(self.world, {**claimed, **self.relied_on, **_targets(decision)}.values()):
+            fits_later = fits(self.world, nominee.queue, usage)
+        if not fits_later:
             message = "Workload no longer fits after processing another workload"
             return self._requeued(
                 nominee, decision, "Skip", "FailedAfterNomination", message, "WaitingForQuota"
             )
-        self.claimed = leaving
-        self._reserve(nominee.queue, decision.assignment.usage)
-        if decision.mode == "Fit":
-            return Entry(nominee.workload, "Admit", decision, decision.message, "")
-        message = f"{decision.message}. Pending the preemption of {len(decision.targets)} workload(s)"
-        return self._waits(nominee, decision, "Preempt", message)
+        self._take(nominee, decision, seen)
+        if decision.mode == "Preempt":
+            message = f"{decision.message}. Pending the preemption of {len(decision.targets)} workload(s)"
+            return self._waits(nominee, decision, "Preempt", message)
+        if not self.promises.fits_now(nominee.queue, self.world, usage, seen):
+            return self._waits(nominee, decision, "DeferredFit", FITS_LATER)
+        return Entry(nominee.workload, "Admit", decision, decision.message, "")
 
-    def _overlaps(self, decision: Decision) -> bool:
-        return any(target.holder.key in self.claimed for target in decision.targets)
-
-    def _again(self, nominee: _Nominee) -> Decision:
-        """The decision in the same flavors, as if the victims of the other entries were gone."""
-        with without(self.world, self.claimed.values()):
+    def _again(self, nominee: _Nominee, claimed: Mapping[str, Holder]) -> Decision:
+        """The decision in the same flavors, as if the victims of the others were gone."""
+        own = self.promises.own(nominee.workload)
+        chosen = own.victims if own is not None else {}
+        relied_on = {key: holder for key, holder in self.relied_on.items() if key not in chosen}
+        with without(self.world, {**relied_on, **claimed}.values()):
             return decide(
                 self.world,
                 nominee.workload,
@@ -197,17 +256,27 @@ class _Turns:
                 only=nominee.decision.flavors,
             )
 
+    def _take(self, nominee: _Nominee, decision: Decision, seen: list[Standing]) -> None:
+        """Those who come later see what it takes, and whose quota it counts on."""
+        self.claimed = {**self.claimed, **_targets(decision)}
+        self.relied_on = {**self.relied_on, **_victims(seen)}
+        self._reserve(nominee.queue, decision.assignment.usage)
+
     def _reserve(self, queue: Queue, usage: Usage) -> None:
         self.world.ledger.reserve(queue.node, *numbered(self.world, usage))
 
     # ---- what becomes of it
 
     def _no_candidates(self, nominee: _Nominee, decision: Decision) -> Entry:
-        """Keep its quota free for it, unless its queue can always reclaim the quota from others."""
+        """Keep its quota free for it, unless its queue can always reclaim the quota from others, or the quota is
+        promised to it."""
         queue = nominee.queue
-        if queue.spec.preemption.reclaim_within_cohort != "Any":
+        reclaims = queue.spec.preemption.reclaim_within_cohort == "Any"
+        if not reclaims and self.promises.own(nominee.workload) is None:
             usage = decision.assignment.usage
-            self._reserve(queue, kept_free(self.world, queue, usage, borrowing=decision.borrowing > 0))
+            usage = kept_free(self.world, queue, usage, borrowing=decision.borrowing > 0)
+            self._reserve(queue, usage)
+            self.kept.append((nominee, usage))
         entry = self._requeued(
             nominee, decision, "NoCandidates", "PreemptionNoCandidates", decision.message, "WaitingForQuota"
         )
@@ -251,6 +320,15 @@ class _Turns:
             if isinstance(holder, Holder) and holder.priority == priority
         ]
         return min((time for time in times if time > self.now), default=None)
+
+
+def _victims(seen: Iterable[Standing]) -> dict[str, Holder]:
+    """Those that still hold quota, by key."""
+    return {key: holder for each in seen for key, holder in each.victims.items()}
+
+
+def _targets(decision: Decision) -> dict[str, Holder]:
+    return {target.holder.key: target.holder for target in decision.targets}
 
 
 def _admissible(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from native.quota._quota import Ledger
@@ -34,10 +35,20 @@ class Tournament:
     smaller UID.
     """
 
-    def __init__(self, parent: Sequence[int], ledger: Ledger, contestants: Iterable[Contestant]) -> None:
-        """`parent`: the parent of each node, -1 for a root. `contestants`: at most one for each ClusterQueue."""
+    def __init__(
+        self,
+        parent: Sequence[int],
+        ledger: Ledger,
+        contestants: Iterable[Contestant],
+        counted: Callable[[int], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """`parent`: the parent of each node, -1 for a root. `contestants`: at most one for each ClusterQueue.
+
+        `counted`: a context in which the ledger counts what the contestant of this ClusterQueue sees as used.
+        """
         self._parent = parent
         self._ledger = ledger
+        self._counted = counted
         self._waiting = {each.queue: each for each in contestants}
         self._ranks: dict[int, dict[int, dict[int, Rank]]] = {}
         """By side of the root and ClusterQueue: the contestant's rank in each Cohort above it."""
@@ -76,7 +87,8 @@ class Tournament:
     def _rank(self, contestant: Contestant) -> dict[int, Rank]:
         side = self._ranks.setdefault(self._side(contestant.queue), {})
         if contestant.queue not in side:
-            side[contestant.queue] = self._ranked(contestant)
+            with self._counted(contestant.queue):
+                side[contestant.queue] = self._ranked(contestant)
         return side[contestant.queue]
 
     def _ranked(self, contestant: Contestant) -> dict[int, Rank]:
