@@ -110,11 +110,14 @@ class ListMeta(Struct):
     continue_: str = msgspec.field(default="", name="continue")
 
 
-class List(Struct, Generic[T]):
-    """The answer to a list request. API servers send `items` without their kind and apiVersion."""
+class List(Defaulting, Generic[T]):
+    """The answer to a list request. API servers send `items` without their kind and apiVersion.
+
+    An empty list of metadata has null items.
+    """
 
     metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    items: list[T] = msgspec.field(default_factory=list)
+    items: OrDefault[list[T]] = msgspec.field(default_factory=list)
 
 
 class Condition(Struct):

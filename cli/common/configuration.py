@@ -13,6 +13,7 @@ from api.groups import API_VERSION
 from api.validation import FieldError, convert
 from api.yaml import Dumper, Json, YamlError, documents
 from controllers.gangs.configuration import PlanningConfiguration, check_planning
+from controllers.quota.configuration import QuotaConfiguration, check_quota
 from extender.configuration import ExtenderConfiguration, check_extender
 from runtime.election import LeaderElectionConfiguration, check_leader_election
 from runtime.gates import DEFAULTS, completed
@@ -33,6 +34,7 @@ class Configuration(Section):
     ops: OpsConfiguration = field(default_factory=OpsConfiguration)
     leader_election: LeaderElectionConfiguration = field(default_factory=LeaderElectionConfiguration)
     planning: PlanningConfiguration = field(default_factory=PlanningConfiguration)
+    quota: QuotaConfiguration = field(default_factory=QuotaConfiguration)
     feature_gates: dict[str, bool] = field(default_factory=lambda: dict(DEFAULTS))
 
 
@@ -68,6 +70,7 @@ def parse(text: str) -> Configuration:
         _check_services(configuration)
         check_leader_election(configuration.leader_election)
         check_planning(configuration.planning)
+        check_quota(configuration.quota)
     except FieldError as error:
         raise ConfigurationError(str(error)) from None
     return msgspec.structs.replace(configuration, feature_gates=gates)
@@ -86,8 +89,14 @@ def _check_type(document: Json) -> None:
 
 
 def _check_services(configuration: Configuration) -> None:
-    if configuration.extender is None and configuration.webhooks is None:
-        raise FieldError("extender", "is null, and so is webhooks: there is nothing to serve")
+    if (
+        configuration.extender is None
+        and configuration.webhooks is None
+        and configuration.quota.mode == "Off"
+    ):
+        raise FieldError(
+            "extender", "is null, webhooks is null, and quota.mode is Off: there is nothing to serve"
+        )
     if configuration.extender is not None:
         check_extender(configuration.extender)
     if configuration.webhooks is not None:

@@ -95,7 +95,9 @@ class QuotaObjects(Reader):
         """Say on standard error which AdmissionChecks are taken as active, because there is none among the objects."""
         named = {name for queue in self._state.cluster_queues.values() for name in named_checks(queue.spec)}
         if named and not self._state.checks:
-            click.echo(f"Taken as active, because no AdmissionCheck is given: {some(sorted(named))}", err=True)
+            click.echo(
+                f"Taken as active, because no AdmissionCheck is given: {some(sorted(named))}", err=True
+            )
 
     def pending(self, key: str, *, created: str | None = None) -> Workload:
         """The Workload `NAMESPACE/NAME`, if it waits for quota.

@@ -8,7 +8,9 @@ from functools import partial
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
+from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
+from controllers.quota.controller import QuotaController
 from extender.configuration import own_address
 from extender.service import ExtenderService
 from kube.client import ApiClient
@@ -48,6 +50,10 @@ async def run(configuration: Configuration) -> None:
             )
             parts.append(webhooks)
             controllers.append(webhooks.rechecker)
+        if configuration.quota.mode != "Off":
+            cycles = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="cycle"))
+            controllers.append(QuotaController(configuration.quota, client, views, cycles, clock))
+            controllers.append(CheckController(client, views, clock))
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
         await run_process(configuration.ops, views, parts, controllers, terms)
 

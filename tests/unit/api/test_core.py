@@ -126,3 +126,9 @@ def test_nodes_budgets_and_classes() -> None:
 def test_faults_are_named(document: dict[str, Any], where: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=where):
         msgspec.convert(document, Pod)
+
+
+def test_an_empty_list_may_have_null_items() -> None:
+    assert (
+        msgspec.json.decode(b'{"metadata":{"resourceVersion":"7"},"items":null}', type=List[Pod]).items == []
+    )

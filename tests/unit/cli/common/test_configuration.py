@@ -93,7 +93,10 @@ def test_plain_http_on_loopback(address: str) -> None:
             LOOPBACK + "featureGates: {WorkloadAwarePreemption: false}",
             "featureGates.WorkloadAwarePreemption: is locked to true",
         ),
-        (HEAD + "extender: null", "extender: is null, and so is webhooks: there is nothing to serve"),
+        (
+            HEAD + "extender: null",
+            "extender: is null, webhooks is null, and quota.mode is Off: there is nothing to serve",
+        ),
         (LOOPBACK + "webhooks: {clientNames: [a]}", "webhooks.clientNames: have no effect without"),
         (
             LOOPBACK + "webhooks: {certificates: {pollSeconds: 61}}",

@@ -1,0 +1,78 @@
+"""The quota controller's part of the Configuration file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from api.validation import FieldError
+from native.codes import FINAL_SHARE, INITIAL_SHARE
+from quota.decision import Options
+from serving.sections import Count, Seconds, Section
+
+__all__ = ["FairSharingConfiguration", "QuotaConfiguration", "QuotaMode", "check_quota", "search_options"]
+
+QuotaMode = Literal["Off", "Observe", "Enforce"]
+Strategy = Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+
+STRATEGIES: dict[Strategy, int] = {
+    "LessThanOrEqualToFinalShare": FINAL_SHARE,
+    "LessThanInitialShare": INITIAL_SHARE,
+}
+
+
+class FairSharingConfiguration(Section):
+    """Fair sharing, as in Kueue's Configuration.
+
+    preemptionStrategies: the rules by which a ClusterQueue takes quota back from one with a larger share, in order.
+    """
+
+    preemption_strategies: list[Strategy] = field(default_factory=lambda: list(STRATEGIES))
+
+
+class QuotaConfiguration(Section):
+    """Who admits Workloads to ClusterQueues.
+
+    mode: Off: the quota controller does not run. Enforce: it admits, preempts and evicts. It does not start, and it
+    stops, while Kueue manages.
+    overdueSeconds: an evicted Workload that still holds quota after so long gets a condition and an event.
+    freeOverdue: the quota of such a Workload is free then, although something of it may still run.
+    planDeadlineSeconds: for so long quota that a preemption frees is kept for its preemptor.
+    waitingMessageSeconds: the text of why a Workload waits is written at most so often. A new reason is written at
+    once.
+    writesInFlight: writes of Workloads at a time. It is less while the API server refuses them (429).
+    fairSharing: null: ClusterQueues take quota back by priority.
+    kueueLease: the name of the Lease by which Kueue's managers elect their leader, in any namespace.
+    """
+
+    mode: QuotaMode = "Off"
+    overdue_seconds: Seconds = 300
+    free_overdue: bool = False
+    plan_deadline_seconds: Seconds = 600
+    waiting_message_seconds: Seconds = 10
+    writes_in_flight: Count = 32
+    fair_sharing: FairSharingConfiguration | None = None
+    kueue_lease: Annotated[str, Meta(min_length=1)] = "c1f6bfd2.kueue.x-k8s.io"
+
+
+def check_quota(settings: QuotaConfiguration) -> None:
+    """Raises FieldError for settings that do not go together."""
+    if settings.mode == "Observe":
+        raise FieldError("quota.mode", "Observe is not in this version")
+    sharing = settings.fair_sharing
+    if sharing is not None:
+        given = sharing.preemption_strategies
+        if not given or len(set(given)) != len(given):
+            raise FieldError(
+                "quota.fairSharing.preemptionStrategies", "names no strategy, or one of them twice"
+            )
+
+
+def search_options(settings: QuotaConfiguration, *, time_based: bool = True) -> Options:
+    """What decisions depend on. `time_based`: the feature gate TimeBasedSamePriorityPreemption (KEP-8522)."""
+    sharing = settings.fair_sharing
+    if sharing is None:
+        return Options(time_based=time_based)
+    strategies = tuple(STRATEGIES[each] for each in sharing.preemption_strategies)
+    return Options(fair_sharing=True, strategies=strategies, time_based=time_based)

@@ -1,0 +1,87 @@
+"""The quota controller: follows queues and Workloads in every process, and acts while it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from typing import Final
+
+from api.clock import Clock
+from api.workloads import Workload
+from controllers.quota.configuration import QuotaConfiguration, search_options
+from controllers.quota.leading import Known, Leading
+from controllers.quota.queue_statuses import QueueViews
+from kube.client import ApiClient
+from quota.statuses import Tally
+from runtime.freshness import catch_up
+from runtime.readiness import not_synced
+from runtime.term import Term
+from runtime.views import Views
+from runtime.watched_quota import WatchedQuota
+from serving.ops import Check
+
+__all__ = ["QuotaController"]
+
+
+class QuotaController:
+    """What every process knows is made here; what acts is made in `lead` and ends with it (`Leading`)."""
+
+    name: Final = "quota"
+
+    def __init__(
+        self, settings: QuotaConfiguration, client: ApiClient, views: Views, executor: Executor, clock: Clock
+    ) -> None:
+        """`executor` runs the cycles."""
+        self._settings, self._client, self._executor, self._clock = settings, client, executor, clock
+        quota = WatchedQuota(views)
+        tally = Tally(self._count_changed)
+        self._queues = QueueViews(views)
+        self._known = Known(quota, tally, self._queues)
+        self._leading: Leading | None = None
+        self._ended = float("-inf")
+        """When this process ceased to lead last, in monotonic seconds."""
+        self._not_synced = not_synced(quota.views)
+        quota.on_workload(self._workload_changed)
+        quota.on_object(self._object_changed)
+
+    def checks(self) -> Mapping[str, Check]:
+        """See `runtime.controller.Controller`."""
+        return {"quota-synced": self._not_synced}
+
+    async def lead(self, term: Term) -> None:
+        """See `runtime.controller.Controller`."""
+        since, quota = max(term.began, self._ended), self._known.quota
+        await quota.wait_synced()
+        await catch_up(self._client, quota.views, since, self._clock)
+        leading = self._leading = Leading(
+            self._known,
+            self._settings,
+            search_options(self._settings),
+            self._client,
+            self._executor,
+            term,
+            self._clock,
+        )
+        try:
+            await leading.run()
+        finally:
+            self._leading = None
+            await leading.close()
+            self._ended = self._clock.monotonic()
+
+    # ---- what is watched
+
+    def _workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        if after is None:
+            self._known.tally.remove(key)
+        else:
+            self._known.tally.put(after)
+        if self._leading is not None:
+            self._leading.workload_changed(key, before, after)
+
+    def _count_changed(self, kind: str, key: str) -> None:
+        self._queues.changes.changed(kind, key)
+
+    def _object_changed(self, kind: str, key: str) -> None:
+        if self._leading is not None:
+            self._leading.object_changed(kind, key)

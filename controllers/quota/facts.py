@@ -1,0 +1,81 @@
+"""What is around each Workload: its queues, the plans that name it, and what the last cycle said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from api.workloads import QUOTA_RESERVED, Workload
+from controllers.quota.evicting import Preemption
+from controllers.quota.life import Around, Waiting
+from quota.activity import required_checks
+from quota.state import QuotaState
+from quota.workloads import key_of
+
+__all__ = ["Facts"]
+
+
+class Facts:
+    """Answers for one term. Times are microseconds since 1970."""
+
+    def __init__(self, state: QuotaState, preemption_of: Callable[[str], Preemption | None]) -> None:
+        """`preemption_of`: what an active plan wants of a Workload (key)."""
+        self._state, self._preemption_of = state, preemption_of
+        self._waiting: dict[str, Waiting] = {}
+        self._written: dict[str, int] = {}
+        """When the text of why a Workload waits was last written."""
+        self._ended: set[str] = set()
+        """UIDs of Workloads of which nothing runs any longer."""
+
+    def around(self, workload: Workload) -> Around:
+        """What the rules need to know of the Workload now."""
+        key, state = key_of(workload), self._state
+        local = state.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+        admission = workload.status.admission if _has_quota(workload) else None
+        name = local.spec.cluster_queue if local is not None else ""
+        if admission is not None:
+            name = admission.cluster_queue
+        queue = state.cluster_queues.get(name)
+        known = state.queues.get(name)
+        return Around(
+            local_queue=local,
+            cluster_queue=queue,
+            inactive=known.inactive if known is not None else "",
+            required=required_checks(queue.spec, admission) if queue is not None else None,
+            preemption=self._preemption_of(key),
+            waiting=self._waiting.get(key),
+            nothing_runs=workload.metadata.uid in self._ended,
+            written=self._written.get(key, 0),
+        )
+
+    def says(self, key: str, waiting: Waiting | None) -> bool:
+        """The last cycle said why the Workload waits; None: nothing. Returns whether that is new."""
+        before = self._waiting.get(key)
+        if waiting is None:
+            self._waiting.pop(key, None)
+        else:
+            self._waiting[key] = waiting
+        return before != waiting
+
+    def wrote(self, key: str, now: int) -> None:
+        """The status of the Workload was written."""
+        self._written[key] = now
+
+    def nothing_runs(self, uid: str) -> None:
+        """Whoever runs the pods of the Workload (UID) reports that none is left."""
+        self._ended.add(uid)
+
+    def changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        """Forget what no longer applies."""
+        if after is None:
+            self._waiting.pop(key, None)
+            self._written.pop(key, None)
+        elif _has_quota(after):
+            self._waiting.pop(key, None)
+        if before is not None and (after is None or not _has_quota(after)):
+            self._ended.discard(before.metadata.uid)
+
+
+def _has_quota(workload: Workload) -> bool:
+    return any(
+        each.type == QUOTA_RESERVED and each.status == "True" for each in workload.status.conditions or ()
+    )

@@ -1,0 +1,153 @@
+"""All that acts in one term of the quota controller."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Final
+
+from api.clock import Clock
+from api.workloads import Workload
+from controllers.quota.configuration import QuotaConfiguration
+from controllers.quota.draft import Step
+from controllers.quota.facts import Facts
+from controllers.quota.finalizers import QueueFinalizers
+from controllers.quota.following import Following
+from controllers.quota.life import Limits
+from controllers.quota.looking import BACKOFF, Looking
+from controllers.quota.plans import QuotaPlans
+from controllers.quota.queue_statuses import QueueStatuses, QueueViews
+from controllers.quota.scheduling import Scheduling
+from controllers.quota.writer import Outcome, WorkloadWriter
+from kube.client import ApiClient
+from kube.recorder import EventRecorder
+from kube.sender import Sender
+from quota.decision import Options
+from quota.pending import PendingQueues
+from quota.statuses import Tally
+from runtime.queue import KeyedQueue
+from runtime.ranked_slots import RankedSlots
+from runtime.term import Term
+from runtime.watched_quota import WatchedQuota
+
+__all__ = ["Known", "Leading"]
+
+SECOND: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What every process knows: projections of watched objects."""
+
+    quota: WatchedQuota
+    tally: Tally
+    queues: QueueViews
+
+
+class Leading:
+    """State that ends with the term."""
+
+    def __init__(
+        self,
+        known: Known,
+        settings: QuotaConfiguration,
+        options: Options,
+        client: ApiClient,
+        executor: Executor,
+        term: Term,
+        clock: Clock,
+    ) -> None:
+        quota = known.quota
+        self._quota, self._clock = quota, clock
+        sender = Sender(client, fence=term)
+        self._recorder = EventRecorder(sender, clock=clock)
+        self._pending = PendingQueues()
+        self._look = KeyedQueue[str](backoff=BACKOFF, clock=clock)
+        slots = RankedSlots(settings.writes_in_flight)
+        self._writer = WorkloadWriter(
+            client, quota, Sender(client, attempts=1, fence=term), slots, clock, self._written
+        )
+        self.plans = QuotaPlans(quota, sender, self._recorder, clock, self._look.add, self._plan_changed)
+        self.facts = Facts(quota.state, self.plans.preemption_of)
+        self._following = Following(quota.state, self._pending, self._look, self.now, self._stir)
+        self._statuses = QueueStatuses(
+            quota.state,
+            known.tally,
+            self._pending,
+            known.queues,
+            sender,
+            clock,
+            fair_sharing=options.fair_sharing,
+        )
+        self._finalizers = QueueFinalizers(quota.state, known.tally, known.queues.changes, sender, clock)
+        limits = Limits(
+            overdue=round(settings.overdue_seconds * SECOND),
+            frees_overdue=settings.free_overdue,
+            message=round(settings.waiting_message_seconds * SECOND),
+        )
+        self._looking = Looking(
+            quota.state.workloads.get,
+            self.facts,
+            self._following,
+            self._recorder,
+            limits,
+            self._look,
+            self.now,
+        )
+        self._scheduling = Scheduling(
+            quota,
+            self._pending,
+            self._following,
+            self.facts,
+            self.plans,
+            self._writer,
+            options,
+            executor,
+            self.now,
+            self._look.add,
+        )
+
+    def now(self) -> int:
+        """Microseconds since 1970."""
+        return round(self._clock.wall() * SECOND)
+
+    async def run(self) -> None:
+        """Act until cancelled. The views must be as new as the API server."""
+        self._following.begin()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._looking.run(self._writer), name="quota looks")
+            tasks.create_task(self._scheduling.run(), name="quota cycles")
+            tasks.create_task(self.plans.run(), name="quota plans")
+            tasks.create_task(self._statuses.run(), name="queue statuses")
+            tasks.create_task(self._finalizers.run(), name="queue finalizers")
+
+    async def close(self) -> None:
+        """Nothing acts any longer."""
+        await self._writer.close()
+        await self.plans.close()
+        await self._recorder.close()
+
+    # ---- what happens
+
+    def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        """See `runtime.watched_quota.WorkloadHook`."""
+        self.facts.changed(key, before, after)
+        self.plans.workload_changed(key, before, after)
+        self._following.workload_changed(key, before, after)
+
+    def object_changed(self, kind: str, key: str) -> None:
+        """See `runtime.watched_quota.ObjectHook`."""
+        self._following.object_changed(kind, key)
+
+    def _written(self, key: str, step: Step, outcome: Outcome) -> None:
+        self._looking.done(key, step, outcome)
+        self._stir()
+
+    def _plan_changed(self, queue: str) -> None:
+        """A plan has begun or ended: what it promises has changed."""
+        self._following.freed(queue)
+        self._stir()
+
+    def _stir(self) -> None:
+        self._scheduling.stir()

@@ -1,0 +1,183 @@
+"""The loop of cycles: heads are decided on a snapshot in a thread, and what came meanwhile is looked at afterwards.
+
+A cycle follows a change, or the end of a time. It does not run because time passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+import structlog
+
+from controllers.quota.admitting import admission_of, reserve
+from controllers.quota.draft import Draft
+from controllers.quota.facts import Facts
+from controllers.quota.following import Following
+from controllers.quota.life import Waiting, settle
+from controllers.quota.plans import QuotaPlans
+from controllers.quota.writer import WorkloadWriter
+from quota.activity import required_checks
+from quota.amounts import QuotaError
+from quota.cycle import Entry, cycle
+from quota.decision import Options
+from quota.overlap import fits, numbered
+from quota.pending import PendingQueues
+from quota.snapshot import QuotaSnapshot
+from quota.workloads import key_of
+from runtime.watched_quota import WatchedQuota
+
+__all__ = ["ADMISSION", "Scheduling"]
+
+log = structlog.get_logger(__name__)
+
+BURST_SECONDS: Final = 0.01
+"""Changes that come together are answered by one cycle."""
+RETRY_SECONDS: Final = 1.0
+ADMISSION: Final = (0,)
+"""The rank of a write that admits."""
+
+
+class Scheduling:
+    """Cycles, one after the other, in one term."""
+
+    def __init__(
+        self,
+        quota: WatchedQuota,
+        pending: PendingQueues,
+        following: Following,
+        facts: Facts,
+        plans: QuotaPlans,
+        writer: WorkloadWriter,
+        options: Options,
+        executor: Executor,
+        now: Callable[[], int],
+        look: Callable[[str], None],
+    ) -> None:
+        """`look`: have a Workload (key) looked at."""
+        self._quota, self._pending, self._following, self._facts = quota, pending, following, facts
+        self._plans, self._writer, self._options = plans, writer, options
+        self._executor, self._now, self._look = executor, now, look
+        self._stirred = asyncio.Event()
+
+    def stir(self) -> None:
+        """Another cycle may have another answer."""
+        self._stirred.set()
+
+    async def run(self) -> None:
+        """Run cycles until cancelled."""
+        while True:
+            try:
+                again = await self._cycle()
+            except Exception:
+                log.exception("a cycle failed, and the next one follows")
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            if not again:
+                await self._wait()
+                await asyncio.sleep(BURST_SECONDS)
+
+    async def _wait(self) -> None:
+        due = self._pending.next_due(self._now())
+        seconds = None if due is None else max(0.0, (due - self._now()) / 1_000_000)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stirred.wait()
+
+    async def _cycle(self) -> bool:
+        """One cycle. Returns whether another one must follow at once."""
+        self._stirred.clear()
+        self._following.follow()
+        now, state = self._now(), self._quota.state
+        heads = [each for each in self._pending.heads(now) if self._is_free(key_of(each))]
+        if not heads:
+            return False
+        snapshot, changes = state.snapshot(), state.changes
+        work = partial(
+            cycle,
+            snapshot,
+            heads,
+            now,
+            self._options,
+            namespaces=dict(self._quota.namespaces),
+            tried=dict(self._pending.tried),
+            promises=self._plans.promises(),
+        )
+        entries = await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        fresh = _Fresh(snapshot, state.snapshot() if state.changes != changes else None)
+        progress = [self._take(entry, fresh) for entry in entries]
+        return any(progress)
+
+    def _is_free(self, key: str) -> bool:
+        return not self._writer.is_busy(key) and not self._plans.waits(key)
+
+    def _take(self, entry: Entry, fresh: _Fresh) -> bool:
+        """Do what follows from the entry. Returns whether another head may come now."""
+        key, now = key_of(entry.workload), self._now()
+        if self._quota.state.workloads.get(key) is not entry.workload or self._writer.is_busy(key):
+            return True  # it has changed: the next cycle decides anew
+        if entry.outcome == "Admit":
+            return not fresh.fits(entry) or self._admit(key, entry, now)
+        if entry.outcome == "Preempt" and not self._victims_as_decided(entry):
+            return True
+        self._pending.answered(entry, now)
+        if entry.outcome == "Preempt":
+            self._plans.begin(entry, fresh.snapshot)
+        self._says(key, entry)
+        return entry.requeue == "parked" or entry.tried is not None
+
+    def _admit(self, key: str, entry: Entry, now: int) -> bool:
+        decision, queue = (
+            entry.decision,
+            self._quota.state.cluster_queues.get(entry.decision.queue if entry.decision else ""),
+        )
+        if decision is None or queue is None:
+            return True
+        draft = Draft(entry.workload, now)
+        reserve(draft, decision, required_checks(queue.spec, admission_of(decision)))
+        try:
+            self._writer.start(settle(draft), ADMISSION)
+        except QuotaError as error:
+            log.warning("a Workload cannot be admitted", workload=key, error=str(error))
+            self._following.hold_back(key)
+        return True
+
+    def _victims_as_decided(self, entry: Entry) -> bool:
+        """Whether all victims are as the decision saw them."""
+        workloads = self._quota.state.workloads
+        targets = entry.decision.targets if entry.decision is not None else ()
+        return all(workloads.get(each.holder.key) is each.holder.workload for each in targets)
+
+    def _says(self, key: str, entry: Entry) -> None:
+        if not entry.quota_reserved_reason:
+            return
+        waiting = Waiting(entry.quota_reserved_reason, entry.message, entry.outcome == "Gated")
+        if self._facts.says(key, waiting):
+            self._look(key)
+
+
+class _Fresh:
+    """Whether what a cycle gave away is still there."""
+
+    def __init__(self, snapshot: QuotaSnapshot, newer: QuotaSnapshot | None) -> None:
+        """`newer` is None if nothing has changed since the snapshot."""
+        self.snapshot, self._newer = snapshot, newer
+
+    def fits(self, entry: Entry) -> bool:
+        """Whether the head may be admitted. Its usage is taken for the heads after it."""
+        decision, newer = entry.decision, self._newer
+        if decision is None:
+            return False
+        if newer is None:
+            return True
+        queue, usage = newer.queues.get(decision.queue), decision.assignment.usage
+        if queue is None or queue.inactive or queue.spec != self.snapshot.queues[decision.queue].spec:
+            return False
+        if not all(newer.fr(*pair) is not None for pair in usage) or not fits(newer, queue, usage):
+            return False
+        newer.ledger.reserve(queue.node, *numbered(newer, usage))
+        return True
