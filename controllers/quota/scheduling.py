@@ -108,7 +108,7 @@ class Scheduling:
             promises=self._plans.promises(),
         )
         entries = await asyncio.get_running_loop().run_in_executor(self._executor, work)
-        fresh = _Fresh(snapshot, state.snapshot() if state.changes != changes else None)
+        fresh = _Fresh(snapshot, state.snapshot() if state.changes != changes else snapshot)
         progress = [self._take(entry, fresh) for entry in entries]
         return any(progress)
 
@@ -161,10 +161,14 @@ class Scheduling:
 
 
 class _Fresh:
-    """Whether what a cycle gave away is still there."""
+    """Whether what a cycle gave away is there at this moment.
 
-    def __init__(self, snapshot: QuotaSnapshot, newer: QuotaSnapshot | None) -> None:
-        """`newer` is None if nothing has changed since the snapshot."""
+    Something may have changed meanwhile. And of two heads that fit, the second one may count on a victim of this very
+    cycle, which still holds its quota.
+    """
+
+    def __init__(self, snapshot: QuotaSnapshot, newer: QuotaSnapshot) -> None:
+        """`snapshot` is that of the cycle, and `newer` the present one."""
         self.snapshot, self._newer = snapshot, newer
 
     def fits(self, entry: Entry) -> bool:
@@ -172,8 +176,6 @@ class _Fresh:
         decision, newer = entry.decision, self._newer
         if decision is None:
             return False
-        if newer is None:
-            return True
         queue, usage = newer.queues.get(decision.queue), decision.assignment.usage
         if queue is None or queue.inactive or queue.spec != self.snapshot.queues[decision.queue].spec:
             return False

@@ -8,36 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from native.quota.quotas import Quotas
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
-from quota.snapshot import QuotaSnapshot
 from quota.tournament import Contestant, Tournament
 from tests.kit.quota import Object, snapshot
+from tests.property.quota_entries import summary, usage
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 from tests.property.quotas import Compiled, filled, holders, quotas
-
-
-def summary(entries: list[Entry]) -> list[tuple[object, ...]]:
-    return [
-        (
-            entry.workload.metadata.name,
-            entry.outcome,
-            entry.message,
-            entry.requeue,
-            entry.requeue_reason,
-            entry.quota_reserved_reason,
-            entry.retry_at,
-            [(target.holder.key, target.reason) for target in entry.decision.targets]
-            if entry.decision
-            else [],
-        )
-        for entry in entries
-    ]
-
-
-def usage(world: QuotaSnapshot) -> list[int]:
-    nodes, frs = len(world.layout.quotas.parent), len(world.layout.frs)
-    return [world.ledger.usage(node, fr) for node in range(nodes) for fr in range(frs)]
 
 
 @given(worlds(), OPTIONS, st.randoms(use_true_random=False))

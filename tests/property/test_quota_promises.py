@@ -17,8 +17,8 @@ from quota.decision import Options
 from quota.promises import Promise
 from quota.snapshot import Holder, QuotaSnapshot
 from tests.kit.quota import Object, snapshot
+from tests.property.quota_entries import summary, usage
 from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
-from tests.property.test_quota_cycle import summary, usage
 from tests.twins.quota.tree import Tree
 
 Pair = tuple[str, str]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
 
 from quota.cycle import cycle
-from quota.decision import Options
 from quota.particulars import AmountParticulars, Particulars, VictimParticulars, particulars
-from tests.kit.quota import Object, cluster_queue, cohort, cpu, evicted, held, snapshot, us, workload
-from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
+from tests.kit.quota import cluster_queue, cohort, cpu, evicted, held, snapshot, us, workload
 
 
 def test_each_victim_and_each_amount() -> None:
@@ -72,20 +69,3 @@ def test_without_a_decision_there_is_nothing_to_tell() -> None:
     (entry,) = cycle(world, [workload("asker", "a", 1)], us(50))
     with pytest.raises(ValueError, match="no decision"):
         particulars(world, entry, us(50))
-
-
-@given(worlds(("first", "second"), memory=True), OPTIONS)
-def test_every_entry_that_has_a_decision_can_be_told(objects: list[Object], options: Options) -> None:
-    world = snapshot(*objects)
-    for entry in cycle(world, heads(objects), NOW, options):
-        if entry.decision is None:
-            continue
-        found = particulars(world, entry, NOW)
-        asked = {(each.flavor, each.resource): each.asked for each in found.amounts}
-        assert asked == dict(entry.decision.assignment.usage)
-        assert [each.key for each in found.victims] == [
-            target.holder.key for target in entry.decision.targets
-        ]
-        assert all(0 <= each.borrowed <= each.asked for each in found.amounts)
-        if entry.outcome in ("Admit", "Preempt"):
-            assert any(each.borrowed for each in found.amounts) <= (entry.decision.borrowing > 0)
