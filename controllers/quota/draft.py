@@ -147,7 +147,7 @@ class Draft:
         self.status.conditions = list(self._conditions.values()) or None
         before, after = self.workload.status, self.status
         changed = {
-            name: msgspec.to_builtins(getattr(after, field))
+            name: _wire(getattr(after, field))
             for field, name in FIELDS
             if getattr(after, field) != getattr(before, field)
         }
@@ -162,6 +162,14 @@ class Draft:
             tuple(self._counted),
             self._again,
         )
+
+
+def _wire(value: object) -> Any:
+    """The value as JSON has it. A condition needs its message also if that is empty."""
+    if not isinstance(value, list):
+        return msgspec.to_builtins(value)
+    empty = {"reason": "", "message": ""}
+    return [(empty if isinstance(each, Condition) else {}) | msgspec.to_builtins(each) for each in value]
 
 
 FIELDS: Final = tuple((each.name, each.encode_name) for each in msgspec.structs.fields(WorkloadStatus))

@@ -49,11 +49,11 @@ class Looking:
     ) -> None:
         self._workload_of, self._facts, self._following = workload_of, facts, following
         self._recorder, self._limits, self._look, self._now = recorder, limits, look, now
-        self._writer: WorkloadWriter | None = None
+        self._refusals: dict[str, tuple[str, int]] = {}
+        """By key: the version of a Workload whose write was refused, and until when nothing is written to it."""
 
     async def run(self, writer: WorkloadWriter) -> None:
         """Look until cancelled."""
-        self._writer = writer
         looks = 0
         while True:
             key = await self._look.get()
@@ -69,19 +69,31 @@ class Looking:
                 await asyncio.sleep(0)
 
     def _at(self, key: str, writer: WorkloadWriter) -> None:
-        self._following.let_in(key)
-        workload = self._workload_of(key)
+        workload, now = self._workload_of(key), self._now()
         if workload is None:
             self._look.forget(key)
+            self._refusals.pop(key, None)
+            self._following.let_in(key)
             return
         if writer.is_busy(key):
             return  # it is looked at once it is written
-        now = self._now()
+        if self._is_refused(key, workload, now):
+            return
+        self._following.let_in(key)
         step = next_step(workload, self._facts.around(workload), self._limits, now)
         if step.again is not None:
             self._look.add_after(key, max(0.001, (step.again - now) / 1_000_000))
         if step.writes_status or step.deactivates:
             writer.start(step, REASONS if _only_says(workload, step) else CHANGES)
+
+    def _is_refused(self, key: str, workload: Workload, now: int) -> bool:
+        """Whether a write was refused a moment ago, and the Workload is as it was."""
+        version, until = self._refusals.get(key, ("", 0))
+        if now < until and version == workload.metadata.resource_version:
+            self._look.add_after(key, (until - now) / 1_000_000)
+            return True
+        self._refusals.pop(key, None)
+        return False
 
     def done(self, key: str, step: Step, outcome: Outcome) -> None:
         """A write has ended."""
@@ -93,7 +105,8 @@ class Looking:
         elif outcome.error:
             if step.workload.status.admission is not None:
                 self._refused(key, step, outcome.error)
-            self._look.retry(key)
+            wait = round(self._look.retry(key) * 1_000_000)
+            self._refusals[key] = step.workload.metadata.resource_version, self._now() + wait
         else:
             self._look.add_after(key, outcome.wait)
 

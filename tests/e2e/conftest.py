@@ -21,6 +21,7 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.audit import AuditTrail
 from tests.e2e.order import LAST, group_of, place_of
+from tests.e2e.quota_sandbox import QUOTA, QuotaSandbox
 from tests.e2e.rules.gates_retries import GATE, OPENER
 from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
 from tests.e2e.running import RUNNING, Planes
@@ -124,6 +125,13 @@ def starting(running: Planes) -> Iterator[Callable[[Options], ControlPlane]]:
     yield start
     for plane in mine:
         running.stop(plane)
+
+
+@pytest.fixture
+def quotas(running: Planes) -> Callable[[str], QuotaSandbox]:
+    """`quotas(name)` gives a namespace and queues on the shared plane whose reprieve admits Workloads."""
+    plane = running.shared("quota_plane", replace(Options(), **QUOTA))
+    return lambda name: QuotaSandbox(plane, name)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ SHARING: Final = {
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules"),
     "control_plane": ("controlplane", "plans", "views", "followers", "manifests"),
     "api_plane": ("schema", "crds", "conditions", "queues"),
+    "quota_plane": ("quota_admission", "quota_preemption", "quota_checks"),
 }
 """By the fixture of a shared plane: the files that use it. One process runs them in a row. So it starts once, and
 stops after the last of them, because even an idle plane needs the processor."""
@@ -26,6 +27,7 @@ LONGEST: Final = (
     "webhook_plane",
     "disagreement",
     "control_plane",
+    "quota_plane",
     "confirmation",
     "gates",
     "webhook_certificates",

@@ -433,3 +433,8 @@ def test_a_backoff_of_somebody_else_ends_in_time() -> None:
     )
     assert look(item, 5).again == us(40)
     assert said(look(item, 40).workload)["Requeued"] == ("True", "BackoffFinished")
+
+
+def test_a_condition_is_written_with_its_message_also_if_it_is_empty() -> None:
+    step = look(set_condition(JOB, "PodsReady", "False", "x", 1), 5, waiting=Waiting("WaitingForQuota", ""))
+    assert all("message" in each for each in step.status["conditions"])
