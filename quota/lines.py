@@ -117,6 +117,11 @@ class Lines:
         tops = [top for line in self._lines.values() if (top := line.queued.top()) is not None]
         return min(tops, key=lambda item: item.precedence, default=None)
 
+    def first_parked(self) -> Item | None:
+        """The item that comes first, of those that are parked."""
+        tops = [top for line in self._lines.values() if (top := line.parked.top()) is not None]
+        return min(tops, key=lambda item: item.precedence, default=None)
+
     def park_line(self, shape: bytes) -> None:
         """Park all items of this shape."""
         line = self._lines.get(shape)

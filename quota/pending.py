@@ -152,15 +152,19 @@ class PendingQueues:
     # ---- answers
 
     def heads(self, now: int) -> list[Workload]:
-        """The first Workload of each active ClusterQueue, sorted by the name of the ClusterQueue."""
+        """The first Workload of each active ClusterQueue, sorted by the name of the ClusterQueue.
+
+        While parked Workloads of a tree are about to return, nobody passes them who comes after them.
+        """
         self._ring(now)
-        found = []
+        found, returning = [], {name: self._first_returning(name) for name in self._due}
         for name in sorted(self._queues):
             queue = self._queues[name]
             if not queue.active or not queue.lines:
                 continue
             item = self._sticky_of(queue) or queue.lines.head()
-            if item is not None:
+            first = returning.get(queue.tree)
+            if item is not None and (first is None or item.precedence < first):
                 queue.seen = self._trees[queue.tree].changes
                 found.append(item.workload)
         return found
@@ -323,6 +327,14 @@ class PendingQueues:
             tree.due, tree.released = None, now
             for queue in tree.queues:
                 self._queues[queue].lines.release()
+
+    def _first_returning(self, tree: str) -> Precedence | None:
+        """The precedence of the first Workload that is parked in the tree."""
+        queues = [self._queues[name] for name in self._trees[tree].queues]
+        firsts = [
+            first for queue in queues if queue.active and (first := queue.lines.first_parked()) is not None
+        ]
+        return min((first.precedence for first in firsts), default=None)
 
     def _leave_tree(self, queue: str, name: str) -> None:
         self._trees[name].queues.discard(queue)

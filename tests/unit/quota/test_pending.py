@@ -122,3 +122,21 @@ def test_who_waits_for_its_own_preemptions_stays_first() -> None:
     assert keys(made, NOW) == ["ns/w"]
     made.answered(no_fit(item), NOW)
     assert keys(made, NOW) == ["ns/urgent"]
+
+
+def test_nobody_passes_those_who_are_about_to_return() -> None:
+    old = workload("old", "q", 1, created=1)
+    made = queues(old)
+    made.set_cluster_queue("other", strategy="BestEffortFIFO", active=True, tree="q")
+    made.set_local_queue("ns/other", cluster_queue="other", active=True)
+    made.freed({"q"}, NOW)
+    made.heads(NOW)
+    made.answered(no_fit(old), NOW)
+    made.freed({"q"}, NOW + 1)
+    for queue in ("q", "other"):
+        made.put(workload(f"new-{queue}", queue, 2, created=2), NOW + 1)
+    made.put(workload("urgent", "other", 2, created=3, priority=1), NOW + 1)
+    assert keys(made, NOW + 1) == ["ns/urgent"]
+    made.remove("ns/urgent")
+    assert keys(made, NOW + 1) == []
+    assert keys(made, NOW + STEP) == ["ns/new-other", "ns/old"]
