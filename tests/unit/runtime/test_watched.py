@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from api.checks import AdmissionCheck
 from api.meta import ObjectMeta
 from api.workloads import Workload
 from quota.state import QuotaState, Thing
@@ -53,6 +54,7 @@ def test_the_quota_state_follows_and_keeps_what_it_could_read() -> None:
     things: list[tuple[View[Any], Thing]] = [
         (queues, cluster_queue("a", cpu(4))),
         (flavors, flavor("default")),
+        (checks, AdmissionCheck(metadata=ObjectMeta("c"))),
         (local_queues, local_queue("lq", "a")),
         (workloads, held(workload("w", "a", 3), 0)),
     ]
@@ -70,6 +72,9 @@ def test_the_quota_state_follows_and_keeps_what_it_could_read() -> None:
     local_queues.delete(ObjectMeta("lq", "ns"))
     assert watched.state.snapshot().ledger.usage(0, 0) == 0
     assert not watched.state.workloads
+    assert set(watched.state.checks) == {"c"}
+    checks.delete(ObjectMeta("c"))
+    assert not watched.state.checks
     queues.replaced(set(), "")
     assert not watched.state.snapshot().queues
 
