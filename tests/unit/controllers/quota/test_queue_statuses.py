@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -22,7 +22,6 @@ from runtime.watched_quota import WatchedQuota
 from tests.kit.apiserver import Api, Written
 from tests.kit.quota import cluster_queue, cohort, cpu, flavor, held, local_queue, set_condition, workload
 from tests.kit.views import unconnected
-from tests.kit.waiting import until
 
 KUEUE = f"/apis/{API_VERSION}"
 PLURALS = {"ClusterQueue": "clusterqueues", "LocalQueue": "localqueues", "Cohort": "cohorts"}
@@ -94,6 +93,14 @@ class World:
             self.views.changes.changed("LocalQueue", f"ns/none-{step}")
             await asyncio.sleep(0.03)
 
+    async def comes(self, condition: Callable[[], object]) -> None:
+        """Let time pass until it holds."""
+        for _ in range(60):
+            if condition():
+                return
+            await self.pass_a_second()
+        raise AssertionError("it does not come")
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         task = asyncio.create_task(self.statuses.run())
@@ -155,15 +162,11 @@ async def test_a_newer_object_is_looked_at_again() -> None:
         await world.pass_a_second()
         assert world.writes("ClusterQueue", "q") == []
         world.show("ClusterQueue", "q")
-        await until(lambda: world.api.clock.advance(1) or world.writes("ClusterQueue", "q"), 20)
+        await world.comes(lambda: world.writes("ClusterQueue", "q"))
         (condition,) = world.status("ClusterQueue", "q")["conditions"]
         assert (condition["status"], condition["reason"]) == ("False", "Stopped")
-        await until(
-            lambda: (
-                world.api.clock.advance(1)
-                or world.status("LocalQueue", "l")["conditions"][0]["reason"] == "ClusterQueueIsInactive"
-            ),
-            20,
+        await world.comes(
+            lambda: world.status("LocalQueue", "l")["conditions"][0]["reason"] == "ClusterQueueIsInactive"
         )
 
 
@@ -186,12 +189,8 @@ async def test_a_cluster_queue_that_cannot_be_read_says_so() -> None:
         await world.pass_a_second()
         meta = ObjectMeta("q", uid="uid-q", resource_version="999")
         world.of[ClusterQueue].unreadable(meta, ValueError("no shape"), listed=False)
-        await until(
-            lambda: (
-                world.api.clock.advance(1)
-                or "the ClusterQueue itself" in world.status("ClusterQueue", "q")["conditions"][0]["message"]
-            ),
-            20,
+        await world.comes(
+            lambda: "the ClusterQueue itself" in world.status("ClusterQueue", "q")["conditions"][0]["message"]
         )
         count = len(world.writes("ClusterQueue", "q"))
         await world.pass_a_second()
@@ -203,8 +202,8 @@ async def test_what_is_refused_is_written_later() -> None:
     refusals = iter([ApiError(403, "Forbidden", "x")] * 3)
     world.api.refuse = lambda _method, _path: next(refusals, None)
     async with world.running():
-        await until(lambda: world.api.clock.advance(5) or world.writes("ClusterQueue", "q"), 20)
-        await until(lambda: world.api.clock.advance(5) or world.writes("LocalQueue", "l"), 20)
+        await world.comes(lambda: world.writes("ClusterQueue", "q"))
+        await world.comes(lambda: world.writes("LocalQueue", "l"))
 
 
 async def test_shares_are_written_with_fair_sharing_and_removed_without() -> None:
