@@ -87,11 +87,15 @@ class World:
         self.tally.put(item)
 
     async def pass_a_second(self) -> None:
-        """Everything that is due within a second is done. The queue is woken, because its clock is not its timer's."""
-        for step in range(12):
-            self.api.clock.advance(SECOND / 10)
-            self.views.changes.changed("LocalQueue", f"ns/none-{step}")
-            await asyncio.sleep(0.03)
+        """Everything that is due within a second is done."""
+        for _ in range(12):
+            await self.pass_time(SECOND / 10)
+
+    async def pass_time(self, seconds: float) -> None:
+        """The queue is woken, because its clock is not its timer's."""
+        self.api.clock.advance(seconds)
+        self.views.changes.changed("LocalQueue", "ns/none")
+        await asyncio.sleep(0.03)
 
     async def comes(self, condition: Callable[[], object]) -> None:
         """Let time pass until it holds."""
@@ -151,6 +155,22 @@ async def test_only_what_has_changed_is_written_and_once_a_second() -> None:
         world.views.changes.changed("ClusterQueue", "q")
         await world.pass_a_second()
         assert len(world.api.written) == count
+
+
+async def test_a_second_passes_between_two_writes() -> None:
+    world = world_of()
+    async with world.running():
+        for count in (1, 2, 3):
+            world.set(held(workload("w", "l", count), 10, queue="q"))
+            for _ in range(100):
+                if len(world.writes("ClusterQueue", "q")) == count:
+                    break
+                await world.pass_time(0.06)
+            assert len(world.writes("ClusterQueue", "q")) == count
+            world.set(held(workload("w", "l", count + 10), 10, queue="q"))
+            for _ in range(5):
+                await world.pass_time(0.15)
+            assert len(world.writes("ClusterQueue", "q")) == count
 
 
 async def test_a_newer_object_is_looked_at_again() -> None:
