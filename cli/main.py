@@ -26,6 +26,10 @@ COMMANDS: Final = {
         "cli.ungate.command",
         "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",
     ),
+    "unprotect": (
+        "cli.unprotect.command",
+        "Remove Kueue's finalizer from the queues of a cluster whose quota nobody manages any longer.",
+    ),
     "serve": ("cli.serve.command", "Run the scheduler extender, the webhooks, or both, for a cluster."),
 }
 """By name: the module, and one line of help. The module has the command under the same name."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
-from pathlib import Path
 from typing import Final
 
 import click
@@ -13,6 +11,8 @@ import structlog
 
 from api.clock import SYSTEM_CLOCK
 from api.words import counted
+from cli.common.cluster import KUBECONFIG, existing
+from cli.common.documents import InputError
 from cli.common.output import BAD_INPUT
 from cli.ungate.pods import Result, adds_gates, remove_gates
 from controllers.gangs.writer import Writer
@@ -47,14 +47,7 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.option(
-    "--kubeconfig",
-    envvar="KUBECONFIG",
-    default="~/.kube/config",
-    show_default=True,
-    metavar="FILE",
-    help="The kubeconfig of the cluster. Its current context counts. KUBECONFIG is used if this is not given.",
-)
+@KUBECONFIG
 @click.option("-n", "--namespace", metavar="NAME", help="Only pods of this namespace. By default of all.")
 @click.pass_context
 def ungate(context: click.Context, kubeconfig: str, namespace: str | None) -> None:
@@ -62,14 +55,14 @@ def ungate(context: click.Context, kubeconfig: str, namespace: str | None) -> No
 
     For a cluster that reprieve leaves. Other gates of the pods stay. docs/gates.md has all steps.
     """
-    paths = [str(Path(path).expanduser()) for path in kubeconfig.split(os.pathsep) if path]
-    found = [path for path in paths if Path(path).is_file()]
-    if not found:
-        click.echo(f"Error: --kubeconfig: {kubeconfig}: no such file", err=True)
+    try:
+        files = existing(kubeconfig)
+    except InputError as error:
+        click.echo(f"Error: {error}", err=True)
         context.exit(BAD_INPUT)
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
-        result = asyncio.run(_ungate(os.pathsep.join(found), namespace))
+        result = asyncio.run(_ungate(files, namespace))
     except ApiError as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(FAILED)

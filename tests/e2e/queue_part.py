@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from api.clock import SYSTEM_CLOCK
-from api.workloads import Workload
 from controllers.checks.controller import CheckController
 from controllers.quota.finalizers import QueueFinalizers
 from controllers.quota.queue_statuses import QueueStatuses, QueueViews
@@ -20,7 +19,6 @@ from kube.sender import Sender
 from quota.state import QuotaState
 from quota.statuses import Tally
 from quota.workloads import holds_quota
-from runtime.resources import WORKLOADS
 from runtime.term import Term
 from runtime.views import Views
 from runtime.watched_quota import WatchedQuota
@@ -52,33 +50,17 @@ class Walking:
         ), 0
 
 
-class Tallied:
-    """A store that feeds the tally."""
-
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
-
-    def upsert(self, item: Workload) -> bool:
-        """See `Store`."""
-        self._tally.put(item)
-        return False
-
-    def delete(self, namespace: str, name: str) -> bool:
-        """See `Store`."""
-        self._tally.remove(f"{namespace}/{name}")
-        return False
-
-
 @asynccontextmanager
 async def keeping_queues(plane: ControlPlane, *, fair_sharing: bool = False) -> AsyncIterator[QuotaState]:
     """The part runs inside."""
     async with ApiClient.connect(plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
-        state = WatchedQuota(views).state
+        watched = WatchedQuota(views)
+        state = watched.state
         checks = CheckController(client, views)
         holder: list[QueueViews] = []
         tally = Tally(lambda kind, key: holder[0].changes.changed(kind, key))
-        views.watch(WORKLOADS, Tallied(tally))
+        watched.on_workload(lambda key, _, after: tally.remove(key) if after is None else tally.put(after))
         holder.append(QueueViews(views))
         sender, term = Sender(client), Term(1, SYSTEM_CLOCK)
         statuses = QueueStatuses(

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from cli.unprotect.objects import unprotect_all
 from controllers.quota.queue_statuses import FIELD_MANAGER
 from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane
+from kube.client import ApiClient
 from quota.state import QuotaState
 from tests.e2e.queue_part import keeping_queues
 from tests.e2e.support import condition
@@ -324,3 +326,21 @@ async def test_shares_of_queues_and_cohorts(queues: Queues, api_plane: ControlPl
 
 def cluster_queue_quota(cpus: int) -> Json:
     return {"spec": cluster_queue(cpus, "q-team")}
+
+
+async def test_leaving(queues: Queues, api_plane: ControlPlane) -> None:
+    await queues.make("ResourceFlavor", "q-flavor")
+    await queues.make("AdmissionCheck", "q-check", {"controllerName": "example.com/none"})
+    await queues.make("ClusterQueue", "q", cluster_queue(checks=["q-check"]), finalizers=["example.com/own"])
+    made = ("ClusterQueue", "q"), ("ResourceFlavor", "q-flavor"), ("AdmissionCheck", "q-check")
+    async with keeping_queues(api_plane):
+        for kind, name in made:
+            await queues.until(kind, name, lambda body: FINALIZER in finalizers(body))
+    async with ApiClient.connect(api_plane.kubeconfig) as client:
+        result = await unprotect_all(client, lambda _name: None)
+    assert sorted(result.removed) == sorted(f"{kind} {name}" for kind, name in made)
+    assert (result.errors, result.left) == ([], [])
+    assert finalizers(await queues.find("ClusterQueue", "q") or {}) == ["example.com/own"]
+    for kind, name in made[1:]:
+        await queues.delete(kind, name)
+        assert await queues.find(kind, name) is None

@@ -170,17 +170,29 @@ def _check(path: str, meta: Object, value: Object) -> None:
 
 
 def _apply(stored: Object, patch: list[Object]) -> None:
-    """A JSON patch of the operations test and remove."""
-    for operation in patch:
+    """A JSON patch of the operations test, add and remove. Tests come first, so that a patch that fails changes
+    nothing."""
+    for operation in sorted(patch, key=lambda each: each["op"] != "test"):
         *parents, last = operation["path"].split("/")[1:]
         place: Any = stored
         for parent in parents:
-            place = place.get(parent, {})
-        there = place[int(last) :][:1] if isinstance(place, list) else [place[last]] if last in place else []
-        if operation["op"] == "test" and there != [operation["value"]]:
+            place = place.get(parent) or {}
+        is_list = isinstance(place, list)
+        there = (
+            (place[int(last) :] or [None])[0]
+            if is_list and last != "-"
+            else None
+            if is_list
+            else place.get(last)
+        )
+        if operation["op"] == "test" and there != operation["value"]:
             raise ApiError(422, "Invalid", f"testing value {operation['path']} failed")
-        if operation["op"] == "remove" and there:
-            del place[int(last) if isinstance(place, list) else last]
+        if operation["op"] == "add" and is_list:
+            place.append(operation["value"])
+        elif operation["op"] == "add":
+            place[last] = operation["value"]
+        elif operation["op"] == "remove" and there is not None:
+            del place[int(last) if is_list else last]
 
 
 def _merge(stored: Object, patch: Object, *, by_key: bool) -> None:

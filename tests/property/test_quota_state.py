@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from api.checks import AdmissionCheck, AdmissionCheckStatus
+from api.kueue import AdmissionChecksStrategy, AdmissionCheckStrategyRule
+from api.meta import Condition, ObjectMeta
 from quota.ranks import Ranks
 from quota.snapshot import Holder, QuotaSnapshot
-from quota.state import QuotaState
+from quota.state import QuotaState, Thing
 from tests.kit.examples import examples
 from tests.kit.quota import (
-    Object,
     cluster_queue,
     cohort,
     cpu,
@@ -45,7 +47,7 @@ def everything(snapshot: QuotaSnapshot) -> dict[str, Any]:
             ]
             for name, queue in snapshot.queues.items()
         },
-        "queues": {name: (q.node, q.spec, q.group_of, q.inactive) for name, q in snapshot.queues.items()},
+        "queues": {name: (q.node, q.spec, q.group_of, q.activity) for name, q in snapshot.queues.items()},
         "flavors": snapshot.flavors,
         "local": snapshot.local_queues,
     }
@@ -55,10 +57,10 @@ class Events(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.state = QuotaState()
-        self.objects: dict[tuple[str, str], Object] = {}
+        self.objects: dict[tuple[str, str], Thing] = {}
         self.old: list[tuple[QuotaSnapshot, dict[str, Any]]] = []
 
-    def put(self, thing: Object, key: str) -> None:
+    def put(self, thing: Thing, key: str) -> None:
         self.state.apply(thing)
         self.objects[type(thing).__name__, key] = thing
 
@@ -69,6 +71,23 @@ class Events(RuleBasedStateMachine):
     @rule(name=st.sampled_from("cd"), parent=st.sampled_from(["", "c", "d", "e"]), quotas=st.none() | QUOTAS)
     def set_cohort(self, name: str, parent: str, quotas: Any) -> None:
         self.put(cohort(name, parent, quotas), name)
+
+    @rule(name=st.sampled_from("kl"), active=st.sampled_from(["True", "False", "Unknown"]))
+    def set_check(self, name: str, active: str) -> None:
+        status = AdmissionCheckStatus([Condition("Active", active)])
+        self.put(AdmissionCheck(metadata=ObjectMeta(name=name), status=status), name)
+
+    @rule(
+        name=NAMES,
+        checks=st.lists(st.sampled_from("klm"), min_size=1, unique=True),
+        deleted=st.sampled_from([None, "2026-01-01T00:00:00Z"]),
+    )
+    def set_queue_with_checks(self, name: str, checks: list[str], deleted: str | None) -> None:
+        queue = cluster_queue(name, cpu(1))
+        rules = [AdmissionCheckStrategyRule(check) for check in checks]
+        queue.spec.admission_checks_strategy = AdmissionChecksStrategy(rules)
+        queue.metadata.deletion_timestamp = deleted
+        self.put(queue, name)
 
     @rule(name=st.sampled_from(["default", "other"]))
     def set_flavor(self, name: str) -> None:

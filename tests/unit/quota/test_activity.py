@@ -102,11 +102,19 @@ def test_all_reasons_are_in_the_message_and_the_first_is_the_reason() -> None:
         cluster_queue("q", {"b": cpu(1)["default"]}, stop="Hold"), ("off", None), ("no", None)
     )
     found = activity(queue, check("off", "Unknown"))
-    assert found.reason == "Stopped"
+    assert (found.reason, found.problem) == ("Stopped", "spec.stopPolicy: is Hold")
     assert found.message == (
         f"{PREFIX}is stopped, references missing ResourceFlavor(s): b, references missing AdmissionCheck(s): no, "
         "references inactive AdmissionCheck(s): off."
     )
+
+
+def test_a_cycle_of_cohorts_is_the_first_problem_to_solve() -> None:
+    """It comes last in the message."""
+    found = activity(cluster_queue("q", cpu(1), "loop", stop="Hold"))
+    assert found.reason == "Stopped"
+    assert found.message == f"{PREFIX}is stopped, the cohorts form a cycle: loop -> loop."
+    assert found.problem == "spec.cohortName: the cohorts form a cycle: loop -> loop"
 
 
 def test_a_queue_that_is_being_deleted_says_nothing_else() -> None:

@@ -185,6 +185,7 @@ def test_what_cannot_be_read_keeps_its_last_state_and_is_reported(view: View[Pod
     assert store.nodes == {"p": "n1"}
     assert value("reprieve_mirror_refused_total") == refused + 2
     assert value("reprieve_mirror_unreadable_objects") == 1
+    assert set(view.unread) == {("default", "p")}
     view.upsert(pod("p", node="n0", version=2), listed=False)  # older than what could not be read
     assert store.nodes == {"p": "n1"}
     view.upsert(pod("p", node="n2", version=4), listed=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from api.checks import AdmissionCheck
 from api.meta import ObjectMeta
 from api.workloads import Workload
 from quota.state import QuotaState, Thing
@@ -48,11 +49,12 @@ async def test_tables_tell_of_decisions_and_of_every_state_of_a_pod() -> None:
 
 def test_the_quota_state_follows_and_keeps_what_it_could_read() -> None:
     watched = WatchedQuota(unconnected())
-    queues, _, flavors, _checks, local_queues, _, workloads = watched.views
+    queues, _, flavors, checks, local_queues, _, workloads = watched.views
     expected = QuotaState()
     things: list[tuple[View[Any], Thing]] = [
         (queues, cluster_queue("a", cpu(4))),
         (flavors, flavor("default")),
+        (checks, AdmissionCheck(metadata=ObjectMeta("c"))),
         (local_queues, local_queue("lq", "a")),
         (workloads, held(workload("w", "a", 3), 0)),
     ]
@@ -70,6 +72,9 @@ def test_the_quota_state_follows_and_keeps_what_it_could_read() -> None:
     local_queues.delete(ObjectMeta("lq", "ns"))
     assert watched.state.snapshot().ledger.usage(0, 0) == 0
     assert not watched.state.workloads
+    assert set(watched.state.checks) == {"c"}
+    checks.delete(ObjectMeta("c"))
+    assert not watched.state.checks
     queues.replaced(set(), "")
     assert not watched.state.snapshot().queues
 
