@@ -141,8 +141,11 @@ class Planner:
         if since == self._seen:
             return
         if len(self._index):
-            names = (nodes.names.keys[row] for row in nodes.changed_since(since, nominations=True))
-            self._stir({group for name in names if name is not None for group in self._index.on_node(name)})
+            names = nodes.names_since(since)
+            if names is None:
+                self._stir(self._gangs.planned)
+            else:
+                self._stir({group for name in names for group in self._index.on_node(name)})
         if released := nodes.released_since(since):
             self._queue.freed(released)
 
