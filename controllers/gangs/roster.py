@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.life import ActivePlan, PlannedPod
 from controllers.gangs.lone_pods import LonePods
 from controllers.gangs.members import MemberView, group_of, member_of, requests_of
+from controllers.gangs.owners import Owners
 from controllers.gangs.reservations import Claim, Requests
 from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import mismatch
@@ -26,7 +26,7 @@ from nodes.state.classes import admits
 from nodes.state.snapshot import GATED, MIRROR, STAYING, TERMINATING
 from nodes.state.tables import PodView, Tables
 
-__all__ = ["MemberView", "Nominee", "PodOwner", "Roster", "group_of"]
+__all__ = ["MemberView", "Nominee", "Roster", "group_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,6 @@ class Nominee:
     requests: Requests
 
 
-class PodOwner(NamedTuple):
-    """Who would create a pod again if it is evicted."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-
-
 class Roster:
     """Questions to the tables."""
 
@@ -56,6 +46,7 @@ class Roster:
         self._tables = tables
         self._alone = LonePods(tables, self.group_priority)
         self.domains = BoundDomains(tables)
+        self.owners = Owners(tables, self.running_members)
         self._members: dict[GroupKey, tuple[int, list[MemberView]]] = {}
 
     @property
@@ -273,37 +264,6 @@ class Roster:
         """The key of the pod's class: what the filters see of it; None if it is gone."""
         view = self.view(uid)
         return view.pod_class.key if view is not None else None
-
-    def owner(self, uid: str) -> PodOwner | None:
-        """The pod's owner: its PodGroup, else its controller; None if nobody would create it again."""
-        view = self.view(uid)
-        if view is None:
-            return None
-        group = self.group(view.group) if view.group is not None else None
-        if group is not None:
-            meta = group.metadata
-            return PodOwner(group.api_version, group.kind, meta.namespace, meta.name, meta.uid)
-        own = view.controller
-        if own is None:
-            return None
-        return PodOwner(own.api_version, own.kind, view.namespace, own.name, own.uid)
-
-    def owners(self, pods: Iterable[str]) -> set[str]:
-        """UIDs of those who would create these pods (UIDs) again."""
-        found = (self.owner(uid) for uid in pods)
-        return {owner.uid for owner in found if owner is not None}
-
-    def owned(self, owner: str) -> list[str]:
-        """UIDs of the bound pods that this owner (UID) would create again."""
-        for key, group in self.groups():
-            if group.metadata.uid == owner:
-                return sorted(self.running_members(key))
-        views = (self._tables.view(row) for row in self._tables.controlled(owner))
-        return sorted(view.uid for view in views if view.node is not None and self._is_owned(view))
-
-    def _is_owned(self, view: PodView) -> bool:
-        """Whether the pod's controller is its owner: a group that exists comes before it."""
-        return view.group is None or self.group(view.group) is None
 
     def running_members(self, key: GroupKey) -> set[str]:
         """UIDs of the group's bound pods that are not terminating."""
