@@ -157,8 +157,7 @@ class Planner:
             self._stir(self._index.of_victim(key))
         followed = self._gangs.follow()
         for gang in followed.gone:
-            self._index.remove(gang.key)
-            self._pace.forget(gang.key)
+            self._forget_plan(gang.key)
             self._queue.remove(gang.key)
             self._performer.perform(gang)
             self._performer.forget(gang.key)
@@ -209,13 +208,18 @@ class Planner:
             self._index.put(plan)
             self._queue.remove(gang.key)
             return
-        self._index.remove(gang.key)
-        self._pace.forget(gang.key)
+        self._forget_plan(gang.key)
         candidate = self._candidates.of(gang)
         if candidate is None:
             self._queue.remove(gang.key)
         else:
             self._queue.put(candidate)
+
+    def _forget_plan(self, group: GroupKey) -> None:
+        """The gang has no plan."""
+        self._index.remove(group)
+        self._pace.forget(group)
+        self._world.looks.forget(group)
 
     async def _plan(self, turn: Turn) -> None:
         gang = self._gangs.get(turn.key)

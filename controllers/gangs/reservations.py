@@ -18,6 +18,7 @@ from api.clock import Clock
 from controllers.gangs.claim_index import Claim, ClaimIndex, VictimIndex
 from controllers.gangs.grants import Grants, Requests
 from controllers.gangs.life import GroupKey
+from nodes.state.change_log import ChangeLog
 
 __all__ = ["Claim", "Requests", "Reservations", "Room"]
 
@@ -50,14 +51,15 @@ class Reservations:
         self._claims, self._victims = ClaimIndex(self._tell), VictimIndex(self._tell)
         self._hooks: list[Callable[[str, str], None]] = []
         self.grants = Grants(clock)
-        self.changes = 0
-        """Grows with every change, grants aside."""
+        self.changed: ChangeLog[tuple[str, str]] = ChangeLog()
+        """The node and the pod (UID) of each claim and each victim that came, went or changed."""
 
     def on_change(self, hook: Callable[[str, str], None]) -> None:
         """Call `hook` with the node and the pod (UID) of each claim and each victim that comes, goes or changes."""
         self._hooks.append(hook)
 
     def _tell(self, node: str, pod: str) -> None:
+        self.changed.note((node, pod))
         for hook in self._hooks:
             hook(node, pod)
 
@@ -66,12 +68,10 @@ class Reservations:
     def open(self, group: GroupKey, priority: int, victims: Set[str] = frozenset()) -> None:
         """Begin the group's reservation, or begin it anew, without claims. `victims`: UIDs of all pods that go."""
         self.release(group)
-        self.changes += 1
         self._priorities[group], self._awaited[group] = priority, victims
 
     def put_claim(self, group: GroupKey, uid: str, claim: Claim | None) -> None:
         """What the group claims for a pod; None: nothing, because the pod is bound or gone."""
-        self.changes += 1
         if claim is None:
             self._claims.take(group, uid)
         else:
@@ -82,7 +82,6 @@ class Reservations:
 
         `leaving`: it terminates already.
         """
-        self.changes += 1
         if claim is None:
             self._victims.take(group, uid)
         else:
@@ -90,7 +89,6 @@ class Reservations:
 
     def release(self, group: GroupKey) -> None:
         """Give the group's room back; nothing held is no error."""
-        self.changes += 1
         self._priorities.pop(group, None)
         self._awaited.pop(group, None)
         self._claims.release(group)
@@ -148,6 +146,10 @@ class Reservations:
         """Groups of priority `at_least` or more that have claims on `node`."""
         return {group for group, _ in self._claims.on(node) if self._priorities[group] >= at_least}
 
+    def claimants(self, node: str) -> set[GroupKey]:
+        """Groups that have claims on `node`."""
+        return {group for group, _ in self._claims.on(node)}
+
     def awaits(self, pod: str, *, at_least: int) -> bool:
         """Whether `pod` is to leave for a reservation of priority `at_least` or more."""
         return any(
@@ -189,14 +191,20 @@ class Reservations:
         That is so where the claims fit without the plans of higher priority, and do not fit beside them. `free` as in
         `room`. Of several such plans it is the one of the highest priority; ties go to the first name.
         """
+        nodes = {claim.node for claim in self._claims.of(group).values()}
+        return self.first({taker for node in nodes for taker in self.takers(node, group, free)})
+
+    def takers(self, node: str, group: GroupKey, free: Room) -> Set[GroupKey]:
+        """Which groups' plans of higher priority take room that this group claims on the node: see `overrun`."""
         priority = self._priorities.get(group)
-        if priority is None or not any(other > priority for other in self._priorities.values()):
-            return None
-        needs: Counter[tuple[str, str]] = Counter()
-        for claim in self._claims.of(group).values():
-            needs.update({(claim.node, resource): amount for resource, amount in claim.requests.items()})
+        if priority is None or not self._is_shared(node, priority):
+            return frozenset()
+        needs: Counter[str] = Counter()
+        for claimant, requests in self._claims.on(node):
+            if claimant == group:
+                needs.update(requests)
         takers = set[GroupKey]()
-        for (node, resource), amount in needs.items():
+        for resource, amount in needs.items():
             if amount <= 0:
                 continue
             room = free(node, resource)
@@ -204,7 +212,17 @@ class Reservations:
             equals = self._shares(node, resource, lambda each: self._priorities[each] == priority)
             if self._room(room, all_shares, group) < amount <= self._room(room, equals, group):
                 takers.update(each for each in all_shares if self._priorities[each] > priority)
-        return min(takers, key=self._rank, default=None)
+        return takers
+
+    def first(self, groups: Set[GroupKey]) -> GroupKey | None:
+        """Of groups with a reservation, that of the highest priority, then the first name. None if there is none."""
+        return min(groups, key=self._rank, default=None)
+
+    def _is_shared(self, node: str, priority: int) -> bool:
+        """Whether a plan of higher priority than this claims room on the node, or has a victim there."""
+        return any(self._priorities[group] > priority for group, _ in self._claims.on(node)) or any(
+            self._priorities[group] > priority for groups, _, _ in self._victims.on(node) for group in groups
+        )
 
     def promised(self, node: str, *, at_least: int) -> dict[str, int]:
         """What the node's free room holds back, by resource, from a pod of this priority that no plan places.
