@@ -3,7 +3,7 @@
 5,000 nodes with pods of priority 1000, and gangs of eight that do not fit. The gangs have twenty kinds of members and
 two priorities. An API server that takes every write stands in for a real one, and the search answers at once: what is
 measured is the loop's own work. Each event gets a step of its own; a live planner takes the events of 20 ms together.
-It runs in its own process.
+What looks at an active plan cost is measured beside it (`bench.looks`). It runs in its own process.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rich.table import Table
 from api.clock import SYSTEM_CLOCK
 from api.core import Node, Pod
 from api.groups import PodGroup
+from bench import looks
 from bench.metrics import quantile
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
@@ -39,6 +40,16 @@ NODES, PODS_ON_NODE, MEMBERS, KINDS = 5_000, 6, 8, 20
 GROUPS: Final = (0, 100, 10_000)
 EVENTS: Final = 2_000
 BUDGET_SECONDS: Final = 100e-6
+LOOK_SECONDS: Final = 1e-3
+
+
+class Measured(msgspec.Struct):
+    """Seconds of CPU."""
+
+    events: list[list[float]]
+    """Of each event, by GROUPS."""
+    looks: dict[str, list[float]]
+    """Of each look, by what has happened before it."""
 
 
 def run(console: Console) -> bool:
@@ -47,21 +58,31 @@ def run(console: Console) -> bool:
     with console.status("events"):
         measured = asyncio.run(_in_a_process())
     table = Table("gangs that wait", "µs of CPU for an event, p50", "p99", "budget for p99", box=None)
-    for groups, seconds in zip(GROUPS, measured, strict=True):
-        p50, p99 = (1e6 * quantile(seconds, at) for at in (0.5, 0.99))
-        table.add_row(f"{groups:,}", f"{p50:.0f}", f"{p99:.0f}", f"{1e6 * BUDGET_SECONDS:.0f}")
+    for groups, seconds in zip(GROUPS, measured.events, strict=True):
+        table.add_row(f"{groups:,}", *_quantiles(seconds), f"{1e6 * BUDGET_SECONDS:.0f}")
+    console.print(table)
+    console.print(
+        f"[bold]A look at an active plan[/]: {looks.PODS:,} members, {looks.PODS:,} victims, {looks.NODES} nodes"
+    )
+    table = Table("before the look", "µs of CPU, p50", "p99", "budget for p99", box=None)
+    for happened, seconds in measured.looks.items():
+        table.add_row(happened, *_quantiles(seconds), f"{1e6 * LOOK_SECONDS:.0f}")
     console.print(table)
     return True
 
 
-async def _in_a_process() -> list[list[float]]:
+def _quantiles(seconds: list[float]) -> list[str]:
+    return [f"{1e6 * quantile(seconds, at):.0f}" for at in (0.5, 0.99)]
+
+
+async def _in_a_process() -> Measured:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.events", stdout=asyncio.subprocess.PIPE
     )
     output, _ = await process.communicate()
     if process.returncode != 0:
         raise RuntimeError(f"the measuring process ended with {process.returncode}")
-    return msgspec.json.decode(output, type=list[list[float]])
+    return msgspec.json.decode(output, type=Measured)
 
 
 class StubApiServer:
@@ -167,4 +188,4 @@ async def _measure() -> list[list[float]]:
 
 if __name__ == "__main__":
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_measure())))
+    sys.stdout.buffer.write(msgspec.json.encode(Measured(asyncio.run(_measure()), looks.measure())))

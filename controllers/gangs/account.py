@@ -9,7 +9,7 @@ See docs/decisions/0026.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +67,13 @@ class Account:
         """
         priority = self._reservations.priority(group)
         return None if priority is None else self._reservations.overrun(group, self._free(priority, group))
+
+    def takers(self, group: GroupKey, node: str) -> Set[GroupKey]:
+        """Which groups' plans of higher priority take room that this group's plan claims on the node."""
+        priority = self._reservations.priority(group)
+        if priority is None:
+            return frozenset()
+        return self._reservations.takers(node, group, self._free(priority, group))
 
     def _free(self, priority: int, group: GroupKey) -> Room:
         return lambda node, resource: (

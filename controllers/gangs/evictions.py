@@ -13,12 +13,12 @@ import structlog
 
 from api.plans import Victim, VictimPod
 from controllers.gangs.account import Account
+from controllers.gangs.comparison import difference, protected, unit_changed
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.keys import spoken_in
 from controllers.gangs.life import ActivePlan
-from controllers.gangs.look import difference, protected, unit_changed
 from controllers.gangs.observations import Compared, DeletionRefused, EvictorStopped, Rehearsed
 from controllers.gangs.plans import PlanNotStoredError, PlanStore
 from controllers.gangs.roster import Roster

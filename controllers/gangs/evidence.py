@@ -5,27 +5,22 @@ It lives as long as a term: a process that begins to lead has seen nothing, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Set
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
 from api.plans import PreemptionPlanSpec
-from controllers.gangs.life import ActivePlan, GroupKey, PlannedPod, victim_uids
+from controllers.gangs.life import ActivePlan, GroupKey, victim_uids
 from controllers.gangs.observations import MemberProof
 from controllers.gangs.offers import Offers
-from controllers.gangs.proofs import PlannedMember, prove
+from controllers.gangs.plan_changes import PlanChanges
+from controllers.gangs.plan_proofs import PlanProofs, gone_from, victims_on
 from controllers.gangs.roster import Roster, group_of
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.waiting import DEFAULT_SCHEDULER, PULSE_NODE
-from nodes.state.snapshot import NEVER
 
 __all__ = ["Evidence"]
-
-
-CUT_AT_MOST: Final = 2
-"""After so many attempts of which only a part was shown, a further one will not show more."""
 
 
 class _Said(NamedTuple):
@@ -35,29 +30,6 @@ class _Said(NamedTuple):
     message: str
     """Of the condition PodScheduled."""
     nominated: str
-
-
-class _Stamp(NamedTuple):
-    """What proofs depend on besides what the scheduler shows."""
-
-    version: int
-    """Of the tables."""
-    change: int
-    """The last change of a node, its pods or its nominations."""
-    second: int
-    """Offers lapse."""
-
-
-@dataclass(slots=True)
-class _Proven:
-    """The proofs of a plan, as of a stamp."""
-
-    spec: PreemptionPlanSpec
-    stamp: _Stamp
-    gone: Mapping[str, Mapping[str, int]]
-    proofs: dict[str, MemberProof]
-    open: set[str] = field(default_factory=set)
-    """Members (UIDs) of which the scheduler has shown something since."""
 
 
 class Evidence:
@@ -81,7 +53,10 @@ class Evidence:
         self._clock, self._gang_of = clock, gang_of
         self._offers = Offers(clock, roster, scheduler, offer_seconds=offer_seconds)
         self._said: dict[str, _Said] = {}
-        self._proven: dict[GroupKey, _Proven] = {}
+        self._changes = PlanChanges(roster.changes)
+        self._proven: dict[GroupKey, PlanProofs] = {}
+        self._plans_of: dict[str, set[PlanProofs]] = {}
+        """What is proven of the plans that place a pod, by its UID."""
         self._callers: set[str] = set()
         """Names of the schedulers that have called us."""
         self._withdrawn: set[str] = set()
@@ -95,20 +70,19 @@ class Evidence:
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """The scheduler named nodes for a member."""
-        self._reopen(pod)
+        self._shown(pod.metadata.uid)
         self._offers.filter_called(pod, nodes)
         self._presented(pod)
 
     def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """The scheduler named candidates for a member: victims (UIDs) by node."""
-        self._reopen(pod)
+        self._shown(pod.metadata.uid)
         self._offers.preempt_called(pod, candidates)
         self._presented(pod)
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """There is a newer state of a pod; None when it is gone, or has ended."""
-        if pod is not None:
-            self._reopen(pod)
+        self._shown(uid)
         if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name or self._gang_of(pod) is None:
             self._said.pop(uid, None)
             self._withdrawn.discard(uid)
@@ -140,12 +114,10 @@ class Evidence:
         """Forget what has lapsed. To be called about once a second."""
         self._offers.expire()
 
-    def _reopen(self, pod: Pod) -> None:
+    def _shown(self, uid: str) -> None:
         """Something may have been shown of the pod."""
-        key = self._gang_of(pod)
-        proven = self._proven.get(key) if key is not None else None
-        if proven is not None:
-            proven.open.add(pod.metadata.uid)
+        for proven in self._plans_of.get(uid, ()):
+            proven.shown(uid)
 
     def _presented(self, pod: Pod) -> None:
         key = self._gang_of(pod)
@@ -156,10 +128,11 @@ class Evidence:
 
     def offers(self, spec: PreemptionPlanSpec, members: Collection[str]) -> dict[str, set[str]]:
         """Which of the plan's nodes the scheduler offered to which member (UID), the plan's victims counted as gone."""
-        nodes = {placement.node for placement in spec.placements}
-        gone = self._gone(spec, nodes)
-        victims = victim_uids(spec)
-        leaving = {node: victims | gone[node].keys() if node in gone else frozenset() for node in nodes}
+        victims, there = victim_uids(spec), victims_on(spec)
+        leaving = {}
+        for node in {placement.node for placement in spec.placements}:
+            gone = gone_from(node, there.get(node, ()), self._roster)
+            leaving[node] = victims | gone.keys() if gone else frozenset[str]()
         return self._offers.offers(members, leaving)
 
     def has_called(self, scheduler: str) -> bool:
@@ -168,10 +141,7 @@ class Evidence:
 
     def is_presented(self, group: GroupKey) -> bool:
         """Whether a scheduler works on a member of the group that is not bound."""
-        return any(
-            member.node is None and self._offers.presented(member.uid) is not None
-            for member in self._roster.members(group)
-        )
+        return not self._roster.gang_members(group).unbound.isdisjoint(self._offers.all_presented)
 
     def is_untried(self, group: GroupKey) -> bool:
         """Whether the group has members that wait and that no scheduler was seen to try."""
@@ -183,60 +153,26 @@ class Evidence:
         )
 
     def proofs(self, plan: ActivePlan) -> dict[str, MemberProof]:
-        """What is proven of each planned member that is not bound, by UID.
-
-        Proofs are kept for a second at most while nothing changes, except those of members that were shown something.
-        """
-        stamp = _Stamp(self._roster.version, self._roster.last_change, int(self._clock.monotonic()))
-        kept, victims = self._proven.get(plan.group), plan.victims
-        if kept is None or kept.stamp != stamp or kept.spec is not plan.spec:
-            waiting = self._roster.waiting(plan)
-            gone = self._gone(plan.spec, {member.node for member in waiting.values()})
-            kept = self._proven[plan.group] = _Proven(plan.spec, stamp, gone, {})
-            again: Set[str] = waiting.keys()
-        else:
-            again = kept.open & kept.proofs.keys()
-        for uid in again:
-            member = plan.members[uid]
-            kept.proofs[uid] = self._proof(member, kept.gone.get(member.node, {}), victims)
-        kept.open.clear()
-        return kept.proofs.copy()
+        """What is proven of each planned member that is not bound: by UID, in the plan's order."""
+        proven = self._proven.get(plan.group)
+        if proven is None or not proven.is_about(plan):
+            self.forget_plan(plan.group)
+            proven = PlanProofs(plan, self._roster, self._offers, self._scheduler, self._changes)
+            self._proven[plan.group] = proven
+            for uid in plan.members:
+                self._plans_of.setdefault(uid, set()).add(proven)
+        return proven.now()
 
     def forget_plan(self, group: GroupKey) -> None:
         """The group's plan has ended."""
-        self._proven.pop(group, None)
-
-    def _proof(self, member: PlannedPod, gone: Mapping[str, int], victims: frozenset[str]) -> MemberProof:
-        attempted = self._offers.attempted(member.uid)
-        view = self._roster.candidate(member.uid)
-        planned = PlannedMember(
-            node=member.node,
-            priority=view.priority if view is not None else 0,
-            gone=gone,
-            victims=victims,
-            never=view is not None and bool(view.flags & NEVER),
-            asks_about_others=view is not None and bool(view.pod_class.unmodelled),
-            kept_away=view is not None and self._scheduler.keeps_away(view.pod_class.requests.keys()),
-            nomination_changes=self._roster.nomination_changes(member.node),
-        )
-        shown = self._offers.shown(member.uid, member.node)
-        verdict = prove(shown, planned)
-        # All running pods are looked at only if it makes a difference.
-        if verdict.is_refusal and self._roster.may_be_repelled(member.uid, member.node):
-            verdict = prove(shown, replace(planned, asks_about_others=True))
-        cannot_tell = planned.kept_away or self._offers.cut(member.uid) >= CUT_AT_MOST
-        is_current = self._offers.is_current(member.uid, member.node)
-        return MemberProof(verdict.proof, verdict.seen, attempted, verdict.doubt, cannot_tell, is_current)
-
-    def _gone(self, spec: PreemptionPlanSpec, nodes: set[str]) -> dict[str, dict[str, int]]:
-        """The pods that the plan counts as gone: own priority by UID, by node."""
-        gone = self._roster.leaving_on(nodes)
-        for victim in spec.victims:
-            for pod in victim.pods:
-                priority = self._roster.own_priority(pod.uid) if pod.node in nodes else None
-                if priority is not None:
-                    gone.setdefault(pod.node, {})[pod.uid] = priority
-        return gone
+        proven = self._proven.pop(group, None)
+        if proven is None:
+            return
+        proven.end()
+        for uid in proven.members:
+            self._plans_of[uid].discard(proven)
+            if not self._plans_of[uid]:
+                del self._plans_of[uid]
 
 
 def _said(pod: Pod) -> _Said:

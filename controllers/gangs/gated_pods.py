@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from api.clock import Clock
@@ -47,6 +48,10 @@ class GatedPods:
     def has(self, group: GroupKey) -> bool:
         """Whether the group has gated pods."""
         return group in self._groups
+
+    def any_of(self, uids: Set[str]) -> bool:
+        """Whether one of these pods has our gate."""
+        return not self._pods.keys().isdisjoint(uids)
 
     def of(self, group: GroupKey) -> list[GatedPod]:
         """The group's gated pods."""

@@ -191,8 +191,8 @@ class GroupStatusWriter:
             return PlanNumbers(len(plan.members))  # nobody has looked at it yet
         members, roster = len(seen.unbound), self._roster
         if not plan.spec.victims:
-            leaving = roster.leaving_on({member.node for member in plan.members.values()})
-            return PlanNumbers(members, leaving=sum(map(len, leaving.values())))
+            nodes = {member.node for member in plan.members.values()}
+            return PlanNumbers(members, leaving=sum(len(roster.leaving_from(node)) for node in nodes))
         if plan.phase == "Planned":
             confirmed = sum(each.proof is Proof.CONFIRMED for each in seen.proofs.values())
             return PlanNumbers(members, confirmed=confirmed)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from api.priority import preemption_policy
 from api.times import rfc3339
+from controllers.gangs.group_members import Members
 from controllers.gangs.keys import GroupKey, LonePod
-from controllers.gangs.members import MemberView, member_of
+from controllers.gangs.members import member_of
 from nodes.search.demand import Count, Demand
 from nodes.search.mismatch import mismatch
 from nodes.state.snapshot import GATED, NEVER, TERMINATING
@@ -42,10 +43,10 @@ class LonePods:
         view = self.find(pod)
         return rfc3339(view.created) if view is not None else ""
 
-    def members(self, pod: LonePod) -> list[MemberView]:
+    def members(self, pod: LonePod) -> Members:
         """The pod itself, if it is there."""
         view = self.find(pod)
-        return [member_of(view)] if view is not None else []
+        return Members([view] if view is not None else ())
 
     def count(self, pod: LonePod) -> Count:
         """One member, which has to run."""

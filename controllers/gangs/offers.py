@@ -16,7 +16,7 @@ of nodes that changed in the last `settle_seconds` before the attempt: the sched
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -143,6 +143,7 @@ class Offers:
         self._clock, self._changes, self._scheduler = clock, changes, scheduler
         self._offer_seconds, self._settle_seconds = offer_seconds, settle_seconds
         self._pods: dict[str, _Attempts] = {}
+        self._presented: set[str] = set()
         self._numbering = Numbering(clock.monotonic())
         self._samples: deque[tuple[float, int]] = deque()
         self._sample(clock.monotonic())
@@ -206,6 +207,7 @@ class Offers:
     def forget(self, uid: str) -> None:
         """The pod is bound or gone, or its spec has changed."""
         self._pods.pop(uid, None)
+        self._presented.discard(uid)
 
     def expire(self) -> None:
         """Drop what has lapsed. To be called about once a second: absences need it to tell what has settled."""
@@ -246,6 +248,24 @@ class Offers:
             changes.node_changes(node), changes.node_pod_changes(node), changes.nomination_changes(node)
         )
         return changed <= last.known and self._lasts(last.at, self._clock.monotonic())
+
+    @property
+    def all_presented(self) -> Set[str]:
+        """The pods (UIDs) that a scheduler was seen to work on. Good until the next event."""
+        return self._presented
+
+    def lapses_first(self, uid: str) -> float | None:
+        """When the oldest thing was shown of the pod that will lapse, in monotonic seconds; None if nothing will."""
+        attempts, now = self._pods.get(uid), self._clock.monotonic()
+        if attempts is None:
+            return None
+        seen = [each.at for showings in (attempts.offered, attempts.candidates) for each in showings]
+        seen += [each.at for each in (attempts.absence, attempts.last) if each is not None]
+        return min((at for at in seen if self._lasts(at, now)), default=None)
+
+    def lasts(self, at: float) -> bool:
+        """Whether what was shown then, in monotonic seconds, has not lapsed."""
+        return self._lasts(at, self._clock.monotonic())
 
     def shown(self, uid: str, node: str) -> Shown:
         """What the attempts on the pod showed of the node."""
@@ -309,6 +329,7 @@ class Offers:
         if attempts is None:
             attempts = self._pods[uid] = _Attempts()
         attempts.presented = now
+        self._presented.add(uid)
         if now - self._numbering.born > NUMBERING_LIVES * self._offer_seconds:
             self._numbering = Numbering(now)
         return attempts, now

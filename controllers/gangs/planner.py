@@ -23,7 +23,6 @@ from controllers.gangs.life import ActivePlan, GangPhase, GroupKey
 from controllers.gangs.look import Looks
 from controllers.gangs.metrics import GANGS
 from controllers.gangs.observations import Decided, Failed, NotDecided
-from controllers.gangs.pace import Pace
 from controllers.gangs.performing import Hands, Performer
 from controllers.gangs.plan_index import PlanIndex
 from controllers.gangs.planning_queue import PlanningQueue, Turn
@@ -74,7 +73,7 @@ class Planner:
         self._world, self._gangs, self._queue, self._candidates = world, gangs, queue, candidates
         self._decider, self._performer, self._timekeeper = decider, performer, timekeeper
         self._hands, self._clock, self._nudged = hands, clock, nudged
-        self._index, self._pace = PlanIndex(), Pace(clock)
+        self._index = PlanIndex()
         self._seen = self._classes = -1
         """The tables' last change that was followed, and the last change of PriorityClasses."""
         self._ticked = 0.0
@@ -105,7 +104,7 @@ class Planner:
         """Seconds until there is something to do on a quiet cluster."""
         if not self._world.trusted():
             return TICK_SECONDS
-        times = (self._timekeeper.next_tick(), self._queue.due_in(), self._pace.due_in())
+        times = (self._timekeeper.next_tick(), self._queue.due_in())
         return min(seconds for seconds in times if seconds is not None)
 
     async def step(self) -> bool:
@@ -125,7 +124,6 @@ class Planner:
     def _follow(self) -> None:
         self._queue.follow()
         self._follow_nodes()
-        self._stir(self._pace.due())
         while True:
             self._follow_groups()
             stirred = self._gangs.take_stirred()
@@ -141,8 +139,11 @@ class Planner:
         if since == self._seen:
             return
         if len(self._index):
-            names = (nodes.names.keys[row] for row in nodes.changed_since(since, nominations=True))
-            self._stir({group for name in names if name is not None for group in self._index.on_node(name)})
+            names = nodes.names_since(since)
+            if names is None:
+                self._stir(self._gangs.planned)
+            else:
+                self._stir({group for name in names for group in self._index.on_node(name)})
         if released := nodes.released_since(since):
             self._queue.freed(released)
 
@@ -154,8 +155,7 @@ class Planner:
             self._stir(self._index.of_victim(key))
         followed = self._gangs.follow()
         for gang in followed.gone:
-            self._index.remove(gang.key)
-            self._pace.forget(gang.key)
+            self._forget_plan(gang.key)
             self._queue.remove(gang.key)
             self._performer.perform(gang)
             self._performer.forget(gang.key)
@@ -181,7 +181,7 @@ class Planner:
         """Look at the gang until nothing more follows from what is seen. A fault with it holds up no other gang."""
         try:
             self._performer.perform(gang)
-            while (plan := gang.life.plan) is not None and not self._pace.rests(gang.key):
+            while (plan := gang.life.plan) is not None:
                 self._look(gang, plan)
                 if not gang.todo:
                     break
@@ -192,11 +192,9 @@ class Planner:
         self._enlist(gang)
 
     def _look(self, gang: Gang, plan: ActivePlan) -> None:
-        began = self._clock.monotonic()
         seen = self._world.looks.look(plan, trusted=self._world.trusted())
         self._hands.status.looked(plan, seen)
         self._gangs.see(gang, seen)
-        self._pace.looked(gang.key, self._clock.monotonic() - began)
 
     def _enlist(self, gang: Gang) -> None:
         """The queue, the index and the PodGroup's status know the gang as it is now."""
@@ -206,13 +204,17 @@ class Planner:
             self._index.put(plan)
             self._queue.remove(gang.key)
             return
-        self._index.remove(gang.key)
-        self._pace.forget(gang.key)
+        self._forget_plan(gang.key)
         candidate = self._candidates.of(gang)
         if candidate is None:
             self._queue.remove(gang.key)
         else:
             self._queue.put(candidate)
+
+    def _forget_plan(self, group: GroupKey) -> None:
+        """The gang has no plan."""
+        self._index.remove(group)
+        self._world.looks.forget(group)
 
     async def _plan(self, turn: Turn) -> None:
         gang = self._gangs.get(turn.key)

@@ -11,149 +11,19 @@ Requests are mappings from resource name to the scheduler's integers (cpu in mil
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from api.clock import Clock
+from controllers.gangs.claim_index import Claim, ClaimIndex, VictimIndex
 from controllers.gangs.grants import Grants, Requests
 from controllers.gangs.life import GroupKey
+from nodes.state.change_log import ChangeLog
 
 __all__ = ["Claim", "Requests", "Reservations", "Room"]
 
 Room = Callable[[str, str], int]
 """How much there is of a resource on a node: (node, resource) to the amount, which may be negative."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What one pod uses or will use, and on which node."""
-
-    node: str
-    requests: Requests
-
-
-class _Index:
-    """Claims by pod (UID), by node and by group. A pod has one claim: that of the group that spoke last."""
-
-    def __init__(self, changed: Callable[[str, str], None]) -> None:
-        """`changed` is called with the node and the pod (UID) of each claim that comes or goes."""
-        self._changed = changed
-        self.by_pod: dict[str, tuple[GroupKey, Claim]] = {}
-        self._by_node: dict[str, dict[str, tuple[GroupKey, Requests]]] = {}
-        self._by_group: dict[GroupKey, set[str]] = {}
-
-    def put(self, group: GroupKey, uid: str, claim: Claim) -> None:
-        """The group's claim for the pod, instead of any other."""
-        self._drop(uid)
-        self.by_pod[uid] = (group, claim)
-        self._by_node.setdefault(claim.node, {})[uid] = (group, claim.requests)
-        self._by_group.setdefault(group, set()).add(uid)
-        self._changed(claim.node, uid)
-
-    def take(self, group: GroupKey, uid: str) -> None:
-        """The group has no claim for the pod any longer; another group's stays."""
-        held = self.by_pod.get(uid)
-        if held is not None and held[0] == group:
-            self._drop(uid)
-
-    def release(self, group: GroupKey) -> None:
-        """The group has no claims any longer."""
-        for uid in list(self._by_group.get(group, ())):
-            self._drop(uid)
-
-    def __contains__(self, node: str) -> bool:
-        """Whether there are claims on the node."""
-        return node in self._by_node
-
-    def on(self, node: str) -> Iterable[tuple[GroupKey, Requests]]:
-        """Whose claims are on the node, and what each is for."""
-        return self._by_node.get(node, {}).values()
-
-    def of(self, group: GroupKey) -> dict[str, Claim]:
-        """The group's claims by pod."""
-        return {uid: self.by_pod[uid][1] for uid in self._by_group.get(group, ())}
-
-    @property
-    def nodes(self) -> list[str]:
-        """Nodes with claims."""
-        return list(self._by_node)
-
-    def _drop(self, uid: str) -> None:
-        held = self.by_pod.pop(uid, None)
-        if held is None:
-            return
-        group, claim = held
-        on_node, in_group = self._by_node[claim.node], self._by_group[group]
-        del on_node[uid]
-        in_group.discard(uid)
-        if not on_node:
-            del self._by_node[claim.node]
-        if not in_group:
-            del self._by_group[group]
-        self._changed(claim.node, uid)
-
-
-class _Victims:
-    """Pods that leave for plans (UIDs). Several plans may name one pod, and their priorities say whose it is."""
-
-    def __init__(self, changed: Callable[[str, str], None]) -> None:
-        """`changed` is called with the node and the UID of each victim that comes, goes or changes."""
-        self._changed = changed
-        self._pods: dict[str, tuple[Claim, bool, set[GroupKey]]] = {}
-        self._by_node: dict[str, set[str]] = {}
-        self._by_group: dict[GroupKey, set[str]] = {}
-
-    def put(self, group: GroupKey, uid: str, claim: Claim, *, leaving: bool) -> None:
-        """A victim of the group, and where it is."""
-        groups = self._forget(uid) | {group}
-        self._pods[uid] = (claim, leaving, groups)
-        self._by_node.setdefault(claim.node, set()).add(uid)
-        self._by_group.setdefault(group, set()).add(uid)
-        self._changed(claim.node, uid)
-
-    def take(self, group: GroupKey, uid: str) -> None:
-        """The pod is no victim of the group any longer."""
-        if group not in self.named_by(uid):
-            return
-        claim, leaving, _ = self._pods[uid]
-        groups = self._forget(uid) - {group}
-        if groups:
-            self._pods[uid] = (claim, leaving, groups)
-            self._by_node.setdefault(claim.node, set()).add(uid)
-        self._by_group[group].discard(uid)
-        if not self._by_group[group]:
-            del self._by_group[group]
-
-    def release(self, group: GroupKey) -> None:
-        """The group has no victims any longer."""
-        for uid in list(self._by_group.get(group, ())):
-            self.take(group, uid)
-
-    def on(self, node: str) -> Iterator[tuple[Set[GroupKey], Requests, bool]]:
-        """Whose victims are on the node, what each holds, and whether it leaves already."""
-        for uid in self._by_node.get(node, ()):
-            claim, leaving, groups = self._pods[uid]
-            yield groups, claim.requests, leaving
-
-    def of(self, group: GroupKey) -> dict[str, Claim]:
-        """The group's victims by pod."""
-        return {uid: self._pods[uid][0] for uid in self._by_group.get(group, ())}
-
-    def named_by(self, uid: str) -> Set[GroupKey]:
-        """The groups whose victim the pod is."""
-        return self._pods[uid][2] if uid in self._pods else frozenset()
-
-    def _forget(self, uid: str) -> set[GroupKey]:
-        held = self._pods.pop(uid, None)
-        if held is None:
-            return set()
-        claim, _, groups = held
-        on_node = self._by_node[claim.node]
-        on_node.discard(uid)
-        if not on_node:
-            del self._by_node[claim.node]
-        self._changed(claim.node, uid)
-        return groups
 
 
 @dataclass(slots=True)
@@ -178,17 +48,18 @@ class Reservations:
     def __init__(self, clock: Clock) -> None:
         self._priorities: dict[GroupKey, int] = {}
         self._awaited: dict[GroupKey, Set[str]] = {}
-        self._claims, self._victims = _Index(self._tell), _Victims(self._tell)
+        self._claims, self._victims = ClaimIndex(self._tell), VictimIndex(self._tell)
         self._hooks: list[Callable[[str, str], None]] = []
         self.grants = Grants(clock)
-        self.changes = 0
-        """Grows with every change, grants aside."""
+        self.changed: ChangeLog[tuple[str, str]] = ChangeLog()
+        """The node and the pod (UID) of each claim and each victim that came, went or changed."""
 
     def on_change(self, hook: Callable[[str, str], None]) -> None:
         """Call `hook` with the node and the pod (UID) of each claim and each victim that comes, goes or changes."""
         self._hooks.append(hook)
 
     def _tell(self, node: str, pod: str) -> None:
+        self.changed.note((node, pod))
         for hook in self._hooks:
             hook(node, pod)
 
@@ -197,12 +68,10 @@ class Reservations:
     def open(self, group: GroupKey, priority: int, victims: Set[str] = frozenset()) -> None:
         """Begin the group's reservation, or begin it anew, without claims. `victims`: UIDs of all pods that go."""
         self.release(group)
-        self.changes += 1
         self._priorities[group], self._awaited[group] = priority, victims
 
     def put_claim(self, group: GroupKey, uid: str, claim: Claim | None) -> None:
         """What the group claims for a pod; None: nothing, because the pod is bound or gone."""
-        self.changes += 1
         if claim is None:
             self._claims.take(group, uid)
         else:
@@ -213,7 +82,6 @@ class Reservations:
 
         `leaving`: it terminates already.
         """
-        self.changes += 1
         if claim is None:
             self._victims.take(group, uid)
         else:
@@ -221,7 +89,6 @@ class Reservations:
 
     def release(self, group: GroupKey) -> None:
         """Give the group's room back; nothing held is no error."""
-        self.changes += 1
         self._priorities.pop(group, None)
         self._awaited.pop(group, None)
         self._claims.release(group)
@@ -279,6 +146,10 @@ class Reservations:
         """Groups of priority `at_least` or more that have claims on `node`."""
         return {group for group, _ in self._claims.on(node) if self._priorities[group] >= at_least}
 
+    def claimants(self, node: str) -> set[GroupKey]:
+        """Groups that have claims on `node`."""
+        return {group for group, _ in self._claims.on(node)}
+
     def awaits(self, pod: str, *, at_least: int) -> bool:
         """Whether `pod` is to leave for a reservation of priority `at_least` or more."""
         return any(
@@ -320,14 +191,20 @@ class Reservations:
         That is so where the claims fit without the plans of higher priority, and do not fit beside them. `free` as in
         `room`. Of several such plans it is the one of the highest priority; ties go to the first name.
         """
+        nodes = {claim.node for claim in self._claims.of(group).values()}
+        return self.first({taker for node in nodes for taker in self.takers(node, group, free)})
+
+    def takers(self, node: str, group: GroupKey, free: Room) -> Set[GroupKey]:
+        """Which groups' plans of higher priority take room that this group claims on the node: see `overrun`."""
         priority = self._priorities.get(group)
-        if priority is None or not any(other > priority for other in self._priorities.values()):
-            return None
-        needs: Counter[tuple[str, str]] = Counter()
-        for claim in self._claims.of(group).values():
-            needs.update({(claim.node, resource): amount for resource, amount in claim.requests.items()})
+        if priority is None or not self._is_shared(node, priority):
+            return frozenset()
+        needs: Counter[str] = Counter()
+        for claimant, requests in self._claims.on(node):
+            if claimant == group:
+                needs.update(requests)
         takers = set[GroupKey]()
-        for (node, resource), amount in needs.items():
+        for resource, amount in needs.items():
             if amount <= 0:
                 continue
             room = free(node, resource)
@@ -335,7 +212,17 @@ class Reservations:
             equals = self._shares(node, resource, lambda each: self._priorities[each] == priority)
             if self._room(room, all_shares, group) < amount <= self._room(room, equals, group):
                 takers.update(each for each in all_shares if self._priorities[each] > priority)
-        return min(takers, key=self._rank, default=None)
+        return takers
+
+    def first(self, groups: Set[GroupKey]) -> GroupKey | None:
+        """Of groups with a reservation, that of the highest priority, then the first name. None if there is none."""
+        return min(groups, key=self._rank, default=None)
+
+    def _is_shared(self, node: str, priority: int) -> bool:
+        """Whether a plan of higher priority than this claims room on the node, or has a victim there."""
+        return any(self._priorities[group] > priority for group, _ in self._claims.on(node)) or any(
+            self._priorities[group] > priority for groups, _, _ in self._victims.on(node) for group in groups
+        )
 
     def promised(self, node: str, *, at_least: int) -> dict[str, int]:
         """What the node's free room holds back, by resource, from a pod of this priority that no plan places.

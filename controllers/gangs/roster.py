@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,18 +14,21 @@ from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from controllers.gangs.bound_domains import BoundDomains
+from controllers.gangs.group_members import GroupMembers, Members
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.life import ActivePlan, PlannedPod
 from controllers.gangs.lone_pods import LonePods
-from controllers.gangs.members import MemberView, group_of, member_of, requests_of
+from controllers.gangs.members import MemberView, group_of, requests_of
+from controllers.gangs.owners import Owners
 from controllers.gangs.reservations import Claim, Requests
+from controllers.gangs.table_changes import TableChanges
 from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import mismatch
 from nodes.state.classes import admits
-from nodes.state.snapshot import GATED, MIRROR, STAYING, TERMINATING
+from nodes.state.snapshot import MIRROR, STAYING, TERMINATING
 from nodes.state.tables import PodView, Tables
 
-__all__ = ["MemberView", "Nominee", "PodOwner", "Roster", "group_of"]
+__all__ = ["MemberView", "Nominee", "Roster", "group_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,6 @@ class Nominee:
     requests: Requests
 
 
-class PodOwner(NamedTuple):
-    """Who would create a pod again if it is evicted."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-
-
 class Roster:
     """Questions to the tables."""
 
@@ -56,7 +48,9 @@ class Roster:
         self._tables = tables
         self._alone = LonePods(tables, self.group_priority)
         self.domains = BoundDomains(tables)
-        self._members: dict[GroupKey, tuple[int, list[MemberView]]] = {}
+        self._members = GroupMembers(tables)
+        self.owners = Owners(tables, self.running_members)
+        self.changes = TableChanges(tables)
 
     @property
     def version(self) -> int:
@@ -112,17 +106,12 @@ class Roster:
 
     def members(self, key: GroupKey) -> list[MemberView]:
         """The group's members by creation, then name. A pod that preempts alone is its own only member."""
-        if (alone := lone_pod(key)) is not None:
-            return self._alone.members(alone)
-        touched = self.touched(key)
-        kept = self._members.get(key)
-        if kept is not None and kept[0] == touched:
-            return kept[1]
-        views = [self._tables.view(row) for row in self._tables.members(key)]
-        members = [member_of(view) for view in views if not view.flags & (TERMINATING | GATED)]
-        members.sort(key=lambda member: (member.created, member.name))
-        self._members[key] = (touched, members)
-        return members
+        return self.gang_members(key).ordered
+
+    def gang_members(self, key: GroupKey) -> Members:
+        """The same members for all kinds of questions. Good until the next event."""
+        alone = lone_pod(key)
+        return self._members.of(key) if alone is None else self._alone.members(alone)
 
     def count(self, key: GroupKey) -> Count:
         """The group's members in numbers."""
@@ -143,8 +132,7 @@ class Roster:
         minimum = self.minimum(key)
         if minimum is None:
             return 0
-        bound = sum(member.node is not None and member.uid not in but for member in self.members(key))
-        return max(0, minimum - bound)
+        return max(0, minimum - len(self.gang_members(key).bound.difference(but)))
 
     def evicts(self, key: GroupKey) -> bool:
         """Whether anybody may go for the group."""
@@ -159,13 +147,15 @@ class Roster:
             return "its PodGroup has no known priority"
         if preemption_policy(group, self._tables.priority_classes) == "Never":
             return "the preemptionPolicy of its PodGroup is Never"
-        asking = [member.asking for member in self.members(key) if member.node is None]
-        differs = mismatch(group, priority, asking)
+        members = self.gang_members(key)
+        if mismatch(group, priority, members.kinds) is None:
+            return ""
+        differs = mismatch(group, priority, members.asking)
         return differs.text if differs is not None else ""
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone: do not keep its members."""
-        self._members.pop(key, None)
+        self._members.forget(key)
         self.domains.forget(key)
 
     def demand(self, key: GroupKey) -> Demand | None:
@@ -176,9 +166,12 @@ class Roster:
 
     def waiting(self, plan: ActivePlan) -> dict[str, PlannedPod]:
         """The planned members that are not bound and have not Succeeded, by UID."""
-        placed = {member.uid for member in self.members(plan.group) if member.node is not None}
-        placed |= self.succeeded(plan.group)
+        placed = self.gang_members(plan.group).bound | self.succeeded(plan.group)
         return {uid: member for uid, member in plan.members.items() if uid not in placed}
+
+    def waits(self, group: GroupKey, uid: str) -> bool:
+        """Whether a planned member of the group is not bound and has not Succeeded."""
+        return uid not in self.gang_members(group).bound and uid not in self.succeeded(group)
 
     def unscheduled_message(self, uid: str) -> str:
         """Why the scheduler last turned the group's member down; empty if it has not."""
@@ -228,15 +221,11 @@ class Roster:
         there = pods.live.array & np.isin(pods.node.array, rows)
         return {self._tables.view(row).uid for row in np.flatnonzero(there).tolist()}
 
-    def leaving_on(self, nodes: Collection[str]) -> dict[str, dict[str, int]]:
-        """The terminating pods on these nodes: own priority by UID, by node."""
-        pods = self._tables.pods
-        found: dict[str, dict[str, int]] = {}
-        for row in np.flatnonzero((pods.flags.array & TERMINATING != 0) & (pods.node.array >= 0)).tolist():
-            view = self._tables.view(row)
-            if view.node is not None and view.node in nodes:
-                found.setdefault(view.node, {})[view.uid] = view.priority
-        return found
+    def leaving_from(self, node: str) -> dict[str, int]:
+        """The terminating pods on the node: own priority by UID."""
+        row = self._tables.nodes.names.get(node)
+        views = (self._tables.view(pod) for pod in self._tables.pods.on(row)) if row is not None else ()
+        return {view.uid: view.priority for view in views if view.flags & TERMINATING}
 
     # ---- pods
 
@@ -274,39 +263,10 @@ class Roster:
         view = self.view(uid)
         return view.pod_class.key if view is not None else None
 
-    def owner(self, uid: str) -> PodOwner | None:
-        """The pod's owner: its PodGroup, else its controller; None if nobody would create it again."""
-        view = self.view(uid)
-        if view is None:
-            return None
-        group = self.group(view.group) if view.group is not None else None
-        if group is not None:
-            meta = group.metadata
-            return PodOwner(group.api_version, group.kind, meta.namespace, meta.name, meta.uid)
-        own = view.controller
-        if own is None:
-            return None
-        return PodOwner(own.api_version, own.kind, view.namespace, own.name, own.uid)
-
-    def owners(self, pods: Iterable[str]) -> set[str]:
-        """UIDs of those who would create these pods (UIDs) again."""
-        found = (self.owner(uid) for uid in pods)
-        return {owner.uid for owner in found if owner is not None}
-
-    def owned(self, owner: str) -> list[str]:
-        """UIDs of the bound pods that this owner (UID) would create again."""
-        for key, group in self.groups():
-            if group.metadata.uid == owner:
-                return sorted(self.running_members(key))
-        views = (self._tables.view(row) for row in self._tables.controlled(owner))
-        return sorted(view.uid for view in views if view.node is not None and self._is_owned(view))
-
-    def _is_owned(self, view: PodView) -> bool:
-        """Whether the pod's controller is its owner: a group that exists comes before it."""
-        return view.group is None or self.group(view.group) is None
-
-    def running_members(self, key: GroupKey) -> set[str]:
-        """UIDs of the group's bound pods that are not terminating."""
+    def running_members(self, key: GroupKey) -> Set[str]:
+        """UIDs of the group's bound pods that are not terminating. Good until the next event."""
+        if (members := self._members.find(key)) is not None:
+            return members.running
         views = (self._tables.view(row) for row in self._tables.members(key))
         return {view.uid for view in views if view.node is not None and not view.flags & TERMINATING}
 

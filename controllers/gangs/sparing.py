@@ -49,7 +49,7 @@ class Sparing:
         now = self._clock.wall()
         found = cycles(there.metadata.uid, self._stored.evicted_for, now, self._cycle_seconds)
         for owner, cycle in found.items():
-            pods = self._roster.owned(owner)
+            pods = self._roster.owners.pods(owner)
             if pods:
                 self._tell(group, owner, pods[0], cycle.until, mutual=cycle.mutual)
             snapshot = spare_pods(snapshot, pods)
@@ -77,5 +77,5 @@ class Sparing:
         """Each cycle once."""
         if (group, owner) not in self._told:
             CYCLES.inc()
-            self._reporter.preemption_cycle(group, self._roster.owner(example), mutual=mutual)
+            self._reporter.preemption_cycle(group, self._roster.owners.of(example), mutual=mutual)
         self._told[group, owner] = until

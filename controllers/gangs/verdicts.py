@@ -165,7 +165,7 @@ class Verdicts:
 
     def owners(self, plan: ActivePlan) -> list[str]:
         """Who would create the plan's victims again (UIDs)."""
-        return sorted(self._roster.owners(plan.victims))
+        return sorted(self._roster.owners.of_all(plan.victims))
 
     def end(self, plan: ActivePlan) -> list[str] | None:
         """The plan has ended. Returns the owners to be stored, if it evicted nobody; None: those that are stored."""

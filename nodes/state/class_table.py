@@ -19,8 +19,8 @@ class ClassTable:
         self.classes: Register[PodClass] = Register()
         self.requests = resources.matrix()
         self._columns = Columns(self.requests)
-        self.keeping_apart = 0
-        """Classes of pods that may keep other pods off their node, by host ports or anti-affinity."""
+        self.keeping_apart: set[int] = set()
+        """Rows of the classes of pods that may keep other pods off nodes, by host ports or anti-affinity."""
 
     def hold(self, pod_class: PodClass) -> int:
         """Count one more reference to the class. Returns its row."""
@@ -28,7 +28,8 @@ class ClassTable:
         if new:
             self._columns.reach(self.classes.size)
             self.requests.array[row] = self._resources.vector({**pod_class.requests, PODS: 1})
-            self.keeping_apart += _keeps_apart(pod_class)
+            if _keeps_apart(pod_class):
+                self.keeping_apart.add(row)
         return row
 
     def drop(self, row: int) -> None:
@@ -36,7 +37,7 @@ class ClassTable:
         pod_class = self.classes.keys[row]
         if self.classes.drop(row) and pod_class is not None:
             self.requests.array[row] = 0
-            self.keeping_apart -= _keeps_apart(pod_class)
+            self.keeping_apart.discard(row)
 
 
 def _keeps_apart(pod_class: PodClass) -> bool:

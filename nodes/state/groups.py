@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable
 
 from api.groups import PodGroup, has_run
+from nodes.state.change_log import ChangeLog
 from nodes.state.columns import Register
 
 __all__ = ["GroupKey", "GroupTable", "add_count"]
@@ -39,7 +39,8 @@ class GroupTable:
         """Per row: how many pods have a scheduling gate that is not ours. They are no members yet."""
         self.touched: list[int] = []
         """Per row: a number that grows when the group, its set of members or one of its members changes."""
-        self._touches = itertools.count(1)
+        self.changed: ChangeLog[GroupKey] = ChangeLog()
+        """Groups that were touched."""
         self._hooks: list[Callable[[GroupKey], None]] = []
 
     def __len__(self) -> int:
@@ -91,9 +92,10 @@ class GroupTable:
 
     def touch(self, row: int) -> None:
         """Note that the group or one of its members changed."""
-        self.touched[row] = next(self._touches)
         key = self.keys.keys[row]
         if key is not None:
+            self.changed.note(key)
+            self.touched[row] = self.changed.count
             for hook in self._hooks:
                 hook(key)
 

@@ -1,14 +1,14 @@
 """The table of nodes. A node that only pods mention has a row too, which is not live.
 
 Each node has counters of its changes. They only grow: whoever remembers a counter sees later whether anything changed.
-A name that nobody mentions any more loses its row and its counters. Its next row starts from `_sequence` at that moment
-or later, which is above every count that the name ever had, so no memory of names is needed.
+A name that nobody mentions any more loses its row and its counters. Its next row starts from `last_change` at that
+moment or later, which is above every count that the name ever had, so no memory of names is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,23 @@ from numpy.typing import NDArray
 from api.core import Node
 from api.requests import allocatable
 from nodes.filters.filter import NodeShape
+from nodes.state.change_log import ChangeLog
 from nodes.state.classes import node_shape
 from nodes.state.columns import Column, Columns, Register
 from nodes.state.resources import Resources
 
 __all__ = ["NodeTable"]
 
-REMEMBERED: Final = 50_000
-"""So many of the last counts are remembered at least. Who asks about more is told of all nodes."""
+
+class _Counted(NamedTuple):
+    """A counter of a node has grown."""
+
+    row: int
+    name: str
+    is_other: bool
+    """Room, shape and units are as before."""
+    ends: bool
+    """Something may have ended that kept pods off the node."""
 
 
 class NodeTable:
@@ -53,11 +62,7 @@ class NodeTable:
         """Grows when a node comes, goes, or changes its shape."""
         self.population = 0
         """Grows when a node comes or goes. Until then, the row of a node that exists stays the same."""
-        self._sequence = 0
-        """The highest count of all counters."""
-        self._log: list[tuple[int, bool, bool]] = []
-        """The last counts, the newest one last: the row, whether room, shape and units are as before, and whether
-        something may have ended that kept pods off the node."""
+        self._log: ChangeLog[_Counted] = ChangeLog()
         self._dropped = 0
         """The highest count when a row last lost its name."""
         self._counters = (
@@ -92,7 +97,7 @@ class NodeTable:
     def drop(self, row: int) -> None:
         """Count one reference less to the node."""
         if self.names.drop(row):
-            self._dropped = self._sequence
+            self._dropped = self.last_change
             for matrix in (self.allocatable, self.used, self.leaving):
                 matrix.array[row] = 0
 
@@ -128,42 +133,38 @@ class NodeTable:
     @property
     def last_change(self) -> int:
         """The highest count of all counters."""
-        return self._sequence
+        return self._log.count
 
     def count(self, counter: Column[np.int64], row: int) -> None:
         """The counter of this node grows."""
-        self._sequence += 1
-        counter.array[row] = self._sequence
         ends = counter is self.nomination_ends or counter is self.label_changes
-        self._log.append((row, ends or counter is self.nomination_changes, ends))
-        if len(self._log) >= 2 * REMEMBERED:
-            del self._log[:REMEMBERED]
+        is_other = ends or counter is self.nomination_changes
+        self._log.note(_Counted(row, self.names.keys[row] or "", is_other, ends))
+        counter.array[row] = self._log.count
 
-    def changed_since(self, change: int, *, nominations: bool = False) -> list[int]:
-        """Rows of the nodes whose room, shape or units have changed since `last_change` was this. -1: all rows.
-
-        With `nominations`, also those to which a pod was nominated, or is no longer, or where a pod has other labels.
-        """
-        log = self._since(change)
+    def changed_since(self, change: int) -> list[int]:
+        """Rows of the nodes whose room, shape or units have changed since `last_change` was this. -1: all rows."""
+        log = self._log.since(change)
         if log is None:
             return list(range(self.names.size))
-        return list({row: None for row, is_other, _ in log if nominations or not is_other})
+        return list({each.row: None for each in log if not each.is_other})
+
+    def names_since(self, change: int) -> set[str] | None:
+        """Names of the nodes of which any counter has grown since `last_change` was this; None if that is not known.
+
+        Nodes that are gone are among them.
+        """
+        log = self._log.since(change)
+        return {each.name for each in log} if log is not None else None
 
     def released_since(self, change: int) -> list[str]:
         """Names of the nodes that may take pods since `last_change` was this which they did not take before.
 
         Room, shape and units aside: a pod is nominated there no longer, or a pod there has other labels.
         """
-        log = self._since(change)
-        rows = range(self.names.size) if log is None else {row: None for row, _, ends in log if ends}
+        log = self._log.since(change)
+        rows = range(self.names.size) if log is None else {each.row: None for each in log if each.ends}
         return [name for row in rows if (name := self.names.keys[row]) is not None]
-
-    def _since(self, change: int) -> list[tuple[int, bool, bool]] | None:
-        """What was counted since then; None if that is not known any longer."""
-        counts = self._sequence - change
-        if change < 0 or counts > len(self._log):
-            return None
-        return self._log[len(self._log) - counts :]
 
     def read(self, counter: Column[np.int64], name: str) -> int:
         """The counter of the node of this name, whether or not the node exists."""

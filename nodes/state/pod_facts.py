@@ -7,10 +7,20 @@ from typing import Final, NamedTuple
 
 from api.core import MIRROR_POD_ANNOTATION, Pod
 from api.groups import SCHEDULING_GATE
+from api.meta import Condition
 from api.times import parse_rfc3339
 from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
 
-__all__ = ["NOWHERE", "Controller", "Facts", "controller_of", "deletion_time", "flags_of", "whole_seconds"]
+__all__ = [
+    "NOWHERE",
+    "Controller",
+    "Facts",
+    "MemberStatus",
+    "controller_of",
+    "deletion_time",
+    "flags_of",
+    "whole_seconds",
+]
 
 
 NOWHERE: Final = -1
@@ -40,6 +50,14 @@ class Facts(NamedTuple):
     def unit(self) -> tuple[int, int, int]:
         """What decides who may evict the pod."""
         return self.priority, self.group, self.flags
+
+
+class MemberStatus(NamedTuple):
+    """What is kept of a group's member besides the columns: what came of scheduling it so far."""
+
+    nominated_node_name: str
+    scheduled: Condition | None
+    """The pod's condition PodScheduled."""
 
 
 class Controller(NamedTuple):

@@ -9,14 +9,14 @@ import sys
 from collections.abc import Mapping, Set
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from api.core import Pod
 from api.groups import POD_GROUP_LABEL
-from api.meta import Condition
 from nodes.state.budgets import LabelSets
+from nodes.state.change_log import ChangeLog
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import pod_class
 from nodes.state.columns import Column, Columns, Register, Rows
@@ -26,6 +26,7 @@ from nodes.state.pod_facts import (
     NOWHERE,
     Controller,
     Facts,
+    MemberStatus,
     controller_of,
     deletion_time,
     flags_of,
@@ -33,7 +34,7 @@ from nodes.state.pod_facts import (
 )
 from nodes.state.snapshot import GATED, STAYING, TERMINATING
 
-__all__ = ["ENDED", "Change", "MemberStatus", "PodTable"]
+__all__ = ["ENDED", "Change", "PodTable"]
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
@@ -52,14 +53,6 @@ class Change(IntEnum):
     """The scheduler's status of a group's member."""
     DECISION = 2
     """Something that decisions depend on."""
-
-
-class MemberStatus(NamedTuple):
-    """What is kept of a group's member besides the columns: what came of scheduling it so far."""
-
-    nominated_node_name: str
-    scheduled: Condition | None
-    """The pod's condition PodScheduled."""
 
 
 class PodTable:
@@ -107,6 +100,10 @@ class PodTable:
         """When a bound pod that terminates should be gone, in seconds since the epoch."""
         self._overdue = float("-inf")
         """A pod is overdue if it should have been gone by then."""
+        self.changed: ChangeLog[str] = ChangeLog()
+        """UIDs of the pods that came, went or changed in a column or in `status`."""
+        self.apart_changes = 0
+        """Grows with such a change of a pod that may keep other pods off nodes: see `ClassTable.keeping_apart`."""
         self._by_name: dict[tuple[str, str], int] = {}
         self._by_uid: dict[str, int] = {}
         self._by_uid_shared = False
@@ -206,6 +203,7 @@ class PodTable:
             self._nodes.count(self._nodes.pod_changes, before.node)
         self._release(before)
         nominated = self._end_nomination(row)
+        self.changed.note(self.uids[row])
         self._deletions.pop(row, None)
         self.graces.pop(row, None)
         del self._by_name[self.namespaces[row], self.names[row]]
@@ -260,6 +258,8 @@ class PodTable:
             self._leave(row, before)
         for column, value in zip(self._facts, facts, strict=True):
             column.array[row] = value
+        self.changed.note(self.uids[row])
+        self.apart_changes += facts.pod_class in self._classes.keeping_apart
         if facts.node != NOWHERE:
             requests = self._classes.requests.array[facts.pod_class]
             self._nodes.take(facts.node, requests, leaving=facts.leaves)
@@ -272,6 +272,7 @@ class PodTable:
         return max(_weight(facts), _weight(before) if before is not None else Change.NOTHING)
 
     def _leave(self, row: int, before: Facts) -> None:
+        self.apart_changes += before.pod_class in self._classes.keeping_apart
         if before.node != NOWHERE:
             requests = self._classes.requests.array[before.pod_class]
             self._nodes.take(before.node, -requests, leaving=before.leaves)
@@ -384,6 +385,7 @@ class PodTable:
         if self.status.get(row) == status:
             return Change.NOTHING
         self.status[row] = status
+        self.changed.note(self.uids[row])
         return Change.STATUS
 
 

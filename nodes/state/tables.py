@@ -17,8 +17,8 @@ from nodes.state.class_table import ClassTable
 from nodes.state.classes import PodClass
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.pod_facts import Controller
-from nodes.state.pods import DEFAULT_GRACE, ENDED, Change, MemberStatus, PodTable
+from nodes.state.pod_facts import Controller, MemberStatus
+from nodes.state.pods import DEFAULT_GRACE, ENDED, Change, PodTable
 from nodes.state.resources import Resources
 from nodes.state.snapshot import Snapshot
 from nodes.state.succeeded import SucceededMembers
@@ -194,11 +194,9 @@ class Tables:
 
     def _elsewhere(self, place: int, node: str) -> set[tuple[PodClass, int]]:
         """Classes and label sets of the pods on other nodes of which the filter at this place needs something."""
-        classes = {
-            row: each
-            for row, each in enumerate(self.classes.classes.keys)
-            if each is not None and each.needs[place] is not None
-        }
+        keys = self.classes.classes.keys
+        apart = ((row, keys[row]) for row in self.classes.keeping_apart)
+        classes = {row: each for row, each in apart if each is not None and each.needs[place] is not None}
         if not classes:
             return set()
         pods, here = self.pods, self.nodes.find(node)

@@ -21,7 +21,6 @@ from api.plans import PreemptionPlan
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.leading import Leading
-from controllers.gangs.look import Looks
 from controllers.gangs.rules import GatesMode
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
@@ -32,6 +31,7 @@ from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
 from runtime.term import Term
 from runtime.views import Views
 from tests.kit import apiserver
+from tests.twins.gangs.looking import seen
 
 __all__ = ["Api", "Stage", "staged"]
 
@@ -259,10 +259,9 @@ class Stage:
             if plan is None:
                 continue
             kept = leading.planner._world.looks.look(plan, trusted=True)
-            proven, leading.evidence._proven = leading.evidence._proven, {}
-            anew = Looks(controller.roster, controller.reservations, leading.evidence, controller.gated)
-            assert anew.look(plan, trusted=True) == kept
-            leading.evidence._proven = proven
+            fresh = seen(plan, controller.roster, controller.reservations, leading.evidence, controller.gated)
+            assert kept == fresh
+            assert list(kept.proofs) == list(fresh.proofs)
 
     def _agree(self) -> None:
         """The scheduler shows that each planned member fits on its node once the plan's victims are gone."""

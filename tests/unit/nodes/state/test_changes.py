@@ -182,3 +182,16 @@ def test_other_labels_of_a_pod_may_let_others_onto_its_node() -> None:
     tables.upsert_pod(pod("picky", containers=port))
     assert relabelled("c") == ["n1"]
     assert relabelled("c") == []
+
+
+def test_nodes_that_are_gone_are_named() -> None:
+    """Also if another node has their row already."""
+    tables = Tables()
+    tables.upsert_node(node("n1"))
+    since = tables.last_change
+    tables.delete_node("n1")
+    tables.upsert_node(node("n2"))
+    assert tables.nodes.find("n2") == 0
+    assert tables.nodes.names_since(since) == {"n1", "n2"}
+    assert tables.nodes.names_since(tables.last_change) == set()
+    assert tables.nodes.names_since(-1) is None

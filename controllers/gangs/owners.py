@@ -1,0 +1,61 @@
+"""Who would create pods again if they are evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from typing import NamedTuple
+
+from controllers.gangs.keys import GroupKey
+from nodes.state.tables import PodView, Tables
+
+__all__ = ["Owners", "PodOwner"]
+
+
+class PodOwner(NamedTuple):
+    """Who would create a pod again if it is evicted."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+class Owners:
+    """Questions to the tables."""
+
+    def __init__(self, tables: Tables, running_members: Callable[[GroupKey], Set[str]]) -> None:
+        """`running_members`: UIDs of a group's bound pods that are not terminating."""
+        self._tables, self._running_members = tables, running_members
+
+    def of(self, uid: str) -> PodOwner | None:
+        """The pod's owner: its PodGroup, else its controller; None if nobody would create it again."""
+        row = self._tables.pod(uid)
+        if row is None:
+            return None
+        view = self._tables.view(row)
+        group = self._tables.groups.find(*view.group) if view.group is not None else None
+        if group is not None:
+            meta = group.metadata
+            return PodOwner(group.api_version, group.kind, meta.namespace, meta.name, meta.uid)
+        own = view.controller
+        if own is None:
+            return None
+        return PodOwner(own.api_version, own.kind, view.namespace, own.name, own.uid)
+
+    def of_all(self, pods: Iterable[str]) -> set[str]:
+        """UIDs of those who would create these pods (UIDs) again."""
+        found = (self.of(uid) for uid in pods)
+        return {owner.uid for owner in found if owner is not None}
+
+    def pods(self, owner: str) -> list[str]:
+        """UIDs of the bound pods that this owner (UID) would create again."""
+        for group in self._tables.groups.live:
+            if group.metadata.uid == owner:
+                return sorted(self._running_members((group.metadata.namespace, group.metadata.name)))
+        views = (self._tables.view(row) for row in self._tables.controlled(owner))
+        return sorted(view.uid for view in views if view.node is not None and self._is_owned(view))
+
+    def _is_owned(self, view: PodView) -> bool:
+        """Whether the pod's controller is its owner: a group that exists comes before it."""
+        return view.group is None or self._tables.groups.find(*view.group) is None
