@@ -215,13 +215,12 @@ def test_queues_count_their_workloads(quotas: Sandboxes) -> None:
     for name in ("a", "b", "c"):
         box.workload(name, "q", 1)
 
-    def numbers(kind: str, name: str, namespace: str | None) -> tuple[int, int, int]:
+    def numbers(kind: str, name: str, namespace: str | None) -> list[int]:
         status = box.client.get(KUEUE, kind, name, namespace).get("status", {})
-        fields = ("pendingWorkloads", "reservingWorkloads", "admittedWorkloads")
-        return tuple(status.get(field, 0) for field in fields)  # type: ignore[return-value]
+        return [status.get(f"{field}Workloads", 0) for field in ("pending", "reserving", "admitted")]
 
-    for kind, name, namespace in (("ClusterQueue", box.of("q"), None), ("LocalQueue", "q", box.name)):
-        wait_for(lambda kind=kind, name=name, space=namespace: numbers(kind, name, space) == (2, 1, 1))
+    wait_for(lambda: numbers("ClusterQueue", box.of("q"), None) == [2, 1, 1])
+    wait_for(lambda: numbers("LocalQueue", "q", box.name) == [2, 1, 1])
     active = condition(box.client.get(KUEUE, "ClusterQueue", box.of("q")), "Active")
     assert active is not None
     assert active["reason"] == "Ready"
