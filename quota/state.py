@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeGuard
 
 from api.checks import AdmissionCheck
 from api.durations import DurationError, parse_duration
@@ -20,6 +20,7 @@ from api.workloads import Workload
 from quota.activity import cluster_queue_activity, is_check_active
 from quota.amounts import QuotaError
 from quota.holdings import Holdings, holder_of
+from quota.overlap import fits, without
 from quota.snapshot import Group, Holder, Queue, QuotaSnapshot
 from quota.tree import FlavorResource, Layout, Member, Quota, lay_out, read_cluster_queue, read_cohort
 from quota.workloads import key_of, queue_timestamp, requeue_at
@@ -174,6 +175,16 @@ class QuotaState:
             node = int(layout.quotas.parent[node])
         return names
 
+    def fits_beside_others(self, key: str) -> bool:
+        """Whether the quota that a holder (`namespace/name`) has would be free for it if it had none."""
+        holder, snapshot = self._holders.get(key), self.snapshot()
+        queue = snapshot.queues.get(holder.queue) if holder is not None else None
+        if holder is None or queue is None:
+            return True
+        counted = next(each for each in snapshot.ledger.holders(queue.node) if _is_holder(each, key))
+        with without(snapshot, [counted]):
+            return fits(snapshot, queue, holder.usage)
+
     def snapshot(self) -> QuotaSnapshot:
         """The present state. Raises QuotaError if the usage is too much to be counted."""
         holdings, queues = self._current(), self.queues
@@ -302,6 +313,10 @@ class QuotaState:
                 topologies=self._partial,
             ),
         )
+
+
+def _is_holder(thing: object, key: str) -> TypeGuard[Holder]:
+    return isinstance(thing, Holder) and thing.key == key
 
 
 def _check_namespace_selector(queue: ClusterQueue) -> None:

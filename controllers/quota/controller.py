@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration, search_options
+from controllers.quota.kueue_lease import Alone
 from controllers.quota.leading import Known, Leading
 from controllers.quota.queue_statuses import QueueViews
 from kube.client import ApiClient
@@ -37,6 +39,7 @@ class QuotaController:
         tally = Tally(self._count_changed)
         self._queues = QueueViews(views)
         self._known = Known(quota, tally, self._queues)
+        self._alone = Alone(client, settings.kueue_lease, clock)
         self._leading: Leading | None = None
         self._ended = float("-inf")
         """When this process ceased to lead last, in monotonic seconds."""
@@ -46,13 +49,20 @@ class QuotaController:
 
     def checks(self) -> Mapping[str, Check]:
         """See `runtime.controller.Controller`."""
-        return {"quota-synced": self._not_synced}
+        return {"quota-synced": self._not_synced, "quota-alone": lambda: self._alone.problem or None}
 
     async def lead(self, term: Term) -> None:
         """See `runtime.controller.Controller`."""
         since, quota = max(term.began, self._ended), self._known.quota
         await quota.wait_synced()
-        await catch_up(self._client, quota.views, since, self._clock)
+        while True:
+            await self._alone.wait()
+            await catch_up(self._client, quota.views, since, self._clock)
+            await self._act(term)
+            since = self._ended
+
+    async def _act(self, term: Term) -> None:
+        """Act until Kueue begins to manage, or until cancelled."""
         leading = self._leading = Leading(
             self._known,
             self._settings,
@@ -61,11 +71,15 @@ class QuotaController:
             self._executor,
             term,
             self._clock,
+            self._alone.suspect,
         )
+        acting = asyncio.create_task(leading.run(), name="quota acts")
         try:
-            await leading.run()
+            await self._alone.until_kueue_manages(acting)
         finally:
             self._leading = None
+            acting.cancel()
+            await asyncio.gather(acting, return_exceptions=True)
             await leading.close()
             self._ended = self._clock.monotonic()
 

@@ -26,9 +26,11 @@ from api.workloads import (
 from controllers.quota.draft import Counted, Draft
 from controllers.quota.retries import reset_checks, show_wait
 
-__all__ = ["Preemption", "evict", "give_back", "preempt", "sync_not_admitted"]
+__all__ = ["QUOTA_EXCEEDED", "Preemption", "evict", "give_back", "preempt", "sync_not_admitted"]
 
-COMES_BACK: Final = frozenset({PREEMPTED, "NodeFailures"})
+QUOTA_EXCEEDED: Final = "QuotaExceeded"
+"""Reason of Evicted: a process that no longer leads admitted it, and its quota was given to others."""
+COMES_BACK: Final = frozenset({PREEMPTED, "NodeFailures", QUOTA_EXCEEDED})
 """After an eviction for one of these reasons, a Workload is queued again as soon as it has given its quota back."""
 MOST_STATS: Final = 256
 SECOND: Final = 1_000_000

@@ -23,6 +23,8 @@ class Facts:
         self._waiting: dict[str, Waiting] = {}
         self._written: dict[str, int] = {}
         """When the text of why a Workload waits was last written."""
+        self._taken_back: dict[str, tuple[str, str]] = {}
+        """By key: the UID of a Workload that somebody else admitted beyond the quota, and what is said of it."""
         self._ended: set[str] = set()
         """UIDs of Workloads of which nothing runs any longer."""
 
@@ -42,6 +44,7 @@ class Facts:
             inactive=known.inactive if known is not None else "",
             required=required_checks(queue.spec, admission) if queue is not None else None,
             preemption=self._preemption_of(key),
+            taken_back=self._why_taken_back(key, workload),
             waiting=self._waiting.get(key),
             nothing_runs=workload.metadata.uid in self._ended,
             written=self._written.get(key, 0),
@@ -60,12 +63,18 @@ class Facts:
         """The status of the Workload was written."""
         self._written[key] = now
 
+    def take_back(self, workload: Workload, message: str) -> None:
+        """Somebody else admitted the Workload, and its quota is not there."""
+        self._taken_back[key_of(workload)] = workload.metadata.uid, message
+
     def nothing_runs(self, uid: str) -> None:
         """Whoever runs the pods of the Workload (UID) reports that none is left."""
         self._ended.add(uid)
 
     def changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """Forget what no longer applies."""
+        if after is None or not _has_quota(after):
+            self._taken_back.pop(key, None)
         if after is None:
             self._waiting.pop(key, None)
             self._written.pop(key, None)
@@ -73,6 +82,10 @@ class Facts:
             self._waiting.pop(key, None)
         if before is not None and (after is None or not _has_quota(after)):
             self._ended.discard(before.metadata.uid)
+
+    def _why_taken_back(self, key: str, workload: Workload) -> str:
+        uid, message = self._taken_back.get(key, ("", ""))
+        return message if uid == workload.metadata.uid else ""
 
 
 def _has_quota(workload: Workload) -> bool:

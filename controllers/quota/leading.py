@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Final
@@ -26,6 +27,7 @@ from kube.sender import Sender
 from quota.decision import Options
 from quota.pending import PendingQueues
 from quota.statuses import Tally
+from quota.workloads import holds_quota, key_of
 from runtime.queue import KeyedQueue
 from runtime.ranked_slots import RankedSlots
 from runtime.term import Term
@@ -57,7 +59,10 @@ class Leading:
         executor: Executor,
         term: Term,
         clock: Clock,
+        admitted_by_others: Callable[[Workload], None],
     ) -> None:
+        """`admitted_by_others` is told of a Workload that got quota, and not from us."""
+        self._admitted_by_others = admitted_by_others
         quota = known.quota
         self._quota, self._clock = quota, clock
         sender = Sender(client, fence=term)
@@ -133,8 +138,22 @@ class Leading:
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """See `runtime.watched_quota.WorkloadHook`."""
         self.facts.changed(key, before, after)
+        if after is not None and self._is_foreign_admission(key, before, after):
+            self._judge_foreign(after)
         self.plans.workload_changed(key, before, after)
         self._following.workload_changed(key, before, after)
+
+    def _is_foreign_admission(self, key: str, before: Workload | None, after: Workload) -> bool:
+        had = before is not None and holds_quota(before)
+        return holds_quota(after) and not had and not self._writer.is_ours(key)
+
+    def _judge_foreign(self, workload: Workload) -> None:
+        """Somebody else has admitted the Workload: a former leader, or another manager."""
+        self._admitted_by_others(workload)
+        if not self._quota.state.fits_beside_others(key_of(workload)):
+            self.facts.take_back(
+                workload, "Admitted by a process that does not lead, beyond the quota that is left"
+            )
 
     def object_changed(self, kind: str, key: str) -> None:
         """See `runtime.watched_quota.ObjectHook`."""

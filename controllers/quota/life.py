@@ -25,7 +25,14 @@ from api.workloads import (
 )
 from controllers.quota.admitting import sync_admitted, wait
 from controllers.quota.draft import Draft, Step
-from controllers.quota.evicting import Preemption, evict, give_back, preempt, sync_not_admitted
+from controllers.quota.evicting import (
+    QUOTA_EXCEEDED,
+    Preemption,
+    evict,
+    give_back,
+    preempt,
+    sync_not_admitted,
+)
 from controllers.quota.retries import end_wait, judge_checks, reset_checks, show_wait, why_retry
 from quota.queues import ADMISSION_GATED_BY
 
@@ -76,6 +83,8 @@ class Around:
     """The admission checks that it needs for the flavors that it has. None: its ClusterQueue is gone."""
     preemption: Preemption | None = None
     """A plan that names it as a victim."""
+    taken_back: str = ""
+    """Why the quota that somebody else gave it is taken back; empty if it is not."""
     waiting: Waiting | None = None
     nothing_runs: bool = False
     """Whoever runs its pods reports that no pod is left."""
@@ -176,6 +185,9 @@ def _judge_holder(draft: Draft, around: Around) -> None:
         return
     if message := why_retry(draft):
         evict(draft, ADMISSION_CHECK, message)
+        return
+    if around.taken_back:
+        evict(draft, QUOTA_EXCEEDED, around.taken_back)
         return
     for kind, queue in (("ClusterQueue", around.cluster_queue), ("LocalQueue", around.local_queue)):
         if queue is not None and queue.spec.stop_policy == "HoldAndDrain":

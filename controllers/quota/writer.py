@@ -59,6 +59,12 @@ class WorkloadWriter:
         self._client, self._quota, self._sender = client, quota, sender
         self._slots, self._clock, self._done = slots, clock, done
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._starting = ""
+        """Key of the Workload that is about to be written."""
+
+    def is_ours(self, key: str) -> bool:
+        """Whether what changes about the Workload now is our own write."""
+        return key in self._tasks or key == self._starting
 
     def is_busy(self, key: str) -> bool:
         """Whether the Workload is being written."""
@@ -73,8 +79,11 @@ class WorkloadWriter:
         key = key_of(step.workload)
         if key in self._tasks:
             raise RuntimeError(f"Workload {key} is being written")
-        before = self._quota.state.workloads[key]
-        self._quota.assume(step.workload)
+        before, self._starting = self._quota.state.workloads[key], key
+        try:
+            self._quota.assume(step.workload)
+        finally:
+            self._starting = ""
         self._tasks[key] = asyncio.create_task(self._run(key, before, step, rank), name=f"write {key}")
 
     async def close(self) -> None:

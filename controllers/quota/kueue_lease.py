@@ -1,0 +1,204 @@
+"""Whether Kueue manages the Workloads of this cluster: two managers would give the same quota away twice.
+
+Kueue's managers elect a leader by a Lease. Its name can be configured, and so can the namespace and the election. So a
+fresh write of Kueue's own field manager on a Workload counts, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import structlog
+
+from api.clock import Clock
+from api.meta import List, ObjectMeta, Struct
+from api.times import parse_rfc3339
+from api.workloads import Workload
+from kube.client import ApiClient, ApiError, get_or_none
+from kube.retry import Backoff, Retry
+from quota.workloads import key_of
+from runtime.resources import KUEUE
+
+__all__ = ["Alone", "LeaseSeen", "judge"]
+
+log = structlog.get_logger(__name__)
+
+LOOK_SECONDS: Final = 3.0
+SURE_SECONDS: Final = 20.0
+"""A Lease that a live manager holds is renewed within this time. Kueue's duration is 15 seconds."""
+FRESH_SECONDS: Final = 60.0
+"""A write of Kueue's field manager that is younger than this shows that it manages."""
+FIELD_MANAGERS: Final = frozenset({"kueue-admission"})
+BACKOFF: Final = Backoff(1.0, 10.0)
+
+
+class LeaseSpec(Struct):
+    """coordination.k8s.io/v1 LeaseSpec, in part."""
+
+    holder_identity: str | None = None
+    renew_time: str | None = None
+
+
+class Lease(Struct):
+    """coordination.k8s.io/v1 Lease, in part."""
+
+    metadata: ObjectMeta
+    spec: LeaseSpec = msgspec.field(default_factory=LeaseSpec)
+
+
+class ManagedFields(Struct):
+    """meta/v1 ManagedFieldsEntry, in part."""
+
+    manager: str = ""
+    time: str | None = None
+
+
+class Managed(Struct):
+    """The part of an object's metadata that says who wrote it."""
+
+    managed_fields: list[ManagedFields] | None = None
+
+
+class ManagedObject(Struct):
+    """An object of any kind."""
+
+    metadata: Managed
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSeen:
+    """A Lease as it was seen last."""
+
+    version: str
+    """holder and renewTime, as texts."""
+    since: float
+    """When it was first seen so, in monotonic seconds."""
+    renewed: bool
+    """Whether it was seen to change."""
+
+
+def judge(before: LeaseSeen | None, holder: str, renewed: str, now: float) -> tuple[LeaseSeen, bool | None]:
+    """What is known of a Lease now, and whether somebody holds it: None as long as nobody can know.
+
+    Time stamps of others are not compared with our clock: a Lease is held while it is seen to change. `now` is in
+    monotonic seconds.
+    """
+    version = f"{holder} {renewed}"
+    if before is None:
+        seen = LeaseSeen(version, now, renewed=False)
+    elif before.version != version:
+        seen = LeaseSeen(version, now, renewed=True)
+    else:
+        seen = before
+    if not holder:
+        return seen, False
+    if seen.renewed and now - seen.since < SURE_SECONDS:
+        return seen, True
+    return seen, None if now - seen.since < SURE_SECONDS else False
+
+
+class Alone:
+    """Looks whether Kueue manages."""
+
+    def __init__(self, client: ApiClient, name: str, clock: Clock) -> None:
+        """`name`: of Kueue's Lease, in any namespace."""
+        self._client, self._name, self._clock = client, name, clock
+        self._seen: dict[tuple[str, str], LeaseSeen] = {}
+        self._suspects: dict[str, None] = {}
+        """Keys of Workloads that somebody else has admitted."""
+        self._stirred = asyncio.Event()
+        self.problem = "it is not known yet whether Kueue manages Workloads"
+        """Why the quota controller does not act; empty if it may."""
+
+    async def wait(self) -> None:
+        """Wait until it is sure that Kueue does not manage."""
+        retry, said = Retry(BACKOFF), ""
+        while True:
+            try:
+                self.problem = await self._look()
+                retry.succeeded()
+            except ApiError as error:
+                self.problem = f"it is not known whether Kueue manages Workloads: {error}"
+                await asyncio.sleep(retry.failed(error))
+                continue
+            if not self.problem:
+                return
+            if self.problem != said:
+                said = self.problem
+                log.warning("the quota controller does not act", problem=self.problem)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def suspect(self, workload: Workload) -> None:
+        """Somebody else has admitted the Workload. Whoever that is, it is looked at."""
+        self._suspects[key_of(workload)] = None
+        self._stirred.set()
+
+    async def until_kueue_manages(self, acting: asyncio.Task[None]) -> None:
+        """Wait until Kueue begins to manage. Raises what `acting` raises, if that ends before."""
+        while True:
+            looking = asyncio.create_task(self._stirred.wait())
+            await asyncio.wait({acting, looking}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            looking.cancel()
+            if acting.done():
+                acting.result()
+            self._stirred.clear()
+            try:
+                problem = await self._look()
+            except ApiError as error:
+                log.info("it is not known whether Kueue manages", error=str(error))
+                continue
+            if problem:
+                self.problem = problem
+                log.warning("the quota controller stops to act", problem=problem)
+                return
+
+    async def _look(self) -> str:
+        """Why the quota controller must not act; empty if nothing speaks against it. Raises ApiError."""
+        held = [await self._look_at(lease) for lease in await self._leases()]
+        for problem in held:
+            if problem:
+                return problem
+        return await self._look_at_workloads()
+
+    async def _look_at(self, lease: Lease) -> str:
+        key = lease.metadata.namespace, lease.metadata.name
+        self._seen[key], is_held = judge(
+            self._seen.get(key),
+            lease.spec.holder_identity or "",
+            lease.spec.renew_time or "",
+            self._clock.monotonic(),
+        )
+        place = f"Lease {key[0]}/{key[1]}"
+        if is_held is None:
+            return f"{place} names {lease.spec.holder_identity}, and it is not known yet whether that lives"
+        return f"Kueue manages Workloads: {lease.spec.holder_identity} holds {place}" if is_held else ""
+
+    async def _leases(self) -> list[Lease]:
+        query = {"fieldSelector": f"metadata.name={self._name}"}
+        body = await self._client.request("GET", "/apis/coordination.k8s.io/v1/leases", query=query)
+        return msgspec.json.decode(body, type=List[Lease]).items
+
+    async def _look_at_workloads(self) -> str:
+        """Workloads that somebody else has admitted are asked who wrote to them."""
+        while self._suspects:
+            key = next(iter(self._suspects))
+            namespace, _, name = key.partition("/")
+            body = await get_or_none(self._client, f"{KUEUE}/namespaces/{namespace}/workloads/{name}")
+            del self._suspects[key]
+            if body is not None and (manager := self._manager(body)):
+                return f"Kueue manages Workloads: {manager} wrote to {key} less than a minute ago"
+        return ""
+
+    def _manager(self, body: bytes) -> str:
+        fields = msgspec.json.decode(body, type=ManagedObject).metadata.managed_fields or ()
+        fresh = [each.manager for each in fields if self._is_fresh(each.time)]
+        return next((each for each in fresh if each in FIELD_MANAGERS), "")
+
+    def _is_fresh(self, time: str | None) -> bool:
+        try:
+            return time is not None and self._clock.wall() - parse_rfc3339(time) < FRESH_SECONDS
+        except ValueError:
+            return False
