@@ -33,10 +33,14 @@ placements_decoder = msgspec.json.Decoder(list[Placement])
 
 
 def compress(spec: PreemptionPlanSpec, *, above_pods: int) -> PreemptionPlanSpec:
-    """The stored form of a plan: with counts, and with compressed lists of more than `above_pods` pods."""
-    pods = sum(len(victim.pods) for victim in spec.victims)
-    stored = msgspec.structs.replace(spec, victim_units=len(spec.victims), victim_pods=pods)
-    if pods > above_pods:
+    """The stored form of a plan: with counts, and with compressed lists of more than `above_pods` pods.
+
+    A Workload counts as one pod.
+    """
+    units, pods = len(spec.victims), sum(len(victim.pods) for victim in spec.victims)
+    counted = UNSET if spec.preemptor.kind == "Workload" else pods
+    stored = msgspec.structs.replace(spec, victim_units=units, victim_pods=counted)
+    if max(units, pods) > above_pods:
         stored.victims, stored.compressed_victims = [], _deflate(spec.victims)
     if len(spec.placements) > above_pods:
         stored.placements, stored.compressed_placements = [], _deflate(spec.placements)

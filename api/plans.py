@@ -6,14 +6,16 @@ below the fields become the CRD's descriptions (`api.crds`).
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType, field
 
 from api.groups import API_VERSION
 from api.meta import Condition, ObjectMeta, Struct
+from api.workloads import PreemptionReason
 
 __all__ = [
+    "PREEMPTOR_KIND",
     "ClusterPreemptionPlan",
     "Domain",
     "DomainResult",
@@ -27,10 +29,17 @@ __all__ = [
     "PreemptionPlanSpec",
     "PreemptionPlanStatus",
     "Preemptor",
+    "PreemptorKind",
+    "PreemptorQuota",
+    "QuotaAmount",
     "Score",
     "Victim",
     "VictimPod",
+    "VictimQuota",
 ]
+
+PREEMPTOR_KIND: Final = "reprieve.dev/preemptor-kind"
+"""The label of the objects that the quota plane writes: `Workload`. Those of the nodes plane do not have it."""
 
 Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted", "Releases"]
 Phase = Literal[
@@ -44,7 +53,9 @@ Phase = Literal[
     "Aborted",
     "Expired",
     "Released",
+    "QuotaReserved",
 ]
+PreemptorKind = Literal["PodGroup", "Pod", "Workload"]
 MismatchReason = Literal["PriorityMismatch", "SchedulerMismatch", "EvictedInVain"]
 
 
@@ -52,16 +63,48 @@ class PlanStruct(Struct, omit_defaults=False):
     """A part of a plan. Every field is written out, so that a reader need not know the defaults."""
 
 
-class Preemptor(PlanStruct):
-    """The group or pod that asks for room."""
+class QuotaAmount(PlanStruct):
+    """One resource in one flavor."""
 
-    kind: Literal["PodGroup", "Pod"]
+    flavor: str
+    """The ResourceFlavor that the Workload gets."""
+    resource: str
+    """The resource, such as cpu."""
+    asked: str
+    """The quantity that the Workload asks for, all of its pods together."""
+    available: str
+    """The quantity that was available before any victim went. What is promised to others is not in it."""
+    borrowed: str
+    """The part of `asked` that is beyond the nominal quota of the ClusterQueue, once the victims are gone."""
+
+
+class PreemptorQuota(PlanStruct):
+    """The quota that a Workload asks for."""
+
+    cluster_queue: str
+    """The ClusterQueue that the Workload waits for."""
+    path: str
+    """The path from the root Cohort to this ClusterQueue, such as /root/team/queue."""
+    generation: int
+    """The Workload's metadata.generation that this was decided for. With another one, the plan ends."""
+    borrowing: int
+    """How many levels of Cohorts the Workload borrows from. 0 if the quota of the ClusterQueue itself suffices."""
+    amounts: list[QuotaAmount]
+    """What it asks for, by flavor and resource. It is promised to the Workload until the plan ends."""
+
+
+class Preemptor(PlanStruct):
+    """The group, pod or Workload that asks for room."""
+
+    kind: PreemptorKind
     api_version: str
     namespace: str
     name: str
     uid: str
     priority: int
-    """The priority of the pod or group. A group's priority replaces the priority of its pods."""
+    """The priority of the pod, group or Workload. A group's priority replaces the priority of its pods."""
+    quota: PreemptorQuota | UnsetType = UNSET
+    """Which quota it asks for. Only of a Workload."""
 
 
 class Domain(PlanStruct):
@@ -99,11 +142,25 @@ class VictimPod(PlanStruct):
     """The node that it runs on."""
 
 
+class VictimQuota(PlanStruct):
+    """The quota that a Workload gives back, and why it has to."""
+
+    reason: PreemptionReason
+    """The rule by which it goes, as in its condition Preempted."""
+    cluster_queue: str
+    """The ClusterQueue whose quota it holds."""
+    path: str
+    """The path from the root Cohort to this ClusterQueue, such as /root/team/queue."""
+    since: str
+    """Since when it has held its quota."""
+
+
 class Victim(PlanStruct):
     """One unit to evict."""
 
-    kind: Literal["PodGroup", "Pod"]
-    """PodGroup for a group in `all` mode, which is evicted as a whole. Other pods are evicted one by one."""
+    kind: PreemptorKind
+    """PodGroup for a group in `all` mode, which is evicted as a whole. Other pods are evicted one by one. Workload for
+    one that gives its quota back."""
     namespace: str
     """Its namespace. Empty in a PreemptionPlan of another namespace: the ClusterPreemptionPlan has it."""
     name: str
@@ -114,9 +171,12 @@ class Victim(PlanStruct):
     """The priority of the unit. For a pod in a group, it is the group's priority. For a group that goes
     whole, it is the lowest of its own priority and its pods'."""
     violates_pod_disruption_budget: bool
-    """True if fewer budgets would be violated without this unit."""
+    """True if fewer budgets would be violated without this unit. Always false of a Workload: whoever made it ends its
+    pods."""
     pods: list[VictimPod]
-    """The pods to evict."""
+    """The pods to evict. Empty of a Workload."""
+    quota: VictimQuota | UnsetType = UNSET
+    """Which quota it gives back, and why. Only of a Workload."""
 
 
 class Score(PlanStruct):
@@ -210,7 +270,7 @@ class PreemptionPlanSpec(PlanStruct):
     victim_units: int | UnsetType = UNSET
     """The number of victims. Set when the plan is stored."""
     victim_pods: int | UnsetType = UNSET
-    """The number of pods to evict. Set when the plan is stored."""
+    """The number of pods to evict. Set when the plan is stored. Absent if the victims are Workloads."""
     compressed_victims: str | UnsetType = UNSET
     """The base64 of the xz-compressed JSON list of victims, if `victims` would be too long."""
     compressed_placements: str | UnsetType = UNSET
@@ -221,8 +281,8 @@ class PreemptionPlanStatus(Struct):
     """How far the decision has been carried out."""
 
     phase: Phase | None = None
-    """Planned, Confirmed, Evicting, Ready and Bound follow one another. The other phases
-    are ends: no further pod is evicted."""
+    """Planned, Confirmed, Evicting, Ready and Bound follow one another. If the preemptor is a Workload, Evicting and
+    QuotaReserved do. The other phases are ends: nobody else is evicted."""
     conditions: list[Condition] | None = None
     last_decision_time: str | None = None
     """When the search last came to this decision. It is written at most once a minute."""

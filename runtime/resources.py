@@ -8,6 +8,7 @@ from api.checks import AdmissionCheck
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.plans import PreemptionPlan
 from api.workloads import Workload
 from kube.reflector import Resource
 
@@ -21,6 +22,7 @@ __all__ = [
     "LOCAL_QUEUES",
     "NAMESPACES",
     "NODES",
+    "PLANS",
     "PODS",
     "PRIORITY_CLASSES",
     "RESOURCE_FLAVORS",
@@ -44,6 +46,9 @@ A pod that Succeeded uses nothing either, but its group counts it. See docs/deci
 BUDGETS: Final = Resource("poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets", PodDisruptionBudget)
 PRIORITY_CLASSES: Final = Resource(
     "priorityclasses", "/apis/scheduling.k8s.io/v1/priorityclasses", PriorityClass
+)
+PLANS: Final = Resource(
+    "preemptionplans", "/apis/reprieve.dev/v1alpha1/preemptionplans", PreemptionPlan, page=50
 )
 GROUPS: Final = Resource("podgroups", "/apis/reprieve.dev/v1alpha1/podgroups", PodGroup)
 

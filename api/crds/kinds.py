@@ -30,6 +30,8 @@ class Column(NamedTuple):
 
 
 AGE: Final = Column("Age", "date", ".metadata.creationTimestamp")
+QUEUE: Final = Column("ClusterQueue", "string", ".spec.preemptor.quota.clusterQueue", wide=True)
+"""Of a plan's preemptor. Empty if that is no Workload, as the pods are if the victims are Workloads."""
 
 
 def _status(condition: str) -> str:
@@ -102,20 +104,24 @@ KINDS: Final[Sequence[Kind]] = (
     _ours(
         PreemptionPlan,
         "rplan",
+        Column("Kind", "string", ".spec.preemptor.kind"),
         Column("Preemptor", "string", ".spec.preemptor.name"),
         Column("Outcome", "string", ".spec.outcome"),
         Column("Phase", "string", ".status.phase"),
         Column("Victims", "integer", ".spec.victimUnits"),
         Column("Pods", "integer", ".spec.victimPods"),
+        QUEUE,
     ),
     _ours(
         ClusterPreemptionPlan,
         "rcplan",
         Column("Namespace", "string", ".spec.preemptor.namespace"),
+        Column("Kind", "string", ".spec.preemptor.kind"),
         Column("Preemptor", "string", ".spec.preemptor.name"),
         Column("Outcome", "string", ".spec.outcome"),
         Column("Victims", "integer", ".spec.victimUnits"),
         Column("Pods", "integer", ".spec.victimPods"),
+        QUEUE,
         namespaced=False,
     ),
     _kueues(

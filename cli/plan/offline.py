@@ -8,11 +8,11 @@ import msgspec
 
 from api.groups import API_VERSION
 from api.meta import Condition
+from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
 from cli.common.documents import InputError, split_key
 from cli.plan.objects import Objects
 from nodes.search.decision import DecisionError, decide_group, decide_pod
-from nodes.search.naming import plan_name
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
 

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import msgspec
 
 from api.core import Pod
+from api.plan_names import PlanKey
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import key_of
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
-from controllers.gangs.stored import Owner, PlanKey, StoredPlans, owner_of
+from controllers.gangs.stored import Owner, StoredPlans, owner_of
 from controllers.gangs.withheld import with_names
 
 __all__ = ["Claims", "completed", "with_uids"]

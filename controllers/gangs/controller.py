@@ -10,7 +10,6 @@ import structlog
 
 from api.clock import Clock
 from api.core import Pod
-from api.plans import PreemptionPlan
 from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
 from controllers.gangs.disruption import MarkedPods
@@ -25,21 +24,17 @@ from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
 from controllers.gangs.waiting import WaitingPods
 from kube.client import ApiClient
-from kube.reflector import Resource
 from runtime.freshness import catch_up
 from runtime.readiness import not_synced, too_old
+from runtime.resources import PLANS
 from runtime.term import Term
 from runtime.views import Views
 from runtime.watched_tables import WatchedTables
 from serving.ops import Check
 
-__all__ = ["PLANS", "GangController"]
+__all__ = ["GangController"]
 
 log = structlog.get_logger(__name__)
-
-PLANS: Final = Resource(
-    "preemptionplans", "/apis/reprieve.dev/v1alpha1/preemptionplans", PreemptionPlan, page=50
-)
 
 
 class GangController:

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 import structlog
 from msgspec import UNSET
 
+from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.account import asks_with, subtract
 from controllers.gangs.assigning import assign
@@ -24,7 +25,6 @@ from controllers.gangs.roster import Roster
 from controllers.gangs.singles import Singles
 from controllers.gangs.sparing import Sparing
 from nodes.search.decision import Decision, DecisionError, group_decision, pod_decision
-from nodes.search.naming import plan_name
 from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables

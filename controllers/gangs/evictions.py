@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import structlog
 
+from api.plan_names import PlanKey
 from api.plans import Victim, VictimPod
 from controllers.gangs.account import Account
 from controllers.gangs.comparison import difference, protected, unit_changed
@@ -20,11 +21,11 @@ from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.keys import spoken_in
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.observations import Compared, DeletionRefused, EvictorStopped, Rehearsed
-from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.plans import PlanStore
 from controllers.gangs.roster import Roster
-from controllers.gangs.stored import PlanKey
 from kube.client import ApiError
 from kube.retry import Backoff
+from runtime.plan_objects import PlanNotStoredError
 
 __all__ = ["Evictions"]
 

@@ -9,12 +9,14 @@ from typing import Any, Final
 import structlog
 
 from api.clock import Clock
+from api.plan_names import PlanKey
 from controllers.gangs.life import Ending
-from controllers.gangs.plans import PlanNotStoredError, PlanStore
-from controllers.gangs.rules import RELEASE_SECONDS
-from controllers.gangs.stored import ACTIVE, Owner, PlanKey, StoredPlan, StoredPlans
+from controllers.gangs.plans import PlanStore
+from controllers.gangs.stored import ACTIVE, StoredPlan, StoredPlans
+from runtime.plan_objects import PlanNotStoredError
+from runtime.plan_retention import Retention, surplus
 
-__all__ = ["Chores", "Housekeeping", "Retention", "chores"]
+__all__ = ["Chores", "Housekeeping", "chores"]
 
 log = structlog.get_logger(__name__)
 
@@ -24,16 +26,6 @@ AT_ONCE: Final = 20
 """Writes in one sweep. The rest waits for the next one, so that gangs do not wait for the housekeeping."""
 
 ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """How long ended plans stay."""
-
-    seconds: float
-    """A plan that evicted pods stays so long after its end."""
-    kept: int
-    """Of the other plans of a preemptor so many stay, the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,43 +49,18 @@ def chores(
 ) -> Chores:
     """What there is to do at `now` (seconds since the epoch). `evicting`: plans whose evictions go on.
 
-    A preemptor's newest plan, its current decision, stays, also when the preemptor is gone. Pods come and go under new
-    names, so a pod's current decision stays as long as a plan that evicted.
+    Which plans go is said in `runtime.plan_retention`.
     """
     ordered = sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
-    by_owner: dict[Owner, list[StoredPlan]] = {}
-    for plan in ordered:
-        by_owner.setdefault(plan.owner, []).append(plan)
-    surplus = [plan for each in by_owner.values() for plan in _surplus(each, now, retention)]
     return Chores(
         abandoned=[plan for plan in ordered if plan.active is not None and plan.key not in carried_out],
         unfinished=[plan for plan in ordered if _is_unfinished(plan) and plan.key not in evicting],
-        surplus=sorted(surplus, key=lambda plan: (plan.touched, plan.meta.name)),
+        surplus=surplus(ordered, now, retention),
     )
 
 
 def _is_unfinished(plan: StoredPlan) -> bool:
     return plan.finalized and plan.phase not in ACTIVE
-
-
-def _surplus(plans: list[StoredPlan], now: float, retention: Retention) -> list[StoredPlan]:
-    """Of one preemptor's plans, oldest first."""
-    current, ended = plans[-1], [plan for plan in plans if plan.active is None]
-    others = [plan for plan in ended if not plan.evicted]
-    newest = {plan.key for plan in others[-retention.kept :]}
-
-    def is_surplus(plan: StoredPlan) -> bool:
-        is_old = now - plan.touched >= _seconds(plan, retention)
-        if plan is current:
-            return is_old and plan.owner[0] == "Pod"
-        return is_old if plan.evicted else plan.key not in newest
-
-    return [plan for plan in ended if is_surplus(plan)]
-
-
-def _seconds(plan: StoredPlan, retention: Retention) -> float:
-    """A plan that released members is known as long as it forbids another one."""
-    return max(retention.seconds, RELEASE_SECONDS) if plan.releases else retention.seconds
 
 
 class Housekeeping:

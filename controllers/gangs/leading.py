@@ -28,7 +28,7 @@ from controllers.gangs.gangs import Gangs
 from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.gates import Gates
 from controllers.gangs.group_status import GroupStatusWriter
-from controllers.gangs.housekeeping import Housekeeping, Retention
+from controllers.gangs.housekeeping import Housekeeping
 from controllers.gangs.kept_out import KeptOut
 from controllers.gangs.keys import key_of_pod
 from controllers.gangs.leftover import Leftover
@@ -65,6 +65,7 @@ from kube.retry import Backoff
 from kube.sender import Sender
 from nodes.state.slots import Slots
 from nodes.state.tables import Tables
+from runtime.plan_retention import Retention
 from runtime.term import Term
 
 __all__ = ["Known", "Leading"]

@@ -16,6 +16,7 @@ from api.core import Pod
 from api.groups import INITIALLY_SCHEDULED, SCHEDULED
 from api.jobs import INDEX_FAILURES
 from api.meta import Condition
+from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from api.times import parse_rfc3339
 from controllers.gangs.configuration import PlanningConfiguration
@@ -31,7 +32,6 @@ from controllers.gangs.stored import StoredPlans
 from kube.client import ApiError
 from kube.conditions import field_manager
 from kube.retry import Backoff
-from nodes.search.naming import plan_name
 from nodes.state.pod_facts import controller_of
 from nodes.state.pods import ENDED
 from nodes.state.tables import Tables

@@ -49,7 +49,7 @@ from controllers.gangs.metrics import CONFIRMATIONS
 from controllers.gangs.nominations import Nominations
 from controllers.gangs.observations import NotStored, Stored
 from controllers.gangs.parked import Why
-from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.plans import PlanStore
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.roster import Roster
@@ -58,6 +58,7 @@ from controllers.gangs.verdicts import Verdicts
 from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writes import Work, Writes
 from runtime.failpoints import failpoint
+from runtime.plan_objects import PlanNotStoredError
 
 __all__ = ["Hands", "Performer"]
 

@@ -9,48 +9,27 @@ from typing import Final
 import structlog
 
 from api.clock import Clock
-from api.compression import compress
-from api.meta import Condition, ObjectMeta
-from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
+from api.meta import Condition
+from api.plan_names import PlanKey, plan_name
+from api.plans import PREEMPTOR_KIND, Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import rfc3339
 from controllers.gangs.effects import Judge
 from controllers.gangs.life import ActivePlan, Ending
 from controllers.gangs.metrics import PLANS
-from controllers.gangs.stored import ACTIVE, FINALIZER, IN_VAIN, PlanKey, StoredPlans
-from controllers.gangs.whole_plans import WholePlans
-from controllers.gangs.withheld import withhold
+from controllers.gangs.stored import ACTIVE, FINALIZER, IN_VAIN, StoredPlans
 from controllers.gangs.writer import Writer
 from kube.client import ApiError
-from nodes.search.naming import plan_name
+from runtime.plan_objects import PlanNotStoredError, PlanObjects
+from runtime.whole_plans import WholePlans
 
-__all__ = ["PlanNotStoredError", "PlanStore"]
+__all__ = ["PlanStore"]
 
 log = structlog.get_logger(__name__)
-
-COMPRESS_ABOVE_PODS: Final = 500
-"""Victim pods above which the stored object holds its long lists compressed (etcd's limit is 1.5 MiB a request)."""
 
 AGAIN_SECONDS: Final = 60.0
 """The minimum time between two writes of the same decision's time."""
 DECIDED: Final[frozenset[Phase]] = frozenset({"Planned", "Blocked", "Unschedulable"})
 """Phases in which a decision is stored first."""
-
-
-class PlanNotStoredError(Exception):
-    """The API server did not take a plan or its progress: the plan must not be acted on.
-
-    `for_good`: another try would end the same.
-    """
-
-    def __init__(self, key: PlanKey, problem: str, *, for_good: bool) -> None:
-        super().__init__(f"{'/'.join(key)}: {problem}")
-        self.for_good = for_good
-
-    @classmethod
-    def of(cls, key: PlanKey, error: ApiError) -> PlanNotStoredError:
-        """The API server's answer."""
-        for_good = not error.is_retriable and error.status != HTTPStatus.UNAUTHORIZED
-        return cls(key, str(error), for_good=for_good)
 
 
 class PlanStore:
@@ -62,7 +41,10 @@ class PlanStore:
         """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
         self._writer, self._stored, self._apply, self._clock = writer, stored, apply, clock
         self._given_up: dict[PlanKey, set[str]] = {}
-        self.whole = WholePlans(writer, stored, clock)
+        self.whole = WholePlans(
+            writer, lambda: (plan.key for plan in stored), clock, selector=f"!{PREEMPTOR_KIND}"
+        )
+        self._objects = PlanObjects(writer, self.whole, apply)
 
     async def record(self, spec: PreemptionPlanSpec, phase: Phase, message: str) -> None:
         """Store a decision, or only its status if the same decision is stored already. Raises PlanNotStoredError.
@@ -72,17 +54,7 @@ class PlanStore:
         key = (spec.preemptor.namespace, plan_name(spec))
         if phase not in ACTIVE and await self._decided_again(key, spec.preemptor.uid, phase):
             return
-        readable = withhold(spec)
-        stored = compress(readable, above_pods=COMPRESS_ABOVE_PODS)
-        try:
-            if readable is not spec:
-                await self.whole.write(key, compress(spec, above_pods=COMPRESS_ABOVE_PODS))
-            plan = await self._create(key, stored, active=phase in ACTIVE)
-            self._apply(plan)
-        except ApiError as error:
-            raise PlanNotStoredError.of(key, error) from error
-        if plan.spec != stored:
-            raise PlanNotStoredError(key, "another plan has this name", for_good=True)
+        await self._objects.store(spec, finalizer=FINALIZER if phase in ACTIVE else None)
         await self._touch(key, phase, phase, message)
 
     async def _decided_again(self, key: PlanKey, preemptor: str, phase: Phase) -> bool:
@@ -145,7 +117,7 @@ class PlanStore:
         )
         conditions = [*(each for each in before if each.type != IN_VAIN), said]
         nodes = sorted(taken) if verdict.in_vain and taken else None
-        await self._patch(key, PreemptionPlanStatus(conditions=conditions, taken_nodes=nodes))
+        await self._objects.patch(key, PreemptionPlanStatus(conditions=conditions, taken_nodes=nodes))
 
     def begun(self, key: PlanKey) -> frozenset[str]:
         """Units (UIDs) of several pods of which pods may have gone, and that have to be finished."""
@@ -157,7 +129,7 @@ class PlanStore:
         """Store that these units (UIDs) have begun, and no others have to be finished. Raises PlanNotStoredError."""
         if self.begun(key) != frozenset(units):
             self._given_up.pop(key, None)
-            await self._patch(key, PreemptionPlanStatus(begun=sorted(units)))
+            await self._objects.patch(key, PreemptionPlanStatus(begun=sorted(units)))
 
     def give_up(self, key: PlanKey, unit: str) -> None:
         """The plan's unit (UID) cannot be finished: its pods stay."""
@@ -182,25 +154,7 @@ class PlanStore:
 
     async def delete(self, key: PlanKey) -> None:
         """Delete the plan; one that is gone is no error. Raises PlanNotStoredError."""
-        try:
-            await self._writer.delete_plan(*key)
-        except ApiError as error:
-            raise PlanNotStoredError.of(key, error) from error
-
-    async def _create(self, key: PlanKey, spec: PreemptionPlanSpec, *, active: bool) -> PreemptionPlan:
-        namespace, name = key
-        meta = ObjectMeta(name=name, namespace=namespace, finalizers=[FINALIZER] if active else None)
-        try:
-            return await self._writer.create_plan(PreemptionPlan(metadata=meta, spec=spec))
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
-        plan = await self._writer.find_plan(namespace, name)
-        if plan is None:
-            raise ApiError(409, "Conflict", "a plan of this name has just been deleted")
-        if active and FINALIZER not in (plan.metadata.finalizers or ()):
-            return await self._writer.add_plan_finalizer(plan.metadata, FINALIZER)
-        return plan
+        await self._objects.delete(key)
 
     async def _touch(
         self, key: PlanKey, phase: Phase, reason: str, message: str, owners: list[str] | None = None
@@ -219,12 +173,5 @@ class PlanStore:
             status.last_decision_time = now
         if phase == "Planned" and before.begun:
             status.begun = []  # the same decision was carried out before, and ended
-        await self._patch(key, status)
+        await self._objects.patch(key, status)
         PLANS.labels(phase).inc()
-
-    async def _patch(self, key: PlanKey, status: PreemptionPlanStatus) -> None:
-        """Write the fields of the status that are set; the others stay."""
-        try:
-            self._apply(await self._writer.patch_plan_status(*key, status))
-        except ApiError as error:
-            raise PlanNotStoredError.of(key, error) from error

@@ -10,9 +10,11 @@ import structlog
 
 from api.compression import expand
 from api.meta import Condition, ObjectMeta
+from api.plan_names import PlanKey
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import parse_rfc3339
 from controllers.gangs.keys import GroupKey, key_of, lone_pod
+from controllers.gangs.rules import RELEASE_SECONDS
 
 __all__ = [
     "ACTIVE",
@@ -21,7 +23,6 @@ __all__ = [
     "IN_VAIN",
     "InVain",
     "Owner",
-    "PlanKey",
     "StoredPlan",
     "StoredPlans",
     "owner_of",
@@ -40,8 +41,6 @@ IN_VAIN: Final = "InVain"
 FORGIVEN: Final = frozenset({"Overrun", "PodDeleted", "PodGroupDeleted"})
 """Endings after which it was not: the room was handed over, or nobody wants it any longer."""
 
-PlanKey = tuple[str, str]
-"""(namespace, name) of a PreemptionPlan."""
 Owner = tuple[str, str, str]
 """The kind of a preemptor, and the two parts of its key. Two pods of one name are two owners."""
 
@@ -109,6 +108,16 @@ class StoredPlan:
     def evicted(self) -> bool:
         """Evictions may have been asked for."""
         return self.evicting > 0.0
+
+    @property
+    def has_ended(self) -> bool:
+        """Nobody is to carry it out."""
+        return self.active is None
+
+    @property
+    def remembered_seconds(self) -> float:
+        """A plan that released members is known as long as it forbids another one."""
+        return RELEASE_SECONDS if self.releases else 0.0
 
     @property
     def active(self) -> PreemptionPlanSpec | None:
@@ -203,7 +212,10 @@ def _seconds(text: str | None) -> float | None:
 
 
 class StoredPlans:
-    """All plans by name and by preemptor. A store behind a watch; `on_owner` hears of each changed preemptor."""
+    """All plans of the nodes plane by name and by preemptor. A store behind a watch.
+
+    `on_owner` hears of each changed preemptor.
+    """
 
     def __init__(self, on_owner: Callable[[Owner], None]) -> None:
         self._plans: dict[PlanKey, StoredPlan] = {}
@@ -252,8 +264,11 @@ class StoredPlans:
     # ---- the store behind the watch
 
     def upsert(self, item: PreemptionPlan) -> bool:
-        """See `runtime.views.Store`."""
-        before = self._plans.get((item.metadata.namespace, item.metadata.name))
+        """See `runtime.views.Store`. Plans of the quota plane are none of these."""
+        meta = item.metadata
+        if item.spec.preemptor.kind == "Workload":
+            return self.delete(meta.namespace, meta.name)
+        before = self._plans.get((meta.namespace, meta.name))
         plan = _read(item, before)
         if before is not None and (before.owner, before.preemptor) != (plan.owner, plan.preemptor):
             self._forget(before)

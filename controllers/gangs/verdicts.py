@@ -18,11 +18,12 @@ from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.life import ActivePlan, Former, GroupKey, Life, RoomMade
 from controllers.gangs.metrics import EVICTIONS_IN_VAIN
 from controllers.gangs.observations import Remembered
-from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.plans import PlanStore
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import VAIN_AT_MOST
 from controllers.gangs.stored import StoredPlan, StoredPlans, owner_of
 from controllers.gangs.vain import History, history, room_made
+from runtime.plan_objects import PlanNotStoredError
 
 __all__ = ["Verdicts"]
 

@@ -16,21 +16,7 @@ from api.plans import PreemptionPlanSpec, Victim, VictimPod
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.roster import Roster
 
-__all__ = ["spoken_pod", "with_names", "withhold"]
-
-
-def withhold(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
-    """The decision as the preemptor's namespace may read it. It is the same object if there is nothing to withhold."""
-    namespace = spec.preemptor.namespace
-    victims = [_withhold(victim, namespace) for victim in spec.victims]
-    return spec if victims == spec.victims else replace(spec, victims=victims)
-
-
-def _withhold(victim: Victim, namespace: str) -> Victim:
-    if victim.namespace == namespace:
-        return victim
-    pods = [VictimPod("", "", pod.uid, pod.node) for pod in victim.pods]
-    return replace(victim, namespace="", name="", pods=pods)
+__all__ = ["spoken_pod", "with_names"]
 
 
 def with_names(spec: PreemptionPlanSpec, roster: Roster) -> PreemptionPlanSpec:

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import structlog
 
 from api.clock import Clock
 from api.groups import API_VERSION, SCHEDULING_GATE, PodGroup, PodGroupStatus
-from api.meta import Condition, List, ObjectMeta
-from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanStatus
+from api.meta import Condition
 from api.times import rfc3339
 from controllers.gangs.disruption import DISRUPTION_TARGET
-from kube.client import JSON_PATCH, MERGE_PATCH, METADATA_LIST, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.conditions import ConditionWriter, Status, Target
 from kube.recorder import EventRecorder, Reference
-from kube.reflector import OnlyIdentity, OnlyMetadata
+from kube.reflector import OnlyMetadata
 from kube.sender import Sender
+from runtime.plan_writer import PlanWriter, decoded, path_of
 
 __all__ = ["Deletion", "Marked", "Reference", "Writer"]
 
 log = structlog.get_logger(__name__)
 
-T = TypeVar("T")
-
 EVENTS_SECONDS: Final = 1.0
 """How long a term that ends may write events."""
 DRY_RUN: Final = {"dryRun": "All"}
-PLANS_A_PAGE: Final = "500"
-"""Names in one answer to a list of whole decisions."""
 
 
 class Deletion(StrEnum):
@@ -53,7 +49,7 @@ class Marked(NamedTuple):
     """Somebody has asked for its deletion before."""
 
 
-class Writer:
+class Writer(PlanWriter):
     """All that is written to the API server.
 
     Writes are tried again for a while when the API server is away or overloaded; what it then still refuses, and
@@ -69,9 +65,8 @@ class Writer:
         group_written: Callable[[PodGroup], object] = lambda _group: None,
     ) -> None:
         """`group_written` is told of each PodGroup after a write: it is newer than what the watch shows."""
-        self._group_written = group_written
-        self._client, self._clock = client, clock
-        self._sender = sender or Sender(client)
+        super().__init__(client, sender or Sender(client))
+        self._group_written, self._clock = group_written, clock
         self._recorder = EventRecorder(self._sender, clock=clock)
         self._conditions = ConditionWriter(self._sender, clock=clock)
         self.event = self._recorder.event
@@ -168,7 +163,7 @@ class Writer:
         body = await self._patch_pod_status(namespace, name, uid, status, dry_run=dry_run)
         if body is None:
             return None
-        meta = _read(body, OnlyMetadata).metadata
+        meta = decoded(body, OnlyMetadata).metadata
         return Marked(meta.resource_version, leaves=bool(meta.deletion_timestamp))
 
     async def unmark_disruption_target(self, namespace: str, name: str, uid: str) -> bool:
@@ -213,90 +208,7 @@ class Writer:
             raise
         return Deletion.DELETED
 
-    # ---- reprieve's own objects
-
-    async def create_plan(self, plan: PreemptionPlan) -> PreemptionPlan:
-        """Write the decision; returns the object as it is stored."""
-        path = _path("preemptionplans", plan.metadata.namespace)
-        return _plan(await self._sender.send("plan", "POST", path, body=msgspec.json.encode(plan)))
-
-    async def find_plan(self, namespace: str, name: str) -> PreemptionPlan | None:
-        """The plan as it is stored. It is asked for in a list, for which the right to list is enough."""
-        query = {"fieldSelector": f"metadata.name={name}"}
-        body = await self._client.request("GET", _path("preemptionplans", namespace), query=query)
-        return next(iter(_read(body, List[PreemptionPlan]).items), None)
-
-    async def patch_plan_status(
-        self, namespace: str, name: str, status: PreemptionPlanStatus
-    ) -> PreemptionPlan:
-        """Replace phase and conditions; returns the object as it is stored."""
-        path = f"{_path('preemptionplans', namespace, name)}/status"
-        body = msgspec.json.encode({"status": status})
-        return _plan(
-            await self._sender.send("plan status", "PATCH", path, body=body, content_type=MERGE_PATCH)
-        )
-
-    async def add_plan_finalizer(self, meta: ObjectMeta, finalizer: str) -> PreemptionPlan:
-        """Add the finalizer, only in the version that `meta` shows (409 otherwise)."""
-        patch = {
-            "metadata": {
-                "uid": meta.uid,
-                "resourceVersion": meta.resource_version,
-                "finalizers": [*(meta.finalizers or ()), finalizer],
-            }
-        }
-        return await self._patch_plan_finalizers(meta, msgspec.json.encode(patch), MERGE_PATCH)
-
-    async def remove_plan_finalizer(self, meta: ObjectMeta, finalizer: str) -> PreemptionPlan:
-        """Remove the finalizer, which `meta` shows. Only a change of the finalizers is in the way (422)."""
-        place = f"/metadata/finalizers/{(meta.finalizers or []).index(finalizer)}"
-        patch = [
-            {"op": "test", "path": "/metadata/uid", "value": meta.uid},
-            {"op": "test", "path": place, "value": finalizer},
-            {"op": "remove", "path": place},
-        ]
-        return await self._patch_plan_finalizers(meta, msgspec.json.encode(patch), JSON_PATCH)
-
-    async def _patch_plan_finalizers(
-        self, meta: ObjectMeta, body: bytes, content_type: str
-    ) -> PreemptionPlan:
-        path = _path("preemptionplans", meta.namespace, meta.name)
-        return _plan(
-            await self._sender.send("plan finalizers", "PATCH", path, body=body, content_type=content_type)
-        )
-
-    async def delete_plan(self, namespace: str, name: str) -> None:
-        """Delete the plan; one that is gone is no error."""
-        await self._delete("plan deletion", _path("preemptionplans", namespace, name))
-
-    async def create_whole_plan(self, plan: ClusterPreemptionPlan) -> None:
-        """Write the whole decision."""
-        path = _path("clusterpreemptionplans")
-        await self._sender.send("whole plan", "POST", path, body=msgspec.json.encode(plan))
-
-    async def whole_plans(self) -> set[str]:
-        """The names of all whole decisions that are stored."""
-        names, more = set[str](), ""
-        while True:
-            query = {"limit": PLANS_A_PAGE, **({"continue": more} if more else {})}
-            path = _path("clusterpreemptionplans")
-            body = await self._client.request("GET", path, query=query, accept=METADATA_LIST)
-            page = _read(body, List[OnlyIdentity])
-            names.update(each.metadata.name for each in page.items)
-            more = page.metadata.continue_
-            if not more:
-                return names
-
-    async def delete_whole_plan(self, name: str) -> None:
-        """Delete the whole decision; one that is gone is no error."""
-        await self._delete("whole plan deletion", _path("clusterpreemptionplans", name=name))
-
-    async def _delete(self, what: str, path: str) -> None:
-        try:
-            await self._sender.send(what, "DELETE", path)
-        except ApiError as error:
-            if error.status != 404:
-                raise
+    # ---- groups
 
     async def write_group_condition(
         self,
@@ -314,7 +226,7 @@ class Writer:
         """
         meta, known = group.metadata, msgspec.to_builtins(group.status or PodGroupStatus())
         target = Target(
-            path=_path("podgroups", meta.namespace, meta.name),
+            path=path_of("podgroups", meta.namespace, meta.name),
             api_version=API_VERSION,
             kind="PodGroup",
             metadata=meta,
@@ -325,27 +237,9 @@ class Writer:
             target, type_, status, reason, message, generation=meta.generation, numbers=numbers or {}
         )
         if body is not None:
-            self._group_written(_read(body, PodGroup))
-
-
-def _path(plural: str, namespace: str | None = None, name: str | None = None) -> str:
-    """The path of reprieve's own objects."""
-    parts = ["/apis", API_VERSION, *(["namespaces", namespace] if namespace else []), plural]
-    return "/".join([*parts, name] if name else parts)
+            self._group_written(decoded(body, PodGroup))
 
 
 def _is_other_object(error: ApiError) -> bool:
     """The pod is gone, or the UID is another one's, which the API server calls a change of an immutable field."""
     return error.status == 404 or (error.status == 422 and "metadata.uid" in error.message)
-
-
-def _plan(body: bytes) -> PreemptionPlan:
-    return _read(body, PreemptionPlan)
-
-
-def _read(body: bytes, kind: type[T]) -> T:
-    """The API server's answer. Raises ApiError if it is no object of the kind."""
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError as error:
-        raise ApiError(0, "InvalidAnswer", f"the answer is no {kind.__name__}: {error}") from error

@@ -10,12 +10,16 @@ import msgspec
 
 from api.meta import ObjectMeta
 from api.plans import (
+    PREEMPTOR_KIND,
     Placement,
     PreemptionPlan,
     PreemptionPlanSpec,
     Preemptor,
+    PreemptorQuota,
+    QuotaAmount,
     Victim,
     VictimPod,
+    VictimQuota,
 )
 from controllers.gangs.stored import FINALIZER
 from hack.controlplane import objects
@@ -31,6 +35,7 @@ __all__ = [
     "Attempt",
     "allow_everything",
     "forged_plan",
+    "forged_quota_plan",
     "victim_of",
 ]
 
@@ -146,5 +151,20 @@ def forged_plan(attempt: Attempt, name: str, *victims: Victim, member: str = "")
         priority_cutoff=FOREIGN_PRIORITY,
     )
     meta = ObjectMeta(name=name, namespace=attempt.namespace, finalizers=[FINALIZER])
+    body: Json = msgspec.to_builtins(PreemptionPlan(metadata=meta, spec=spec))
+    return body
+
+
+def forged_quota_plan(attempt: Attempt, name: str) -> Json:
+    """A plan of the quota plane, for a Workload of the tenant's. Its victim is a Workload of the foreign namespace."""
+    quota = PreemptorQuota("queue", "/queue", 1, 0, [QuotaAmount("default", "cpu", "1", "0", "0")])
+    preemptor = Preemptor(
+        "Workload", "kueue.x-k8s.io/v1beta2", attempt.namespace, attempt.name, "u", HIGHEST, quota
+    )
+    theirs = attempt.foreign["metadata"]
+    given_back = VictimQuota("InClusterQueue", "queue", "/queue", "2026-01-01T00:00:00Z")
+    victim = Victim("Workload", theirs["namespace"], theirs["name"], theirs["uid"], 0, False, [], given_back)
+    spec = PreemptionPlanSpec(preemptor=preemptor, outcome="Preempts", reason="because", victims=[victim])
+    meta = ObjectMeta(name=name, namespace=attempt.namespace, labels={PREEMPTOR_KIND: "Workload"})
     body: Json = msgspec.to_builtins(PreemptionPlan(metadata=meta, spec=spec))
     return body

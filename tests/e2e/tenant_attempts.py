@@ -11,7 +11,7 @@ from api.plans import ClusterPreemptionPlan, PreemptionPlan
 from controllers.gangs.stored import FINALIZER
 from hack.controlplane import objects
 from hack.controlplane.client import path_of
-from tests.e2e.tenant import HIGHEST, USER, Attempt, forged_plan
+from tests.e2e.tenant import HIGHEST, USER, Attempt, forged_plan, forged_quota_plan
 
 __all__ = ["ATTEMPTS"]
 
@@ -50,6 +50,11 @@ def plan_owned(attempt: Attempt) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "gone", "uid": "00000000-0000-0000-0000-000000000000"}
     body["metadata"]["ownerReferences"] = [owner]
     attempt.create(body)
+
+
+def plan_of_workloads(attempt: Attempt) -> None:
+    """A plan of the quota plane."""
+    attempt.create(forged_quota_plan(attempt, "plan-of-workloads"))
 
 
 def plan_status(attempt: Attempt) -> None:
@@ -282,6 +287,7 @@ ATTEMPTS: Final = {
         plan_created,
         plan_named_like_ours,
         plan_owned,
+        plan_of_workloads,
         plan_status,
         plan_changed,
         whole_plan,

@@ -12,17 +12,19 @@ import pytest
 
 from api.clock import SYSTEM_CLOCK
 from api.meta import List
+from api.plan_names import plan_name
 from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from controllers.gangs.controller import PLANS
-from controllers.gangs.housekeeping import Housekeeping, Retention
+from controllers.gangs.housekeeping import Housekeeping
 from controllers.gangs.life import Ending
-from controllers.gangs.plans import PlanNotStoredError, PlanStore
+from controllers.gangs.plans import PlanStore
 from controllers.gangs.stored import StoredPlans
 from controllers.gangs.writer import Writer
 from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient
-from nodes.search.naming import plan_name
+from runtime.plan_objects import PlanNotStoredError
+from runtime.plan_retention import Retention
+from runtime.resources import PLANS
 from tests.e2e.support import REPRIEVE, Sandbox
 
 MEBIBYTE = 1024 * 1024

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import pytest
 
 from api.clock import SYSTEM_CLOCK
+from api.plan_names import whole_plan_name
 from api.plans import Victim, VictimPod
 from api.times import rfc3339
 from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.plane import ControlPlane
-from nodes.search.naming import whole_plan_name
 from tests.e2e.support import REPRIEVE, ReprieveFactory, Sandbox, condition, wait_for
 from tests.e2e.tenant import (
     ATTEMPT,
@@ -38,6 +38,7 @@ MUST_BE_REFUSED = {
     "plan-created": 1,
     "plan-named-like-ours": 1,
     "plan-owned": 1,
+    "plan-of-workloads": 1,
     "plan-status": 1,
     "plan-changed": 4,
 }

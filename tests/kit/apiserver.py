@@ -134,7 +134,9 @@ class Api:
             parent, name = field.split(".")
             items = [each for each in items if each[parent].get(name, "") == wanted]
         label, _, value = query.get("labelSelector", "").partition("=")
-        if label:
+        if label.startswith("!"):
+            items = [each for each in items if label[1:] not in (each["metadata"].get("labels") or {})]
+        elif label:
             items = [each for each in items if (each["metadata"].get("labels") or {}).get(label) == value]
         start = int(query.get("continue", "0"))
         more = str(start + PAGE) if len(items) > start + PAGE else ""

@@ -69,6 +69,17 @@ def test_fifteen_thousand_victim_pods_can_be_stored(
     assert expand(stored.spec) == plan.spec
 
 
+def test_a_workload_counts_as_one_pod_and_has_none() -> None:
+    preemptor = Preemptor("Workload", "kueue.x-k8s.io/v1beta2", "ml", "train", "7b0e", 100)
+    victims = [Victim("Workload", "ml", f"w{number}", f"u{number}", 1, False, []) for number in range(3)]
+    spec = PreemptionPlanSpec(preemptor, "Preempts", "quota", victims=victims)
+    assert compress(spec, above_pods=3).victims == victims
+    stored = compress(spec, above_pods=2)
+    assert stored.victims == []
+    assert (stored.victim_units, stored.victim_pods) == (3, msgspec.UNSET)
+    assert expand(stored) == spec
+
+
 NAMES = st.text(alphabet="abcxyz-.09é", min_size=1, max_size=20)
 PODS = st.builds(VictimPod, NAMES, NAMES, NAMES, NAMES)
 VICTIMS = st.builds(

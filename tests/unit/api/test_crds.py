@@ -28,9 +28,12 @@ from api.plans import (
     PreemptionPlanSpec,
     PreemptionPlanStatus,
     Preemptor,
+    PreemptorQuota,
+    QuotaAmount,
     Score,
     Victim,
     VictimPod,
+    VictimQuota,
 )
 from tests.kit.full import KINDS as KUEUES
 from tests.kit.full import full
@@ -109,6 +112,20 @@ def full_plan() -> PreemptionPlan:
     return PreemptionPlan(metadata=ObjectMeta(name="x"), spec=spec, status=status)
 
 
+def quota_plan() -> PreemptionPlan:
+    amounts = [QuotaAmount("default", "cpu", "4", "1500m", "0")]
+    quota = PreemptorQuota("team", "/root/team", 3, 0, amounts)
+    given_back = VictimQuota("InCohortReclamation", "other", "/root/other", "2026-01-01T00:00:00Z")
+    spec = PreemptionPlanSpec(
+        preemptor=Preemptor("Workload", "kueue.x-k8s.io/v1beta2", "ns", "w", "u", 5, quota),
+        outcome="Preempts",
+        reason="because",
+        victims=[Victim("Workload", "ns", "v", "u", 1, False, [], given_back)],
+    )
+    status = PreemptionPlanStatus(phase="QuotaReserved")
+    return PreemptionPlan(metadata=ObjectMeta(name="x"), spec=spec, status=status)
+
+
 def test_the_committed_files_are_what_is_generated(tmp_path: Path) -> None:
     assert main([str(tmp_path)]) == 0
     assert {folder.name for folder in tmp_path.iterdir()} == set(FOLDERS.values())
@@ -167,8 +184,8 @@ def test_an_object_with_every_field_set_is_within_the_schema(kind: str) -> None:
 
 
 @pytest.mark.parametrize("above_pods", [0, 10])
-def test_the_schema_holds_every_field_of_a_stored_plan(above_pods: int) -> None:
-    plan = full_plan()
+@pytest.mark.parametrize("plan", [full_plan(), quota_plan()], ids=["nodes", "quota"])
+def test_the_schema_holds_every_field_of_a_stored_plan(plan: PreemptionPlan, above_pods: int) -> None:
     stored = msgspec.structs.replace(plan, spec=compress(plan.spec, above_pods=above_pods))
     assert list(faults(schema_of(PLANS), msgspec.to_builtins(stored))) == []
 
@@ -180,6 +197,12 @@ def test_a_plan_for_nobody_has_nulls_where_the_schema_allows_them() -> None:
     assert document["spec"]["domain"] is None
     assert document["spec"]["priorityCutoff"] is None
     assert list(faults(schema_of(PLANS), document)) == []
+
+
+def test_a_plan_of_the_nodes_plane_says_nothing_of_quotas() -> None:
+    """Its name ends with a digest of all that it says."""
+    assert b"quota" not in msgspec.json.encode(full_plan())
+    assert full_plan().spec.preemptor.quota is msgspec.UNSET
 
 
 def test_objects_name_their_kind() -> None:

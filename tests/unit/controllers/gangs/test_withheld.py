@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.plan_names import whole_plan_name
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from controllers.gangs import whole_plans
 from controllers.gangs.keys import LonePod, spoken_in
 from controllers.gangs.roster import Roster
-from controllers.gangs.withheld import spoken_pod, with_names, withhold
+from controllers.gangs.withheld import spoken_pod, with_names
 from kube.client import ApiError
-from nodes.search.naming import whole_plan_name
+from runtime import whole_plans
+from runtime.plan_objects import withhold
 from tests.kit.objects import gang, group, node, pod, tables
 from tests.kit.stage import PLANS, Stage, staged
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from api.plan_names import plan_name
 from api.plans import Excluded, PreemptionPlanSpec
 from nodes.search.decision import decide_group, decide_pod
 from nodes.search.excluded import LISTED
-from nodes.search.naming import plan_name
 from nodes.state.snapshot import Exclusion, Snapshot
 from tests.kit.objects import gang, node, pod, tables
 from tests.unit.nodes.search.support import NS, names

@@ -8,7 +8,10 @@ import msgspec
 
 from api.plans import PreemptionPlanSpec
 
-__all__ = ["plan_name", "whole_plan_name"]
+__all__ = ["PlanKey", "plan_name", "whole_plan_name"]
+
+PlanKey = tuple[str, str]
+"""(namespace, name) of a PreemptionPlan."""
 
 MAX_PREFIX = 242
 DIGEST = 10

@@ -8,17 +8,17 @@ See docs/decisions/0037.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import structlog
 
 from api.clock import Clock
 from api.meta import ObjectMeta
+from api.plan_names import PlanKey, whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlanSpec
-from controllers.gangs.stored import PlanKey, StoredPlans
-from controllers.gangs.writer import Writer
 from kube.client import ApiError
-from nodes.search.naming import whole_plan_name
+from runtime.plan_writer import PlanWriter
 
 __all__ = ["SWEEP_SECONDS", "WholePlans"]
 
@@ -33,21 +33,24 @@ NEW_SECONDS: Final = 600.0
 class WholePlans:
     """Writes them, and deletes those whose plan has gone, in whatever way it went."""
 
-    def __init__(self, writer: Writer, stored: StoredPlans, clock: Clock) -> None:
-        self._writer, self._stored, self._clock = writer, stored, clock
+    def __init__(
+        self, writer: PlanWriter, known: Callable[[], Iterable[PlanKey]], clock: Clock, *, selector: str
+    ) -> None:
+        """`selector`: the labels of those that are swept here. `known`: all plans that may have one of those."""
+        self._writer, self._known, self._clock, self._selector = writer, known, clock, selector
         self._written: dict[str, float] = {}
         """When this process wrote it, in monotonic seconds, by name."""
         self._swept = float("-inf")
         self._alone = asyncio.Lock()
         """The same decision may be made again while its former object is being deleted."""
 
-    async def write(self, key: PlanKey, spec: PreemptionPlanSpec) -> None:
+    async def write(self, key: PlanKey, spec: PreemptionPlanSpec, labels: dict[str, str] | None) -> None:
         """Store the whole decision of the plan. One that is stored already is no error. Raises ApiError."""
         name = whole_plan_name(*key)
         async with self._alone:
             self._written[name] = self._clock.monotonic()
             try:
-                plan = ClusterPreemptionPlan(metadata=ObjectMeta(name=name), spec=spec)
+                plan = ClusterPreemptionPlan(metadata=ObjectMeta(name=name, labels=labels), spec=spec)
                 await self._writer.create_whole_plan(plan)
             except ApiError as error:
                 if error.reason != "AlreadyExists":
@@ -61,12 +64,10 @@ class WholePlans:
         self._swept = now
         self._written = {name: at for name, at in self._written.items() if now - at < NEW_SECONDS}
         try:
-            for name in await self._writer.whole_plans() - self._known():
+            stored = await self._writer.whole_plans(self._selector)
+            for name in stored - {whole_plan_name(*key) for key in self._known()}:
                 async with self._alone:
                     if name not in self._written:
                         await self._writer.delete_whole_plan(name)
         except ApiError as error:
             log.warning("ClusterPreemptionPlans could not be put in order", error=str(error))
-
-    def _known(self) -> set[str]:
-        return {whole_plan_name(*plan.key) for plan in self._stored}
