@@ -93,8 +93,17 @@ class _Workloads:
     def assume(self, workload: Workload) -> None:
         key = key_of(workload)
         before = self._state.workloads[key]
-        self._put(workload)
-        self._shown.setdefault(key, before)
+        is_first = key not in self._shown
+        self._shown.setdefault(key, before)  # those who hear of it may ask what is shown
+        try:
+            self._put(workload)
+        except QuotaError:
+            if is_first:
+                del self._shown[key]
+            raise
+
+    def shown(self, key: str) -> Workload | None:
+        return self._shown.get(key) or self._state.workloads.get(key)
 
     def resolve(self, key: str) -> None:
         shown = self._shown.pop(key, None)
@@ -187,6 +196,10 @@ class WatchedQuota:
     def resolve(self, key: str) -> None:
         """Count the Workload as the API server has shown it last, in the watch or in an answer (`View.apply`)."""
         self._store.resolve(key)
+
+    def shown(self, key: str) -> Workload | None:
+        """The Workload as the API server has shown it last, whatever is assumed of it."""
+        return self._store.shown(key)
 
     def resolve_all(self) -> None:
         """Nobody writes any longer."""

@@ -39,6 +39,7 @@ class QuotaConfiguration(Section):
     overdueSeconds: an evicted Workload that still holds quota after so long gets a condition and an event.
     freeOverdue: the quota of such a Workload is free then, although something of it may still run.
     planDeadlineSeconds: for so long quota that a preemption frees is kept for its preemptor.
+    planRetentionSeconds: PreemptionPlans that have ended stay so long.
     waitingMessageSeconds: the text of why a Workload waits is written at most so often. A new reason is written at
     once.
     writesInFlight: writes of Workloads at a time. It is less while the API server refuses them (429).
@@ -50,6 +51,7 @@ class QuotaConfiguration(Section):
     overdue_seconds: Seconds = 300
     free_overdue: bool = False
     plan_deadline_seconds: Seconds = 600
+    plan_retention_seconds: Seconds = 86400
     waiting_message_seconds: Seconds = 10
     writes_in_flight: Count = 32
     fair_sharing: FairSharingConfiguration | None = None

@@ -13,10 +13,12 @@ from controllers.quota.configuration import QuotaConfiguration, search_options
 from controllers.quota.kueue_lease import Alone
 from controllers.quota.leading import Known, Leading
 from controllers.quota.queue_statuses import QueueViews
+from controllers.quota.stored_plans import StoredPlans
 from kube.client import ApiClient
 from quota.statuses import Tally
 from runtime.freshness import catch_up
 from runtime.readiness import not_synced
+from runtime.resources import PLANS
 from runtime.term import Term
 from runtime.views import Views
 from runtime.watched_quota import WatchedQuota
@@ -38,12 +40,15 @@ class QuotaController:
         quota = WatchedQuota(views)
         tally = Tally(self._count_changed)
         self._queues = QueueViews(views)
-        self._known = Known(quota, tally, self._queues)
+        stored = StoredPlans()
+        self._plans = views.watch(PLANS, stored)
+        self._known = Known(quota, tally, self._queues, stored, self._plans.apply)
         self._alone = Alone(client, settings.kueue_lease, clock)
         self._leading: Leading | None = None
         self._ended = float("-inf")
         """When this process ceased to lead last, in monotonic seconds."""
-        self._not_synced = not_synced(quota.views)
+        self._watched = (*quota.views, self._plans)
+        self._not_synced = not_synced(self._watched)
         quota.on_workload(self._workload_changed)
         quota.on_object(self._object_changed)
 
@@ -55,9 +60,10 @@ class QuotaController:
         """See `runtime.controller.Controller`."""
         since, quota = max(term.began, self._ended), self._known.quota
         await quota.wait_synced()
+        await self._plans.wait_synced()
         while True:
             await self._alone.wait()
-            await catch_up(self._client, quota.views, since, self._clock)
+            await catch_up(self._client, self._watched, since, self._clock)
             await self._act(term)
             since = self._ended
 

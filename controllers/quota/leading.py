@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from api.clock import Clock
+from api.plans import PreemptionPlan
 from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.draft import Step
@@ -19,15 +20,21 @@ from controllers.quota.life import Limits
 from controllers.quota.looking import BACKOFF, Looking
 from controllers.quota.plans import QuotaPlans
 from controllers.quota.queue_statuses import QueueStatuses, QueueViews
+from controllers.quota.resuming import Fence, Resuming
 from controllers.quota.scheduling import Scheduling
+from controllers.quota.shown import Shown
+from controllers.quota.stored_plans import PlanStore, StoredPlans
 from controllers.quota.writer import Outcome, WorkloadWriter
 from kube.client import ApiClient
+from kube.conditions import ConditionWriter
 from kube.recorder import EventRecorder
 from kube.sender import Sender
 from quota.decision import Options
 from quota.pending import PendingQueues
 from quota.statuses import Tally
 from quota.workloads import holds_quota, key_of
+from runtime.plan_retention import Retention
+from runtime.plan_writer import PlanWriter
 from runtime.queue import KeyedQueue
 from runtime.ranked_slots import RankedSlots
 from runtime.term import Term
@@ -45,6 +52,9 @@ class Known:
     quota: WatchedQuota
     tally: Tally
     queues: QueueViews
+    plans: StoredPlans
+    apply_plan: Callable[[PreemptionPlan], object]
+    """Take a plan that the API server has answered with, before the watch shows it."""
 
 
 class Leading:
@@ -73,7 +83,25 @@ class Leading:
         self._writer = WorkloadWriter(
             client, quota, Sender(client, attempts=1, fence=term), slots, clock, self._written
         )
-        self.plans = QuotaPlans(quota, sender, self._recorder, clock, self._look.add, self._plan_changed)
+        cluster = Shown(quota)
+        self.plans = QuotaPlans(
+            PlanStore(
+                PlanWriter(client, sender),
+                known.plans,
+                known.apply_plan,
+                Retention(settings.plan_retention_seconds, 0),
+                clock,
+            ),
+            known.plans,
+            cluster,
+            options,
+            round(settings.plan_deadline_seconds * SECOND),
+            clock,
+            self._look.add,
+            self._plan_changed,
+        )
+        fence = Fence(ConditionWriter(sender, clock=clock), quota.workloads.apply, term, clock)
+        self._resuming = Resuming(known.plans, self.plans, cluster, fence.write_all)
         self.facts = Facts(quota.state, self.plans.preemption_of)
         self._following = Following(quota.state, self._pending, self._look, self.now, self._stir)
         self._statuses = QueueStatuses(
@@ -120,6 +148,7 @@ class Leading:
     async def run(self) -> None:
         """Act until cancelled. The views must be as new as the API server."""
         self._following.begin()
+        await self._resuming.resume(self._quota.state.workloads.values())
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._looking.run(self._writer), name="quota looks")
             tasks.create_task(self._scheduling.run(), name="quota cycles")

@@ -1,4 +1,4 @@
-"""Metrics of the quota controller, under Kueue's names. The labels are bounded: queues, reasons, causes."""
+"""Metrics of the quota controller, under the names that Kueue has for them. The labels are bounded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from prometheus_client import Counter
 
 from controllers.quota.draft import Counted
 
-__all__ = ["count"]
+__all__ = ["PLANS", "count"]
 
 RESERVED = Counter("kueue_quota_reserved_workloads_total", "Workloads that got quota.", ["cluster_queue"])
 ADMITTED = Counter("kueue_admitted_workloads_total", "Workloads that were admitted.", ["cluster_queue"])
@@ -20,6 +20,8 @@ PREEMPTED = Counter(
     "Workloads that were preempted, by the ClusterQueue of the preemptor.",
     ["preempting_cluster_queue", "reason"],
 )
+PLANS = Counter("reprieve_quota_plans_total", "Plans of the quota plane that entered a phase.", ["phase"])
+"""Kueue has no plans."""
 
 
 def count(counted: Counted) -> None:

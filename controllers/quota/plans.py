@@ -1,118 +1,327 @@
-"""Preemptions that are under way: whose quota they free, and for whom (interim: in memory)."""
+"""Preemptions that are under way: whose quota they free, and for whom.
+
+Each is stored as a PreemptionPlan before the first victim goes. Here the plans of a term are looked at when something
+changes, what is seen is fed to the reducer (`plan_life`), and what follows is done. Victims are not written here:
+`preemption_of` says what a plan wants of a Workload, and the rules of its life evict it.
+
+See docs/decisions/0041.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import structlog
 
 from api.clock import Clock
-from api.workloads import QUOTA_RESERVED, Workload
+from api.plan_names import PlanKey, plan_name
+from api.plans import PreemptionPlanSpec
+from api.workloads import Workload
 from controllers.quota.evicting import Preemption
-from kube.recorder import EventRecorder
-from kube.sender import Sender
+from controllers.quota.plan_life import (
+    NOT_STORED,
+    Call,
+    Deleted,
+    Effect,
+    Ending,
+    EndNotWritten,
+    EndWritten,
+    Forget,
+    Free,
+    Life,
+    NotWritten,
+    Observation,
+    Overruled,
+    WriteEnd,
+    Written,
+    reduce,
+)
+from controllers.quota.plan_look import Cluster, holds_still, look
+from controllers.quota.planned import Planned, covers, promise_of, read, spec_of
+from controllers.quota.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
 from quota.cycle import Entry
+from quota.decision import Options
+from quota.explain import preemption_message
 from quota.particulars import particulars
 from quota.promises import Promise
 from quota.snapshot import QuotaSnapshot
-from quota.workloads import effective_priority, holds_quota, key_of
-from runtime.watched_quota import WatchedQuota
+from runtime.failpoints import failpoint
+from runtime.plan_objects import PlanNotStoredError
 
 __all__ = ["QuotaPlans"]
 
+log = structlog.get_logger(__name__)
 
-@dataclass(slots=True)
-class _Active:
-    promise: Promise
-    uid: str
-    victims: dict[str, Preemption]
+SECOND: Final = 1_000_000
+"""In microseconds."""
+REPLACED: Final = Ending("Aborted", "Replaced", "the next plan for the same preemptor has taken its place")
+ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
+UNREADABLE: Final = Ending("Aborted", "Unreadable", "the plan cannot be read")
 
 
 class QuotaPlans:
+    """The plans of a term that are not over. Everything runs on the event loop. Times are microseconds since 1970."""
+
     def __init__(
         self,
-        quota: WatchedQuota,
-        sender: Sender,
-        recorder: EventRecorder,
+        store: PlanStore,
+        stored: StoredPlans,
+        cluster: Cluster,
+        options: Options,
+        deadline: int,
         clock: Clock,
         look: Callable[[str], None],
         changed: Callable[[str], None],
     ) -> None:
-        self._quota, self._look, self._changed = quota, look, changed
-        self._plans: dict[str, _Active] = {}
-        self._of_victim: dict[str, str] = {}
+        """`deadline`: a plan ends after so long. `look`: have a Workload (key) looked at. `changed` is told of the
+        ClusterQueue of each promise that is over."""
+        self._store, self._stored, self._cluster = store, stored, cluster
+        self._options, self._deadline, self._clock = options, deadline, clock
+        self._look_at, self._changed = look, changed
+        self._lives: dict[PlanKey, Life] = {}
+        self._by_workload: dict[str, set[PlanKey]] = {}
+        """The plans that a Workload (key) is preemptor or victim of."""
+        self._current: dict[str, PlanKey] = {}
+        """The plan that counts of each preemptor (key)."""
+        self._wanted_again: set[PlanKey] = set()
+        """Plans that are to be decided again once they are forgotten."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._woken, self._sleeps_until = asyncio.Event(), 0
+
+    # ---- for the cycles, and for the life of a Workload
 
     def promises(self) -> Sequence[Promise]:
-        return [plan.promise for plan in self._plans.values()]
-
-    def preemption_of(self, key: str) -> Preemption | None:
-        preemptor = self._of_victim.get(key)
-        return self._plans[preemptor].victims.get(key) if preemptor is not None else None
-
-    def waits(self, key: str) -> bool:
-        plan = self._plans.get(key)
-        if plan is None:
-            return False
-        workloads = self._quota.state.workloads
-        return any(
-            (victim := workloads.get(each)) is not None
-            and victim.metadata.uid == preemption.uid
-            and holds_quota(victim)
-            for each, preemption in plan.victims.items()
-        )
+        """The quota that belongs to preemptors: at most one promise each."""
+        current = (self._lives[key] for key in self._current.values())
+        return [promise_of(life.plan) for life in current if life.is_active]
 
     def begin(self, entry: Entry, snapshot: QuotaSnapshot) -> None:
-        decision, key = entry.decision, key_of(entry.workload)
-        if decision is None:
-            raise ValueError(f"nothing was decided about {key}")
-        told = particulars(snapshot, entry, 0)
-        victims = {
-            each.key: Preemption(
-                key,
-                each.uid,
-                each.reason,
-                f"Preempted to accommodate a workload (UID: {entry.workload.metadata.uid}, JobUID: UNKNOWN) due to "
-                f"{each.reason}; preemptor path: {told.path}; preemptee path: {each.path}",
-                decision.queue,
-            )
-            for each in told.victims
-        }
-        self._end(key)
-        promise = Promise(
-            key,
-            decision.queue,
-            effective_priority(entry.workload),
-            decision.assignment.usage,
-            frozenset(victims),
-        )
-        self._plans[key] = _Active(promise, entry.workload.metadata.uid, victims)
-        for victim in victims:
-            self._of_victim[victim] = key
-            self._look(victim)
+        """Carry out the decision of an entry whose outcome is Preempt. From now on its quota is promised.
+
+        A plan for the same preemptor that does not cover the decision is over once the new one is stored.
+        """
+        spec = spec_of(entry, particulars(snapshot, entry, self._now()))
+        plan = read(spec, (spec.preemptor.namespace, plan_name(spec)), self._now())
+        former = self._active(plan.preemptor)
+        if former is not None and covers(former.plan, plan):
+            self._observe_cluster(former.plan.key)
+        elif plan.key in self._lives:
+            self._wanted_again.add(plan.key)  # the end of this very plan is still being written
+        else:
+            self._add(Life(plan, plan.decided + self._deadline))
+            self._spawn(self._begin(plan, spec, former.plan.key if former is not None else None))
+
+    def preemption_of(self, key: str) -> Preemption | None:
+        """What an active plan wants of the Workload; None if it may keep its quota."""
+        for each in self._by_workload.get(key, ()):
+            life = self._lives[each]
+            for uid in life.called if life.stage == "Evicting" else ():
+                victim = life.plan.victims[uid]
+                workload = self._cluster.find(key, uid) if victim.key == key else None
+                if workload is not None and holds_still(victim, workload, life.plan.decided):
+                    return self._preemption(life.plan, uid)
+        return None
+
+    def waits(self, key: str) -> bool:
+        """Whether the Workload waits for its own plan: the plan is being stored, or victims still hold their quota."""
+        current = self._current.get(key)
+        life = self._lives[current] if current is not None else None
+        if life is None or life.stage == "Over":
+            return False
+        if life.stage == "Evicting":
+            return any(self._holds(life.plan, uid) for uid in life.plan.victims)
+        # What could not be stored is tried again, and not at once.
+        return life.stage == "Storing" or life.ending is NOT_STORED or current in self._wanted_again
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
-        plan = self._plans.get(key)
-        if plan is None:
-            return
-        if after is None or after.metadata.uid != plan.uid or _has_quota(after) or not after.spec.active:
-            self._end(key)
-            self._changed(plan.promise.queue)
+        """The Workload came, changed or went. What is only assumed of it is not looked at."""
+        del before, after
+        for each in list(self._by_workload.get(key, ())):
+            self._observe_cluster(each)
 
-    def _end(self, key: str) -> None:
-        plan = self._plans.pop(key, None)
-        if plan is not None:
-            for victim in plan.victims:
-                if self._of_victim.get(victim) == key:
-                    del self._of_victim[victim]
+    # ---- for a new term
+
+    def take_over(self, plan: Planned, ending: Ending | None) -> None:
+        """Go on from a stored plan, or end it. Nobody is called before `look_at_all`."""
+        decided = min(plan.decided, self._now())
+        self._add(Life(plan, decided + self._deadline, stage="Evicting"))
+        if ending is not None:
+            self._observe(plan.key, Overruled(ending))
+
+    def look_at_all(self) -> None:
+        """Look at every plan."""
+        for key in list(self._lives):
+            self._observe_cluster(key)
 
     async def run(self) -> None:
-        await asyncio.Event().wait()
+        """Work until cancelled: end what is overdue, write again what failed, and put the stored plans in order."""
+        swept = float("-inf")
+        with self._stored.told(self._deleted):
+            while True:
+                if self._clock.monotonic() - swept >= SWEEP_SECONDS:
+                    swept = self._clock.monotonic()
+                    await self.sweep()
+                self._woken.clear()
+                self.tell_time()
+                due, latest = self._next_due(), self._now() + int(SWEEP_SECONDS * SECOND)
+                self._sleeps_until = min(latest, due) if due is not None else latest
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, (self._sleeps_until - self._now()) / SECOND)):
+                        await self._woken.wait()
+
+    async def sweep(self) -> None:
+        """Put the stored plans in order: end those that nobody carries out, and delete old ones."""
+        for key, life in list(self._lives.items()):
+            if life.stage == "Evicting" and self._stored.get(key) is None:
+                self._deleted(key)
+        for plan in [each for each in self._stored if not each.has_ended and each.key not in self._lives]:
+            try:
+                await self._store.end(plan.key, ABANDONED if plan.plan is not None else UNREADABLE)
+            except PlanNotStoredError as error:
+                log.warning(
+                    "the end of a plan could not be stored", plan="/".join(plan.key), error=str(error)
+                )
+        await self._store.sweep()
+
+    def tell_time(self) -> None:
+        """Look at the plans for which it is time."""
+        now = self._now()
+        for key in [key for key, life in self._lives.items() if life.due is not None and life.due <= now]:
+            self._observe_cluster(key)
+
+    async def settle(self) -> None:
+        """Wait for what is being written."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
 
     async def close(self) -> None:
-        return
+        """The term is over: nothing is sent any longer."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # ---- what is asked of a plan
+
+    def _active(self, preemptor: str) -> Life | None:
+        key = self._current.get(preemptor)
+        return self._lives[key] if key is not None and self._lives[key].is_active else None
+
+    def _holds(self, plan: Planned, uid: str) -> bool:
+        victim = plan.victims[uid]
+        workload = self._cluster.find(victim.key, uid)
+        return workload is not None and holds_still(victim, workload, plan.decided)
+
+    def _preemption(self, plan: Planned, uid: str) -> Preemption | None:
+        preemptor, victim = self._cluster.find(plan.preemptor, plan.uid), plan.victims[uid]
+        if preemptor is None:
+            return None
+        message = preemption_message(preemptor, victim.reason, plan.path, victim.path)
+        return Preemption("/".join(plan.key), uid, victim.reason, message, plan.queue)
+
+    # ---- lives
+
+    def _add(self, life: Life) -> None:
+        plan = life.plan
+        self._lives[plan.key] = life
+        if self._active(plan.preemptor) is None:
+            self._current[plan.preemptor] = plan.key
+        for each in _concerned(plan):
+            self._by_workload.setdefault(each, set()).add(plan.key)
+        self._wake(life.due)
+
+    def _observe_cluster(self, key: PlanKey) -> None:
+        life = self._lives.get(key)
+        if life is not None:
+            self._observe(key, look(life.plan, self._cluster, self._now(), self._options))
+
+    def _observe(self, key: PlanKey, seen: Observation) -> None:
+        life = self._lives.get(key)
+        if life is None:
+            return
+        self._lives[key], effects = reduce(life, seen)
+        for effect in effects:
+            self._perform(life.plan, effect)
+        following = self._lives.get(key)
+        if following is not None:
+            self._wake(following.due)
+
+    def _perform(self, plan: Planned, effect: Effect) -> None:
+        match effect:
+            case Call(uid):
+                self._look_at(plan.victims[uid].key)
+            case WriteEnd(ending):
+                log.info("a plan is over", plan="/".join(plan.key), phase=ending.phase, reason=ending.reason)
+                self._spawn(self._end(plan.key, ending))
+            case Free():
+                self._changed(plan.queue)
+            case Forget():
+                self._forget(plan)
+
+    def _forget(self, plan: Planned) -> None:
+        ending = self._lives.pop(plan.key).ending
+        if self._current.get(plan.preemptor) == plan.key:
+            del self._current[plan.preemptor]
+        for each in _concerned(plan):
+            keys = self._by_workload[each]
+            keys.discard(plan.key)
+            if not keys:
+                del self._by_workload[each]
+        if ending is NOT_STORED or plan.key in self._wanted_again:
+            self._wanted_again.discard(plan.key)
+            self._changed(plan.queue)  # only now its preemptor may be decided again
+
+    def _deleted(self, key: PlanKey) -> None:
+        self._observe(key, Deleted())
+
+    # ---- writes
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _begin(self, plan: Planned, spec: PreemptionPlanSpec, former: PlanKey | None) -> None:
+        try:
+            await self._store.begin(spec)
+        except PlanNotStoredError as error:
+            log.warning("a plan could not be stored", plan="/".join(plan.key), error=str(error))
+            self._observe(plan.key, NotWritten(self._now()))
+            return
+        await failpoint("quota.plan_stored")
+        if former is not None:
+            self._observe(former, Overruled(REPLACED))
+        if plan.key in self._lives:
+            self._current[plan.preemptor] = plan.key
+        self._observe(plan.key, Written())
+        self._observe_cluster(plan.key)
+
+    async def _end(self, key: PlanKey, ending: Ending) -> None:
+        try:
+            await self._store.end(key, ending)
+        except PlanNotStoredError as error:
+            if not error.for_good:
+                log.warning("the end of a plan could not be stored", plan="/".join(key), error=str(error))
+                self._observe(key, EndNotWritten(self._now()))
+                return
+        self._observe(key, EndWritten())
+
+    # ---- time
+
+    def _now(self) -> int:
+        return round(self._clock.wall() * SECOND)
+
+    def _next_due(self) -> int | None:
+        return min((due for life in self._lives.values() if (due := life.due) is not None), default=None)
+
+    def _wake(self, due: int | None) -> None:
+        if due is not None and due < self._sleeps_until:
+            self._woken.set()
 
 
-def _has_quota(workload: Workload) -> bool:
-    return any(
-        each.type == QUOTA_RESERVED and each.status == "True" for each in workload.status.conditions or ()
-    )
+def _concerned(plan: Planned) -> set[str]:
+    """Keys of Workloads. The name of a victim that is gone may be unknown."""
+    return {plan.preemptor, *(victim.key for victim in plan.victims.values())} - {""}

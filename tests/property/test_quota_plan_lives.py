@@ -1,0 +1,159 @@
+"""Random lives of a plan of the quota plane: the world agrees, refuses, forgets and fails as it likes.
+
+`REPRIEVE_LIVES` sets how many lives are lived (10,000 for a release).
+"""
+
+from __future__ import annotations
+
+import os
+from types import MappingProxyType
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from controllers.quota.plan_life import (
+    Call,
+    Deleted,
+    Ending,
+    EndNotWritten,
+    EndWritten,
+    Forget,
+    Free,
+    Life,
+    Look,
+    NotWritten,
+    Observation,
+    Overruled,
+    WriteEnd,
+    Written,
+    reduce,
+)
+from controllers.quota.planned import Planned, PlannedVictim
+from tests.kit.examples import examples
+
+LIVES = int(os.environ.get("REPRIEVE_LIVES", examples(300)))
+DEADLINE = 100_000_000
+VICTIMS = ("v0", "v1", "v2")
+ENDINGS = st.sampled_from(
+    [
+        Ending("QuotaReserved", "QuotaReserved", "it got its quota"),
+        Ending("Aborted", "WorkloadDeleted", "it is gone"),
+        Ending("Aborted", "VictimChanged", "it does not go any longer"),
+    ]
+)
+
+
+def planned() -> Planned:
+    victims = {uid: PlannedVictim(uid, f"ns/{uid}", "InClusterQueue", "q", "/q", 0, 0) for uid in VICTIMS}
+    key = ("ns", "plan")
+    return Planned(
+        key, "ns/w", "u", 1, 5, "q", "/q", MappingProxyType({}), MappingProxyType(victims), decided=0
+    )
+
+
+class Lives(RuleBasedStateMachine):
+    """One plan. The test is the world: it writes, or does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.life, self.now = Life(planned(), DEADLINE), 0
+        self.is_stored = self.was_active = False
+        self.called: list[str] = []
+        self.ends: list[Ending] = []
+        """Ends that are being written."""
+        self.stored_end: Ending | None = None
+        self.freed = self.forgotten = 0
+
+    def observe(self, seen: Observation) -> None:
+        was_active, was_over = self.life.is_active, self.life.stage == "Over"
+        self.life, effects = reduce(self.life, seen)
+        assert was_active or not self.life.is_active, "an end is final"
+        assert not (was_over and effects), "nothing follows once it is over"
+        for effect in effects:
+            match effect:
+                case Call(uid):
+                    assert self.is_stored, "nobody goes before the plan is stored"
+                    assert self.life.stage == "Evicting", "nobody goes after the end"
+                    assert uid not in self.called, "once is enough"
+                    self.called.append(uid)
+                case WriteEnd(ending):
+                    assert not self.ends, "one write at a time"
+                    assert not self.life.is_active
+                    self.ends.append(ending)
+                case Free():
+                    self.freed += 1
+                case Forget():
+                    self.forgotten += 1
+
+    @precondition(lambda self: self.life.stage == "Storing" and not self.is_stored)
+    @rule()
+    def store(self) -> None:
+        self.is_stored = True
+        self.observe(Written())
+
+    @precondition(lambda self: self.life.stage == "Storing" and not self.is_stored)
+    @rule()
+    def fail_to_store(self) -> None:
+        self.observe(NotWritten(self.now))
+
+    @rule(seconds=st.sampled_from([0, 1, 2, 50, 200]))
+    def time_passes(self, seconds: int) -> None:
+        self.now += seconds * 1_000_000
+        due = self.life.due
+        if due is not None and due <= self.now:
+            self.look(None, frozenset())
+            assert self.life.due is None or self.life.due > self.now, "time alone must not turn in circles"
+
+    @rule(ending=st.none() | ENDINGS, to_evict=st.frozensets(st.sampled_from(VICTIMS)))
+    def look(self, ending: Ending | None, to_evict: frozenset[str]) -> None:
+        before = self.life
+        self.observe(Look(self.now, ending, to_evict))
+        if before.stage == "Evicting" and (ending is not None or self.now >= DEADLINE):
+            assert self.life.stage == "Ending"
+        elif before.stage == "Evicting":
+            assert to_evict <= set(self.called), "whoever may go is called"
+
+    @rule(ending=ENDINGS)
+    def overrule(self, ending: Ending) -> None:
+        self.observe(Overruled(ending))
+        assert not self.life.is_active
+
+    @rule()
+    def delete(self) -> None:
+        self.observe(Deleted())
+        assert self.life.stage == "Over"
+
+    @precondition(lambda self: self.ends)
+    @rule(is_written=st.booleans())
+    def write_end(self, is_written: bool) -> None:
+        ending = self.ends.pop()
+        if is_written:
+            self.stored_end = ending
+        self.observe(EndWritten() if is_written else EndNotWritten(self.now))
+
+    @invariant()
+    def the_promise_is_given_back_once(self) -> None:
+        assert self.freed == (not self.life.is_active)
+
+    @invariant()
+    def it_is_forgotten_once_it_is_over(self) -> None:
+        assert self.forgotten == (self.life.stage == "Over")
+
+    def teardown(self) -> None:
+        """Left alone, and with writes that succeed, every plan comes to its end, which is stored."""
+        if self.life.stage == "Storing":
+            self.is_stored = True
+            self.observe(Written())
+        was_over = self.life.stage == "Over"
+        for _ in range(5):
+            self.now += DEADLINE
+            self.look(None, frozenset())
+            while self.ends:
+                self.write_end(True)
+        assert self.life.stage == "Over"
+        assert was_over or self.stored_end is not None
+
+
+Lives.TestCase.settings = settings(max_examples=LIVES, stateful_step_count=30, deadline=None)
+TestLives = Lives.TestCase
