@@ -8,13 +8,26 @@ import sys
 
 from rich.console import Console
 
-from bench import confirmation, decisions, events, evictions, gang, mirror, quota, verbs, waiting, webhooks
+from bench import (
+    confirmation,
+    decisions,
+    events,
+    evictions,
+    gang,
+    mirror,
+    pending,
+    quota,
+    verbs,
+    waiting,
+    webhooks,
+)
 
 PARTS = {
     "decisions": decisions.run,
     "mirror": mirror.run,
     "events": events.run,
     "quota": quota.run,
+    "pending": pending.run,
     "webhooks": webhooks.run,
     "verbs": verbs.run,
     "gang": gang.run,
