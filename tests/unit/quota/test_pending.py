@@ -158,9 +158,17 @@ def test_quota_that_came_back_during_the_cycle_is_not_missed(reason: RequeueReas
     live = queues(waiting("a"), waiting("b", 1))
     (head,) = live.heads(NOW)
     live.freed({"tree"}, NOW)
-    live.answered(answer(head, reason, flavor=0), NOW)
-    assert live.tried == {}
+    live.answered(answer(head, reason), NOW)
     assert turns(live, reason) == (["a"] if reason in PARKS_EQUALS else ["a", "b"])
+
+
+def test_what_was_tried_before_quota_came_back_is_forgotten() -> None:
+    live = queues(waiting("a"))
+    (head,) = live.heads(NOW)
+    live.freed({"tree"}, NOW)
+    live.answered(answer(head, "NoFit", flavor=0), NOW)
+    assert names(live.heads(NOW)) == ["a"]
+    assert live.tried == {}
 
 
 def test_a_return_that_is_put_off_brings_back_who_is_parked_before_it() -> None:
@@ -245,6 +253,17 @@ def test_under_strict_fifo_no_preemptor_is_sticky() -> None:
     live.put(waiting("urgent", priority=5), NOW)
     live.set_cluster_queue("queue", strategy="StrictFIFO", active=True, tree="tree")
     assert names(live.heads(NOW)) == ["urgent"]
+
+
+def test_a_new_place_leaves_it_parked() -> None:
+    live = queues(waiting("a"), waiting("b", 1, cpus=2))
+    assert turns(live) == ["a", "b"]
+    later = waiting("a")
+    later = set_condition(later, "Preempted", "True", "InClusterQueueTimeBased", 500)
+    live.put(later, NOW)
+    assert live.heads(NOW) == []
+    live.freed({"tree"}, NOW)
+    assert turns(live) == ["b", "a"]
 
 
 def test_another_workload_of_the_same_name_is_not_the_preemptor() -> None:
