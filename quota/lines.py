@@ -49,6 +49,15 @@ class Waiting:
         """Whether it may be a head, if its ClusterQueue is active."""
         return self.alike is not None and self.line is self.alike.ready
 
+    @property
+    def is_sticky(self) -> bool:
+        """Whether it is the one that waits for its own preemptions."""
+        return self.alike is not None and self.alike.cluster.sticky is self
+
+    def is_asked_in(self, tree: Tree) -> bool:
+        """Whether `heads` returned it for this tree, and there is no answer yet."""
+        return self.asked is not None and self.alike is not None and self.alike.cluster.tree is tree
+
 
 class Line(LazyHeap[Place, Waiting]):
     """Workloads in their order."""
@@ -151,6 +160,12 @@ class Tree:
     """A number for the last time when parked Workloads came back."""
     released: int | None = None
     """That time in microseconds, if there were any."""
+
+    def first_parked(self) -> Place | None:
+        """The place of the first one that is parked in an active ClusterQueue."""
+        lines = [alike.parked for each in self.clusters if each.active for alike in each.parked]
+        heads = [line.head() for line in lines]
+        return min((head.place for head in heads if head is not None), default=None)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,7 +1,7 @@
 """The Workloads that wait for quota, in order. The rules are those of `quota.queues`; this answers without a walk over
 all of them.
 
-See docs/decisions/0010.
+See docs/decisions/0010 and 0042.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class PendingQueues:
         local = self._local(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
         new = Waiting(key, workload, place, shape_of(workload), until, held_back(workload), local)
         self._waiting[key] = local.waiting[key] = new
-        sticky = old is not None and _is_sticky(old) and old.workload.metadata.uid == workload.metadata.uid
+        sticky = old is not None and old.is_sticky and old.workload.metadata.uid == workload.metadata.uid
         if old is not None:
             self._leave(old)
             if old.local is not local:
@@ -129,20 +129,23 @@ class PendingQueues:
     def heads(self, now: int) -> list[Workload]:
         """The first Workload of each active ClusterQueue, sorted by the name of the ClusterQueue.
 
-        Each of them stays the head until `answered` is called for it, or something changes.
+        While parked Workloads of a tree are about to return, nobody passes them who comes after them.
         """
         self._now = now
         self._wake()
         for waiting in self._asked:
             waiting.asked = None
         self._asked = []
+        returning = {tree: tree.first_parked() for tree in self._put_off}
         for cluster in sorted(self._open, key=lambda each: each.name):
             head = self._head(cluster) if cluster.active else None
             if head is None:
                 self._open.discard(cluster)
                 continue
-            head.asked = head.workload, cluster.state
-            self._asked.append(head)
+            first = returning.get(cluster.tree)
+            if first is None or head.place < first:
+                head.asked = head.workload, cluster.state
+                self._asked.append(head)
         return [waiting.workload for waiting in self._asked]
 
     @property
@@ -314,7 +317,7 @@ class PendingQueues:
         tree.returned = next(self._numbers)
         parked = [self._release_cluster(cluster) for cluster in tree.clusters]
         # A head without an answer comes back, too.
-        if any(parked) or any(_is_asked(waiting, tree) for waiting in self._asked):
+        if any(parked) or any(waiting.is_asked_in(tree) for waiting in self._asked):
             tree.released = self._now
 
     def _release_cluster(self, cluster: ClusterLine) -> bool:
@@ -388,11 +391,3 @@ class PendingQueues:
         if not tree.clusters:
             self._trees.pop(tree.name, None)
             self._put_off.discard(tree)
-
-
-def _is_sticky(waiting: Waiting) -> bool:
-    return waiting.alike is not None and waiting.alike.cluster.sticky is waiting
-
-
-def _is_asked(waiting: Waiting, tree: Tree) -> bool:
-    return waiting.asked is not None and waiting.alike is not None and waiting.alike.cluster.tree is tree

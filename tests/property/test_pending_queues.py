@@ -238,8 +238,16 @@ class Model:
                 self.parked -= self.alike(queue, shape)
         self.release()
         found = heads(self.world, self.pending.values(), self.now, parked=self.parked, sticky=self.sticky)
+        found = [head for head in found if self.may_pass(head)]
         self.asked = {key_of(head): Asked(head) for head in found}
         return found
+
+    def may_pass(self, head: Workload) -> bool:
+        """Whether it comes before all that are about to return in its tree."""
+        tree = self.tree(self.queue(key_of(head)))
+        queues = [name for name in self.queues if self.active(name) and self.tree(name) == tree]
+        parked = [self.pending[key] for name in queues for key in self.members(name) & self.parked]
+        return tree not in self.put_off or all(precedence(head) < precedence(each) for each in parked)
 
     def answered(self, entry: Entry) -> None:
         key = key_of(entry.workload)

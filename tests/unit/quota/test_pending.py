@@ -299,6 +299,21 @@ def test_parked_ones_of_a_tree_return_at_most_every_100_ms() -> None:
     assert live.next_due(NOW + RELEASE_INTERVAL) is None
 
 
+def test_nobody_passes_those_who_are_about_to_return() -> None:
+    live = queues(waiting("old", 1))
+    live.set_cluster_queue("other", strategy="BestEffortFIFO", active=True, tree="tree")
+    live.set_local_queue("ns/other", cluster_queue="other", active=True)
+    for _ in range(2):
+        assert turns(live) == ["old"]
+        live.freed({"tree"}, NOW)
+    for name, queue, priority in (("new", "queue", 0), ("new-other", "other", 0), ("urgent", "other", 1)):
+        live.put(workload(name, queue, 2, created=2, priority=priority), NOW)
+    assert names(live.heads(NOW)) == ["urgent"]
+    live.remove("ns/urgent")
+    assert live.heads(NOW) == []
+    assert names(live.heads(NOW + RELEASE_INTERVAL)) == ["new-other", "old"]
+
+
 def test_a_release_of_nobody_does_not_put_off_the_next_one() -> None:
     live = queues(waiting("a"))
     live.freed({"tree"}, NOW)
