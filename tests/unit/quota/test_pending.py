@@ -266,6 +266,15 @@ def test_a_new_place_leaves_it_parked() -> None:
     assert turns(live) == ["b", "a"]
 
 
+def test_a_preemptor_that_found_nobody_is_one_of_many() -> None:
+    live = queues(waiting("preemptor"))
+    decide(live, "PendingPreemption")
+    decide(live, "NoFit")
+    live.put(waiting("urgent", priority=5), NOW)
+    live.freed({"tree"}, NOW)
+    assert names(live.heads(NOW)) == ["urgent"]
+
+
 def test_another_workload_of_the_same_name_is_not_the_preemptor() -> None:
     live = queues(waiting("preemptor"))
     decide(live, "PendingPreemption")
@@ -330,6 +339,14 @@ def test_equals_come_back_when_an_hour_of_another_one_is_over() -> None:
     assert live.next_due(NOW) == NOW + 50
     assert live.heads(NOW + 49) == []
     assert turns(live, now=NOW + 50) == ["b"]
+
+
+def test_of_two_times_the_earlier_one_counts() -> None:
+    live = queues(waiting("a"))
+    decide(live, "PreemptionNoCandidates", retry_at=NOW + 50)
+    live.put(waiting("b", 1), NOW)
+    decide(live, "PreemptionNoCandidates", retry_at=NOW + 80)
+    assert live.next_due(NOW) == NOW + 50
 
 
 def test_a_time_that_is_over_when_the_cycle_ends() -> None:
