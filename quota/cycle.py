@@ -24,7 +24,7 @@ from quota.amounts import QuotaError
 from quota.decision import Decision, Options, Tried, decide
 from quota.overlap import Usage, fits, kept_free, numbered, without
 from quota.promises import Promise, Promises, Standing, respects
-from quota.queues import Requeue, RequeueReason, backs_off, precedence, requeue
+from quota.queues import FAILED_CHECKS, Requeue, RequeueReason, backs_off, precedence, requeue
 from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.tournament import Contestant, Tournament
 from quota.workloads import effective_priority, key_of
@@ -43,7 +43,6 @@ quota does not suffice. Inadmissible: there was no decision about it.
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 OVERLAPS: Final = "Workload has overlapping preemption targets with another workload"
 FITS_LATER: Final = "Workload will fit after the preemptions for other workloads complete"
-FAILED_CHECKS: Final = frozenset({"Retry", "Rejected"})
 
 
 @dataclass(frozen=True, slots=True)

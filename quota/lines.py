@@ -1,143 +1,260 @@
-"""The Workloads that wait in one ClusterQueue, in lines of equal shape.
+"""The lines in which Workloads wait, one for each shape in each ClusterQueue.
 
-A line parks and returns without a walk over it: the smaller one of its heaps goes into the larger one.
+Workloads of the same shape get the same answer, so they are parked together and come back together. A class of equals
+has one line for those that may be heads, and one for those that are parked. Parking all of them swaps the two lines.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections import Counter
 from dataclasses import dataclass, field
-from itertools import count
-from typing import Final
 
 from api.workloads import Workload
-from quota.queues import Precedence
+from quota.assignment import Tried
+from quota.lazy_heap import LazyHeap
 
-__all__ = ["Item", "Lines"]
+__all__ = ["Alike", "ClusterLine", "Line", "LocalLine", "Place", "State", "Timers", "Tree", "Waiting"]
 
-SMALL: Final = 64
-"""A heap of fewer entries is never cleaned."""
-TURNS: Final = count()
-"""No two entries have the same number, so items are never compared."""
+Place = tuple[int, int, str, str, int]
+"""`quota.queues.precedence`, and a number that is used once. So an old entry of a heap is never taken for a new one."""
+Time = tuple[int, int]
+"""Microseconds since 1970, and a number that makes it unique."""
+State = tuple[int, int, int]
+"""See `ClusterLine.state`."""
 
 
 @dataclass(slots=True, eq=False)
-class Item:
-    """A Workload that waits. Without a heap it is asleep: it backs off, or its LocalQueue is stopped or missing."""
+class Waiting:
+    """A Workload that waits for quota."""
 
+    key: str
     workload: Workload
-    local_queue: str
-    precedence: Precedence
+    """The newest state."""
+    place: Place
     shape: bytes
-    heap: _Heap | None = None
-    turn: int = -1
-    """Which of its entries in heaps counts."""
+    until: int | None
+    """requeueAt, in microseconds."""
+    held_back: bool
+    local: LocalLine
+    alike: Alike | None = None
+    """None while its LocalQueue has no ClusterQueue or is not active."""
+    line: Line | None = None
+    """None while it backs off, or `alike` is None."""
+    timer: Time | None = None
+    asked: tuple[Workload, State] | None = None
+    """What `heads` returned last, and in which state, if there is no answer yet."""
+    tried: tuple[Tried, State] | None = None
 
     @property
-    def is_parked(self) -> bool:
-        """Whether it waits for a change."""
-        return self.heap is not None and self.heap.is_parked
+    def is_ready(self) -> bool:
+        """Whether it may be a head, if its ClusterQueue is active."""
+        return self.alike is not None and self.line is self.alike.ready
+
+    @property
+    def is_sticky(self) -> bool:
+        """Whether it is the one that waits for its own preemptions."""
+        return self.alike is not None and self.alike.cluster.sticky is self
+
+    def is_asked_in(self, tree: Tree) -> bool:
+        """Whether `heads` returned it for this tree, and there is no answer yet."""
+        return self.asked is not None and self.alike is not None and self.alike.cluster.tree is tree
 
 
-class _Heap:
-    """Items by precedence. Entries that count no longer stay until they come to the top, or are too many."""
+class Line(LazyHeap[Place, Waiting]):
+    """Workloads in their order."""
 
-    def __init__(self, *, is_parked: bool) -> None:
-        self.is_parked = is_parked
-        self._entries: list[tuple[Precedence, int, Item]] = []
-        self.counts: Counter[str] = Counter()
-        """Items by LocalQueue."""
-        self.size = 0
-
-    def push(self, item: Item) -> None:
-        item.heap, item.turn = self, next(TURNS)
-        heapq.heappush(self._entries, (item.precedence, item.turn, item))
-        self.counts[item.local_queue] += 1
-        self.size += 1
-
-    def drop(self, item: Item) -> None:
-        item.heap, item.turn = None, -1
-        self.counts[item.local_queue] -= 1
-        self.size -= 1
-        if len(self._entries) > max(SMALL, 2 * self.size):
-            self._entries = [entry for entry in self._entries if entry[1] == entry[2].turn]
-            heapq.heapify(self._entries)
-
-    def top(self) -> Item | None:
-        entries = self._entries
-        while entries and entries[0][1] != entries[0][2].turn:
-            heapq.heappop(entries)
-        return entries[0][2] if entries else None
-
-    def items(self) -> list[Item]:
-        return [item for _, turn, item in self._entries if turn == item.turn]
-
-
-@dataclass(slots=True)
-class _Line:
-    queued: _Heap = field(default_factory=lambda: _Heap(is_parked=False))
-    parked: _Heap = field(default_factory=lambda: _Heap(is_parked=True))
-
-    def move_all(self, *, park: bool) -> None:
-        """All of the line wait in one heap. The items of the smaller heap move, and the larger one is renamed."""
-        small, large = sorted((self.queued, self.parked), key=lambda heap: heap.size)
-        for item in small.items():
-            small.drop(item)
-            large.push(item)
-        large.is_parked, small.is_parked = park, not park
-        self.queued, self.parked = (small, large) if park else (large, small)
-
-
-class Lines:
-    """All that wait in one ClusterQueue and are not asleep."""
+    __slots__ = ("size",)
 
     def __init__(self) -> None:
-        self._lines: dict[bytes, _Line] = {}
+        super().__init__()
+        self.size = 0
 
-    def __bool__(self) -> bool:
-        return bool(self._lines)
+    def holds(self, place: Place, item: Waiting) -> bool:
+        return item.line is self and item.place is place
 
-    def put(self, item: Item, *, parked: bool) -> None:
-        """An item that is asleep waits here now."""
-        line = self._lines.setdefault(item.shape, _Line())
-        (line.parked if parked else line.queued).push(item)
+    def head(self) -> Waiting | None:
+        entry = self.first()
+        return None if entry is None else entry[1]
 
-    def take(self, item: Item) -> None:
-        """The item, which waits here, falls asleep."""
-        if item.heap is None:
-            return
-        item.heap.drop(item)
-        line = self._lines[item.shape]
-        if not line.queued.size and not line.parked.size:
-            del self._lines[item.shape]
+    def add(self, waiting: Waiting) -> None:
+        """Take it in, also out of another line."""
+        if waiting.line is not None:
+            waiting.line.size -= 1
+        waiting.line = self
+        self.size += 1
+        self.push(waiting.place, waiting)
 
-    def head(self) -> Item | None:
-        """The item that comes first, of those that are not parked."""
-        tops = [top for line in self._lines.values() if (top := line.queued.top()) is not None]
-        return min(tops, key=lambda item: item.precedence, default=None)
+    def discard(self, waiting: Waiting) -> None:
+        if waiting.line is self:
+            waiting.line = None
+            self.size -= 1
 
-    def first_parked(self) -> Item | None:
-        """The item that comes first, of those that are parked."""
-        tops = [top for line in self._lines.values() if (top := line.parked.top()) is not None]
-        return min(tops, key=lambda item: item.precedence, default=None)
+    def take_all(self, other: Line) -> None:
+        """Also those of another line, which is empty then."""
+        for waiting in list(other.items()):
+            self.add(waiting)
+        other.clear()
 
-    def park_line(self, shape: bytes) -> None:
-        """Park all items of this shape."""
-        line = self._lines.get(shape)
-        if line is not None:
-            line.move_all(park=True)
+
+@dataclass(slots=True, eq=False)
+class Alike:
+    """The Workloads of one shape in one ClusterQueue."""
+
+    cluster: ClusterLine
+    shape: bytes
+    ready: Line = field(default_factory=Line)
+    parked: Line = field(default_factory=Line)
+    members: int = 0
+    """With those that back off."""
+    timer: Time | None = None
+    """When the parked ones are tried again, although nothing has changed."""
+    sorted: Place | None = None
+    """By which its ClusterQueue has sorted it; None if it was without a head."""
+
+    def park_from(self, place: Place) -> None:
+        """Park this one and all behind it."""
+        ahead: list[Waiting] = []
+        while (head := self.ready.head()) is not None and head.place < place:
+            self.ready.discard(head)
+            ahead.append(head)
+        if self.ready.size > self.parked.size:
+            self.ready, self.parked = self.parked, self.ready
+        self.parked.take_all(self.ready)
+        for waiting in ahead:
+            self.ready.add(waiting)
 
     def release(self) -> None:
-        """Nothing is parked any longer."""
-        for line in self._lines.values():
-            if line.parked.size:
-                line.move_all(park=False)
+        if self.parked.size > self.ready.size:
+            self.ready, self.parked = self.parked, self.ready
+        self.ready.take_all(self.parked)
+        self.timer = None
 
-    def counts(self, local_queue: str | None = None) -> tuple[int, int]:
-        """Items that are not parked and that are; only those of one LocalQueue if it is given."""
-        queued = parked = 0
-        for line in self._lines.values():
-            queued += line.queued.size if local_queue is None else line.queued.counts[local_queue]
-            parked += line.parked.size if local_queue is None else line.parked.counts[local_queue]
-        return queued, parked
+
+class _Order(LazyHeap[Place, Alike]):
+    """Classes in the order of their heads."""
+
+    __slots__ = ()
+
+    def holds(self, place: Place, item: Alike) -> bool:
+        head = item.ready.head()
+        return head is not None and head.place is place
+
+
+class Timers(LazyHeap[Time, Waiting | Alike]):
+    """Who comes back by time alone."""
+
+    __slots__ = ()
+
+    def holds(self, place: Time, item: Waiting | Alike) -> bool:
+        return item.timer is place
+
+
+@dataclass(slots=True, eq=False)
+class Tree:
+    """A cohort tree."""
+
+    name: str
+    clusters: set[ClusterLine] = field(default_factory=set)
+    freed: int = 0
+    """A number for the last time when quota was freed."""
+    returned: int = 0
+    """A number for the last time when parked Workloads came back."""
+    released: int | None = None
+    """That time in microseconds, if there were any."""
+
+    def first_parked(self) -> Place | None:
+        """The place of the first one that is parked in an active ClusterQueue."""
+        lines = [alike.parked for each in self.clusters if each.active for alike in each.parked]
+        heads = [line.head() for line in lines]
+        return min((head.place for head in heads if head is not None), default=None)
+
+
+@dataclass(slots=True, eq=False)
+class LocalLine:
+    """A LocalQueue. It is also here while it does not exist and Workloads name it."""
+
+    key: str
+    exists: bool = False
+    active: bool = False
+    cluster: ClusterLine | None = None
+    waiting: dict[str, Waiting] = field(default_factory=dict)
+
+    def counts(self) -> tuple[int, int]:
+        """How many may be heads, and how many others there are."""
+        ready = 0
+        if self.cluster is not None and self.cluster.active:
+            ready = sum(each.is_ready for each in self.waiting.values())
+        return ready, len(self.waiting) - ready
+
+
+@dataclass(slots=True, eq=False)
+class ClusterLine:
+    """A ClusterQueue. It is also here while it does not exist and LocalQueues name it."""
+
+    name: str
+    tree: Tree
+    strategy: str = ""
+    exists: bool = False
+    active: bool = False
+    changes: int = 0
+    locals: set[LocalLine] = field(default_factory=set)
+    sticky: Waiting | None = None
+    """The Workload that waits for its own preemptions."""
+    classes: dict[bytes, Alike] = field(default_factory=dict)
+    parked: set[Alike] = field(default_factory=set)
+    """The classes that have parked Workloads."""
+    _order: _Order = field(default_factory=_Order)
+
+    @property
+    def best_effort(self) -> bool:
+        return self.strategy == "BestEffortFIFO"
+
+    @property
+    def state(self) -> State:
+        """Changes of the quota, returns of parked Workloads, changes of the ClusterQueue."""
+        return self.tree.freed, self.tree.returned, self.changes
+
+    def counts(self) -> tuple[int, int]:
+        """How many may be heads, and how many others there are."""
+        classes = self.classes.values()
+        ready = sum(alike.ready.size for alike in classes) if self.active else 0
+        return ready, sum(alike.members for alike in classes) - ready
+
+    def head(self) -> Waiting | None:
+        """Who is next."""
+        if self.best_effort and self.sticky is not None and self.sticky.is_ready:
+            return self.sticky
+        entry = self._order.first()
+        return None if entry is None else entry[1].ready.head()
+
+    def enter(self, waiting: Waiting) -> Alike:
+        """Count it in the class of its shape. It is in no line yet."""
+        alike = self.classes.get(waiting.shape)
+        if alike is None:
+            alike = self.classes[waiting.shape] = Alike(self, waiting.shape)
+        waiting.shape = alike.shape
+        alike.members += 1
+        return alike
+
+    def leave(self, waiting: Waiting, alike: Alike) -> None:
+        """Forget it."""
+        if waiting.line is not None:
+            waiting.line.discard(waiting)
+        alike.members -= 1
+        if self.sticky is waiting:
+            self.sticky = None
+        if not alike.members:
+            alike.timer = None
+            del self.classes[alike.shape]
+        self.sort(alike)
+
+    def sort(self, alike: Alike) -> None:
+        """To call after every change of the lines of a class."""
+        head = alike.ready.head()
+        place = None if head is None else head.place
+        if place is not None and place is not alike.sorted:
+            self._order.push(place, alike)
+        alike.sorted = place
+        if alike.parked.size:
+            self.parked.add(alike)
+        else:
+            self.parked.discard(alike)

@@ -1,393 +1,393 @@
-"""Which Workload is next in each ClusterQueue, while Workloads come, change and go: the live form of `quota.queues`.
+"""The Workloads that wait for quota, in order. The rules are those of `quota.queues`; this answers without a walk over
+all of them.
 
-An event costs the logarithm of what waits, and an answer as much as there are ClusterQueues in which somebody waits.
-Times are microseconds since 1970.
+See docs/decisions/0010 and 0042.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
 from typing import Final
 
-from api.workloads import EVICTED, REQUEUED, Workload
+from api.workloads import Workload
 from quota.amounts import QuotaError
 from quota.assignment import Tried
 from quota.cycle import Entry
-from quota.lines import Item, Lines
-from quota.queues import PARKS_EQUALS, Precedence, backs_off, is_queued, precedence, shape_of
-from quota.workloads import has_closed_preemption_gate, key_of, requeue_at
+from quota.lines import Alike, ClusterLine, LocalLine, Place, Timers, Tree, Waiting
+from quota.queues import PARKS_EQUALS, comes_back, held_back, is_queued, precedence, shape_of
+from quota.workloads import key_of, requeue_at
 
-__all__ = ["PendingQueues"]
+__all__ = ["RELEASE_INTERVAL", "PendingQueues"]
 
-RELEASE_EVERY: Final = 100_000
-"""The parked Workloads of a tree return at most so often. Quota comes back in many small parts."""
-FAILED: Final = frozenset({"Retry", "Rejected"})
-
-
-@dataclass(slots=True)
-class _Queue:
-    strategy: str
-    active: bool
-    tree: str
-    lines: Lines = field(default_factory=Lines)
-    sticky: str = ""
-    """Key of the Workload that waits for its own preemptions: it stays first (BestEffortFIFO)."""
-    seen: int = 0
-    """The tree's changes when this queue last gave a head."""
-
-
-@dataclass(slots=True)
-class _Tree:
-    changes: int = 0
-    """How often quota was freed."""
-    released: int = -RELEASE_EVERY
-    """When parked Workloads last returned."""
-    due: int | None = None
-    """When they return next."""
-    queues: set[str] = field(default_factory=set)
+RELEASE_INTERVAL: Final = 100_000
+"""The parked Workloads of a tree come back at most this often, in microseconds."""
+NO_TREE: Final = ""
 
 
 class PendingQueues:
-    """All Workloads that wait for quota."""
+    """Who waits in which ClusterQueue, who is parked, and until when. Not safe for several threads.
+
+    Times are in microseconds since 1970 and may go backwards. Workloads are shared with the caller and must not be
+    changed.
+    """
 
     def __init__(self) -> None:
-        self._queues: dict[str, _Queue] = {}
-        self._trees: dict[str, _Tree] = {}
-        self._local_queues: dict[str, tuple[str, bool]] = {}
-        """ClusterQueue, and whether it is active, by key."""
-        self._items: dict[str, Item] = {}
-        self._of_local: dict[str, set[str]] = {}
-        self._tried: dict[str, Tried] = {}
-        self._locals_of: dict[str, set[str]] = {}
-        """Keys of LocalQueues by ClusterQueue."""
-        self._sticky: dict[str, str] = {}
-        """The ClusterQueue by key of a Workload that is sticky there."""
-        self._due: set[str] = set()
-        """Trees with a release that is due."""
-        self._timers: list[tuple[int, int, str, Item]] = []
-        """(time, number, key, item). The timer of a former item is void."""
+        self._waiting: dict[str, Waiting] = {}
+        self._clusters: dict[str, ClusterLine] = {}
+        self._locals: dict[str, LocalLine] = {}
+        self._trees: dict[str, Tree] = {}
+        self._put_off: set[Tree] = set()
+        """Trees whose parked Workloads come back later."""
+        self._open: set[ClusterLine] = set()
+        """All that have a head, and some that may have one no longer."""
+        self._timers = Timers()
+        self._asked: list[Waiting] = []
+        """What `heads` returned last."""
         self._numbers = count()
+        self._now = 0
+        """The time of the last call that gave one."""
 
     # ---- queues
 
     def set_cluster_queue(self, name: str, *, strategy: str, active: bool, tree: str) -> None:
-        """A ClusterQueue is there, or has changed. `tree`: the name of the root of its cohort tree."""
-        known = self._queues.get(name)
-        if known is not None and known.tree != tree:
-            self._leave_tree(name, known.tree)
-        self._trees.setdefault(tree, _Tree()).queues.add(name)
-        if known is not None:
-            known.strategy, known.active, known.tree = strategy, active, tree
-            return
-        self._queues[name] = _Queue(strategy, active, tree)
-        for local in self._locals_of.get(name, ()):
-            self._wake_local(local)
+        """`tree`: the name of the root of its cohort tree, or its own name. A change brings its parked ones back."""
+        cluster = self._cluster(name)
+        cluster.exists = True
+        self._configure(cluster, strategy, active, tree)
 
     def drop_cluster_queue(self, name: str) -> None:
-        """The ClusterQueue is gone."""
-        queue = self._queues.get(name)
-        if queue is None:
-            return
-        for local in self._locals_of.get(name, ()):
-            self._lull_local(local)
-        self._leave_tree(name, queue.tree)
-        self._sticky.pop(queue.sticky, None)
-        del self._queues[name]
+        """Its Workloads wait until there is one of this name."""
+        cluster = self._clusters.get(name)
+        if cluster is not None and cluster.exists:
+            cluster.exists = False
+            cluster.sticky = None
+            self._configure(cluster, "", False, NO_TREE)
+            self._tidy_cluster(cluster)
 
     def set_local_queue(self, key: str, *, cluster_queue: str, active: bool) -> None:
-        """A LocalQueue is there, or has changed."""
-        if self._local_queues.get(key) == (cluster_queue, active):
-            return
-        self.drop_local_queue(key)
-        self._local_queues[key] = cluster_queue, active
-        self._locals_of.setdefault(cluster_queue, set()).add(key)
-        self._wake_local(key)
+        """`key` is `namespace/name`. After a change none of its Workloads is parked."""
+        local = self._local(key)
+        local.exists = True
+        self._connect(local, self._cluster(cluster_queue), active)
 
     def drop_local_queue(self, key: str) -> None:
-        """The LocalQueue is gone."""
-        known = self._local_queues.get(key)
-        if known is None:
-            return
-        self._lull_local(key)
-        del self._local_queues[key]
-        self._locals_of[known[0]].discard(key)
-        if not self._locals_of[known[0]]:
-            del self._locals_of[known[0]]
+        """Its Workloads wait until there is one of this name."""
+        local = self._locals.get(key)
+        if local is not None:
+            local.exists = False
+            self._connect(local, None, False)
+            self._tidy_local(local)
 
     # ---- Workloads
 
     def put(self, workload: Workload, now: int) -> None:
-        """The newest state of a Workload, whether or not it waits."""
+        """The newest state of a Workload. It is forgotten if it is not queued.
+
+        It is forgotten as well if a time of it cannot be read: it has no place among the others. A parked one comes
+        back if `comes_back` says so.
+        """
+        self._now = now
         key = key_of(workload)
-        before = self._items.get(key)
-        order = _order_of(workload)
-        if order is None:
+        old = self._waiting.get(key)
+        if not is_queued(workload):
             self.remove(key)
             return
-        local = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
-        if before is None:
-            item = Item(workload, local, order, shape_of(workload))
-            self._add(key, item, now)
-        elif _stays(before, workload, local, order, now):
-            before.workload = workload
-        else:
-            parked = before.is_parked and not _brings_back(before.workload, workload)
-            self._discard(key, before)
-            self._add(key, Item(workload, local, order, shape_of(workload)), now, parked)
+        try:
+            place, until = (*precedence(workload), next(self._numbers)), requeue_at(workload)
+        except QuotaError:
+            self.remove(key)
+            return
+        if old is not None and not comes_back(old.workload, workload):
+            old.workload = workload
+            self._move(old, place)
+            return
+        local = self._local(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+        new = Waiting(key, workload, place, shape_of(workload), until, held_back(workload), local)
+        self._waiting[key] = local.waiting[key] = new
+        sticky = old is not None and old.is_sticky and old.workload.metadata.uid == workload.metadata.uid
+        if old is not None:
+            self._leave(old)
+            if old.local is not local:
+                del old.local.waiting[key]
+                self._tidy_local(old.local)
+        self._enter(new)
+        if sticky and old is not None and old.local.cluster is local.cluster and new.alike is not None:
+            new.alike.cluster.sticky = new
 
     def remove(self, key: str) -> None:
-        """The Workload does not wait any longer."""
-        item = self._items.get(key)
-        if item is not None:
-            self._discard(key, item)
-        self._tried.pop(key, None)
-        queue = self._queues.get(self._sticky.pop(key, ""))
-        if queue is not None:
-            queue.sticky = ""
+        """Forget a Workload, if it is here."""
+        waiting = self._waiting.pop(key, None)
+        if waiting is not None:
+            self._leave(waiting)
+            del waiting.local.waiting[key]
+            self._tidy_local(waiting.local)
 
-    # ---- answers
+    # ---- cycles
 
     def heads(self, now: int) -> list[Workload]:
         """The first Workload of each active ClusterQueue, sorted by the name of the ClusterQueue.
 
         While parked Workloads of a tree are about to return, nobody passes them who comes after them.
         """
-        self._ring(now)
-        found, returning = [], {name: self._first_returning(name) for name in self._due}
-        for name in sorted(self._queues):
-            queue = self._queues[name]
-            if not queue.active or not queue.lines:
+        self._now = now
+        self._wake()
+        for waiting in self._asked:
+            waiting.asked = None
+        self._asked = []
+        returning = {tree: tree.first_parked() for tree in self._put_off}
+        for cluster in sorted(self._open, key=lambda each: each.name):
+            head = self._head(cluster) if cluster.active else None
+            if head is None:
+                self._open.discard(cluster)
                 continue
-            item = self._sticky_of(queue) or queue.lines.head()
-            first = returning.get(queue.tree)
-            if item is not None and (first is None or item.precedence < first):
-                queue.seen = self._trees[queue.tree].changes
-                found.append(item.workload)
-        return found
+            first = returning.get(cluster.tree)
+            if first is None or head.place < first:
+                head.asked = head.workload, cluster.state
+                self._asked.append(head)
+        return [waiting.workload for waiting in self._asked]
+
+    @property
+    def tried(self) -> Mapping[str, Tried]:
+        """For the heads that were returned last: what their last search tried, unless quota was freed since then."""
+        return MappingProxyType(
+            {
+                waiting.key: waiting.tried[0]
+                for waiting in self._asked
+                if waiting.tried is not None
+                and waiting.alike is not None
+                and waiting.tried[1] == waiting.alike.cluster.state
+            }
+        )
 
     def answered(self, entry: Entry, now: int) -> None:
-        """What a cycle said of a head: whether it is tried again at once, or waits for a change.
+        """What the cycle says of a head. Its Workload must be the object that the last call of `heads` returned.
 
-        If quota was freed since `heads`, the answer may be out of date already, and the Workload does not wait.
+        The entry parks nobody if parked Workloads of the tree came back after that call: quota was freed, and the
+        entry may be wrong. If the Workload itself has changed so that it would come back, the entry has no effect at
+        all.
         """
-        key = key_of(entry.workload)
-        item = self._items.get(key)
-        queue = self._queue_of(item) if item is not None else None
-        if item is None or queue is None or item.heap is None:
+        waiting = self._waiting.get(key_of(entry.workload))
+        if waiting is None or waiting.alike is None or waiting.asked is None:
             return
-        self._stick(queue, key, entry)
-        if entry.tried is not None:
-            self._tried[key] = entry.tried
-        else:
-            self._tried.pop(key, None)
-        tree = self._trees[queue.tree]
-        if entry.requeue != "parked" or (tree.changes != queue.seen and tree.due is None):
+        workload, state = waiting.asked
+        if workload is not entry.workload:
             return
-        self._park(queue, item, entry)
-        if entry.retry_at is not None and entry.retry_at > now:
-            self._set_timer(entry.retry_at, key, item)
+        waiting.asked = None
+        alike, cluster = waiting.alike, waiting.alike.cluster
+        if entry.requeue_reason == "PendingPreemption":
+            cluster.sticky = waiting if cluster.best_effort else None
+        elif cluster.sticky is waiting and entry.outcome != "Admit":
+            cluster.sticky = None
+        waiting.tried = None if entry.tried is None else (entry.tried, state)
+        if state[1:] != cluster.state[1:]:
+            return
+        if entry.retry_at is not None:
+            if entry.retry_at <= now:
+                return
+            self._retry(alike, entry.retry_at)
+        if entry.outcome != "Admit" and entry.requeue != "immediate":
+            self._park(waiting, alike, entry.requeue_reason in PARKS_EQUALS and cluster.best_effort)
 
     def freed(self, trees: Collection[str], now: int) -> None:
-        """Quota of these trees has come back, or quotas have changed there: what is parked there returns."""
+        """Quota came back in these trees, or something changed there that a decision depends on.
+
+        Their parked Workloads come back now, or `RELEASE_INTERVAL` after they last came back.
+        """
+        self._now = now
         for name in trees:
             tree = self._trees.get(name)
             if tree is None:
                 continue
-            tree.changes += 1
-            self._tried_anew(name)
-            if tree.due is None:
-                tree.due = max(now, tree.released + RELEASE_EVERY)
-                self._due.add(name)
-        self._release_due(now)
-
-    @property
-    def tried(self) -> Mapping[str, Tried]:
-        """Where the search of a Workload goes on. See `quota.cycle.cycle`."""
-        return MappingProxyType(self._tried)
+            tree.freed = next(self._numbers)
+            if self._may_release(tree):
+                self._release(tree)
+            else:
+                self._put_off.add(tree)
 
     def next_due(self, now: int) -> int | None:
-        """When time alone gives other heads; None if it does not."""
-        self._ring(now)
-        times = [due for name in self._due if (due := self._trees[name].due) is not None]
-        if self._timers:
-            times.append(self._timers[0][0])
-        return min(times, default=None)
+        """When time alone may change the answer of `heads`, or of a cycle. It is `now` if that time has come."""
+        times = [
+            now if tree.released is None or now < tree.released else tree.released + RELEASE_INTERVAL
+            for tree in self._put_off
+        ]
+        timer = self._timers.first()
+        if timer is not None:
+            times.append(timer[0][0])
+        return max(now, min(times)) if times else None
+
+    # ---- counts
 
     def counts(self, cluster_queue: str) -> tuple[int, int]:
-        """How many wait for a turn in a ClusterQueue, and how many for a change or a time."""
-        queue = self._queues.get(cluster_queue)
-        queued = queue.lines.counts()[0] if queue is not None else 0
-        total = sum(len(self._of_local.get(key, ())) for key in self._locals_of.get(cluster_queue, ()))
-        return queued, total - queued
+        """How many may be heads (active), and how many are parked or back off (inadmissible).
+
+        As in Kueue, nobody is active in a ClusterQueue that is not active, and Workloads of a LocalQueue that is not
+        active do not count.
+        """
+        cluster = self._clusters.get(cluster_queue)
+        return (0, 0) if cluster is None else cluster.counts()
 
     def local_counts(self, local_queue: str) -> tuple[int, int]:
-        """The same for a LocalQueue."""
-        total = len(self._of_local.get(local_queue, ()))
-        queue = self._queues.get(self._local_queues.get(local_queue, ("", False))[0])
-        queued = queue.lines.counts(local_queue)[0] if queue is not None else 0
-        return queued, total - queued
+        """The same for a LocalQueue. Nobody is active if it or its ClusterQueue is not active."""
+        local = self._locals.get(local_queue)
+        return (0, 0) if local is None else local.counts()
 
-    # ---- inside
+    # ---- one Workload
 
-    def _queue_of(self, item: Item) -> _Queue | None:
-        """The queue in whose lines the item may be; None if its LocalQueue is missing, stopped or has none."""
-        name, active = self._local_queues.get(item.local_queue, ("", False))
-        return self._queues.get(name) if active else None
-
-    def _add(self, key: str, item: Item, now: int, parked: bool = False) -> None:
-        self._items[key] = item
-        self._of_local.setdefault(item.local_queue, set()).add(key)
-        self._wake(key, item, now, parked)
-
-    def _discard(self, key: str, item: Item) -> None:
-        self._lull(item)
-        del self._items[key]
-        keys = self._of_local[item.local_queue]
-        keys.discard(key)
-        if not keys:
-            del self._of_local[item.local_queue]
-
-    def _wake(self, key: str, item: Item, now: int, parked: bool = False) -> None:
-        """Put the item where it belongs, if it need not sleep."""
-        queue = self._queue_of(item)
-        if queue is None or item.heap is not None:
+    def _enter(self, waiting: Waiting) -> None:
+        """Let it wait in its ClusterQueue, if that and its LocalQueue let it."""
+        local = waiting.local
+        if local.cluster is None or not local.active:
             return
-        if backs_off(item.workload, now):
-            until = requeue_at(item.workload)
-            if until is not None and until > now:
-                self._set_timer(until, key, item)
+        waiting.place = *waiting.place[:4], next(self._numbers)
+        waiting.alike = local.cluster.enter(waiting)
+        if waiting.held_back:
             return
-        queue.lines.put(item, parked=parked)
+        if waiting.until is not None and self._now < waiting.until:
+            self._delay(waiting, waiting.until)
+        else:
+            self._ready(waiting, waiting.alike)
 
-    def _lull(self, item: Item) -> None:
-        queue = self._queue_of(item)
-        if queue is not None:
-            queue.lines.take(item)
+    def _leave(self, waiting: Waiting) -> None:
+        if waiting.alike is not None:
+            waiting.alike.cluster.leave(waiting, waiting.alike)
+        waiting.alike = waiting.timer = waiting.asked = waiting.tried = None
 
-    def _wake_local(self, local: str) -> None:
-        for key in self._of_local.get(local, ()):
-            # The time is not known here. A timer that rings at once wakes those whose backoff is over.
-            item = self._items[key]
-            self._set_timer(0, key, item)
+    def _move(self, waiting: Waiting, place: Place) -> None:
+        """Give it another place in its line."""
+        if place[:4] == waiting.place[:4]:
+            return
+        waiting.place = place
+        if waiting.line is not None and waiting.alike is not None:
+            waiting.line.add(waiting)
+            waiting.alike.cluster.sort(waiting.alike)
 
-    def _lull_local(self, local: str) -> None:
-        for key in self._of_local.get(local, ()):
-            self._lull(self._items[key])
+    def _ready(self, waiting: Waiting, alike: Alike) -> None:
+        waiting.timer = None
+        alike.ready.add(waiting)
+        self._sort(alike)
 
-    def _park(self, queue: _Queue, item: Item, entry: Entry) -> None:
-        if entry.requeue_reason in PARKS_EQUALS and queue.strategy == "BestEffortFIFO":
-            queue.lines.park_line(item.shape)
-        elif not item.is_parked:
-            queue.lines.take(item)
-            queue.lines.put(item, parked=True)
+    def _delay(self, waiting: Waiting, until: int) -> None:
+        if waiting.line is not None:
+            waiting.line.discard(waiting)
+        waiting.timer = until, next(self._numbers)
+        self._timers.push(waiting.timer, waiting)
 
-    # ---- the Workload that waits for its own preemptions
-
-    def _sticky_of(self, queue: _Queue) -> Item | None:
-        item = self._items.get(queue.sticky)
-        if item is None or queue.strategy != "BestEffortFIFO" or item.heap is None or item.is_parked:
-            return None
-        return item if self._queue_of(item) is queue else None
-
-    def _stick(self, queue: _Queue, key: str, entry: Entry) -> None:
-        if entry.outcome == "Preempt":
-            self._sticky.pop(queue.sticky, None)
-            queue.sticky = key
-            self._sticky[key] = self._local_queues[self._items[key].local_queue][0]
-        elif queue.sticky == key and entry.outcome in ("NoFit", "NoCandidates", "Gated", "Inadmissible"):
-            self._sticky.pop(key, None)
-            queue.sticky = ""
-
-    # ---- time
-
-    def _set_timer(self, at: int, key: str, item: Item) -> None:
-        heapq.heappush(self._timers, (at, next(self._numbers), key, item))
-
-    def _ring(self, now: int) -> None:
-        while self._timers and (self._timers[0][0] <= now or self._is_void(self._timers[0])):
-            timer = heapq.heappop(self._timers)
-            if not self._is_void(timer):
-                _, _, key, item = timer
-                if item.is_parked:
-                    self._lull(item)
-                self._wake(key, item, now)
-        self._release_due(now)
-
-    def _is_void(self, timer: tuple[int, int, str, Item]) -> bool:
-        return self._items.get(timer[2]) is not timer[3]
-
-    def _release_due(self, now: int) -> None:
-        for name in [name for name in self._due if (self._trees[name].due or 0) <= now]:
-            self._due.discard(name)
-            tree = self._trees[name]
-            tree.due, tree.released = None, now
-            for queue in tree.queues:
-                self._queues[queue].lines.release()
-
-    def _first_returning(self, tree: str) -> Precedence | None:
-        """The precedence of the first Workload that is parked in the tree."""
-        queues = [self._queues[name] for name in self._trees[tree].queues]
-        firsts = [
-            first for queue in queues if queue.active and (first := queue.lines.first_parked()) is not None
-        ]
-        return min((first.precedence for first in firsts), default=None)
-
-    def _leave_tree(self, queue: str, name: str) -> None:
-        self._trees[name].queues.discard(queue)
-        if not self._trees[name].queues:
-            del self._trees[name]
-            self._due.discard(name)
-
-    def _tried_anew(self, tree: str) -> None:
-        """The search of those in the tree begins with the first flavor again."""
-        for key in list(self._tried):
-            item = self._items.get(key)
-            queue = self._queue_of(item) if item is not None else None
-            if queue is None or queue.tree == tree:
-                del self._tried[key]
-
-
-def _order_of(workload: Workload) -> Precedence | None:
-    """Its place among others; None if it waits for nothing, or a time of it cannot be read."""
-    try:
-        return precedence(workload) if is_queued(workload) else None
-    except QuotaError:
+    def _head(self, cluster: ClusterLine) -> Waiting | None:
+        while (head := cluster.head()) is not None and head.alike is not None:
+            if head.until is None or head.until <= self._now:
+                return head
+            # The clock has gone backwards.
+            self._delay(head, head.until)
+            cluster.sort(head.alike)
         return None
 
+    # ---- parked ones
 
-def _stays(item: Item, workload: Workload, local: str, order: Precedence, now: int) -> bool:
-    """Whether the new state leaves the item where it is."""
-    same = (
-        item.local_queue == local
-        and item.precedence == order
-        and (item.workload.spec is workload.spec or item.workload.spec == workload.spec)
-        and not _brings_back(item.workload, workload)
-    )
-    return same and item.heap is not None and not backs_off(workload, now)
+    def _park(self, waiting: Waiting, alike: Alike, with_equals: bool) -> None:
+        if with_equals:
+            alike.park_from(waiting.place)
+        elif waiting.line is alike.ready:
+            alike.parked.add(waiting)
+        self._sort(alike)
 
+    def _retry(self, alike: Alike, time: int) -> None:
+        if alike.timer is None or time < alike.timer[0]:
+            alike.timer = time, next(self._numbers)
+            self._timers.push(alike.timer, alike)
 
-def _brings_back(before: Workload, after: Workload) -> bool:
-    """Whether the change lets a parked Workload return (Kueue), or what its checks have said is over."""
-    return (
-        before.spec != after.spec
-        or before.status.reclaimable_pods != after.status.reclaimable_pods
-        or _condition(before, EVICTED) != _condition(after, EVICTED)
-        or _condition(before, REQUEUED) != _condition(after, REQUEUED)
-        or has_closed_preemption_gate(before) != has_closed_preemption_gate(after)
-        or (_has_failed(before) and not _has_failed(after))
-    )
+    def _wake(self) -> None:
+        """Everything whose time has come."""
+        while (entry := self._timers.first()) is not None and entry[0][0] <= self._now:
+            item = entry[1]
+            if isinstance(item, Alike):
+                item.release()
+                self._sort(item)
+            elif item.alike is not None:
+                self._ready(item, item.alike)
+        for tree in [tree for tree in self._put_off if self._may_release(tree)]:
+            self._release(tree)
 
+    def _may_release(self, tree: Tree) -> bool:
+        return tree.released is None or not 0 <= self._now - tree.released < RELEASE_INTERVAL
 
-def _condition(workload: Workload, kind: str) -> tuple[str, str, str | None] | None:
-    for each in workload.status.conditions or ():
-        if each.type == kind:
-            return each.status, each.reason, each.last_transition_time
-    return None
+    def _release(self, tree: Tree) -> None:
+        self._put_off.discard(tree)
+        tree.returned = next(self._numbers)
+        parked = [self._release_cluster(cluster) for cluster in tree.clusters]
+        # A head without an answer comes back, too.
+        if any(parked) or any(waiting.is_asked_in(tree) for waiting in self._asked):
+            tree.released = self._now
 
+    def _release_cluster(self, cluster: ClusterLine) -> bool:
+        """Whether anybody was parked."""
+        parked = list(cluster.parked)
+        for alike in parked:
+            alike.release()
+            self._sort(alike)
+        return bool(parked)
 
-def _has_failed(workload: Workload) -> bool:
-    return any(check.state in FAILED for check in workload.status.admission_checks or ())
+    def _sort(self, alike: Alike) -> None:
+        alike.cluster.sort(alike)
+        if alike.ready.size:
+            self._open.add(alike.cluster)
+
+    # ---- one queue
+
+    def _configure(self, cluster: ClusterLine, strategy: str, active: bool, tree: str) -> None:
+        if (cluster.strategy, cluster.active, cluster.tree.name) == (strategy, active, tree):
+            return
+        cluster.strategy, cluster.active, cluster.changes = strategy, active, next(self._numbers)
+        if cluster.tree.name != tree:
+            self._leave_tree(cluster)
+            cluster.tree = self._tree(tree)
+            cluster.tree.clusters.add(cluster)
+        self._release_cluster(cluster)
+        self._open.add(cluster)
+
+    def _connect(self, local: LocalLine, cluster: ClusterLine | None, active: bool) -> None:
+        if local.cluster is cluster and local.active == active:
+            return
+        old = local.cluster
+        for waiting in local.waiting.values():
+            self._leave(waiting)
+        local.cluster, local.active = cluster, active
+        if old is not None:
+            old.locals.discard(local)
+        if cluster is not None:
+            cluster.locals.add(local)
+        for waiting in local.waiting.values():
+            self._enter(waiting)
+        if old is not None:
+            self._tidy_cluster(old)
+
+    def _cluster(self, name: str) -> ClusterLine:
+        cluster = self._clusters.get(name)
+        if cluster is None:
+            cluster = self._clusters[name] = ClusterLine(name, self._tree(NO_TREE))
+            cluster.tree.clusters.add(cluster)
+        return cluster
+
+    def _local(self, key: str) -> LocalLine:
+        return self._locals.setdefault(key, LocalLine(key))
+
+    def _tree(self, name: str) -> Tree:
+        return self._trees.setdefault(name, Tree(name))
+
+    def _tidy_cluster(self, cluster: ClusterLine) -> None:
+        if not cluster.exists and not cluster.locals:
+            del self._clusters[cluster.name]
+            self._open.discard(cluster)
+            self._leave_tree(cluster)
+
+    def _tidy_local(self, local: LocalLine) -> None:
+        if not local.exists and not local.waiting:
+            del self._locals[local.key]
+
+    def _leave_tree(self, cluster: ClusterLine) -> None:
+        tree = cluster.tree
+        tree.clusters.discard(cluster)
+        if not tree.clusters:
+            self._trees.pop(tree.name, None)
+            self._put_off.discard(tree)

@@ -11,20 +11,30 @@ from typing import Final, Literal
 import msgspec
 
 from api.core import Container, PodSpec
-from api.workloads import FINISHED, QUOTA_RESERVED, REQUEUED, Workload
+from api.meta import Condition
+from api.workloads import EVICTED, FINISHED, QUOTA_RESERVED, REQUEUED, Workload
 from quota.amounts import QuotaError
 from quota.snapshot import Queue, QuotaSnapshot
-from quota.workloads import effective_priority, key_of, queue_timestamp, requeue_at
+from quota.workloads import (
+    effective_priority,
+    has_closed_preemption_gate,
+    key_of,
+    queue_timestamp,
+    requeue_at,
+)
 
 __all__ = [
     "ADMISSION_GATED_BY",
+    "FAILED_CHECKS",
     "PARKS_EQUALS",
     "Precedence",
     "Requeue",
     "RequeueReason",
     "backs_off",
+    "comes_back",
     "equals",
     "heads",
+    "held_back",
     "is_queued",
     "precedence",
     "requeue",
@@ -50,7 +60,9 @@ function."""
 
 RETRIED: Final = frozenset({"FailedAfterNomination", "PendingPreemption"})
 PARKS_EQUALS: Final[frozenset[RequeueReason]] = frozenset({"NoFit", "PreemptionNoCandidates"})
-"""For these reasons, Workloads of the same shape are parked together: they would get the same answer."""
+"""For these reasons, workloads of the same shape are parked together: they would get the same answer."""
+FAILED_CHECKS: Final = frozenset({"Retry", "Rejected"})
+"""States of an admission check. A workload with such a check is not decided about."""
 
 
 def heads(
@@ -90,10 +102,13 @@ def precedence(workload: Workload) -> Precedence:
 
 def backs_off(workload: Workload, now: int) -> bool:
     """Whether the workload must wait before it is tried again: until requeueAt, or while Requeued is False."""
-    if any(each.type == REQUEUED and each.status == "False" for each in workload.status.conditions or ()):
-        return True
     until = requeue_at(workload)
-    return until is not None and now < until
+    return held_back(workload) or (until is not None and now < until)
+
+
+def held_back(workload: Workload) -> bool:
+    """Whether the condition Requeued is False. Then only a change of the workload brings it back."""
+    return any(each.type == REQUEUED and each.status == "False" for each in workload.status.conditions or ())
 
 
 def requeue(strategy: str, reason: RequeueReason, *, pending_flavors: bool, backing_off: bool) -> Requeue:
@@ -107,32 +122,51 @@ def requeue(strategy: str, reason: RequeueReason, *, pending_flavors: bool, back
     return "immediate" if again or pending_flavors else "parked"
 
 
+def comes_back(old: Workload, new: Workload) -> bool:
+    """Whether a parked workload is tried again because it has changed (PushOrUpdate of Kueue).
+
+    One difference: Kueue does not look at admission checks. So it forgets a workload that was parked because a check
+    had failed, if the check is reset later and nothing else changes.
+    """
+    return (
+        old.metadata.uid != new.metadata.uid
+        or old.spec != new.spec
+        or old.status.reclaimable_pods != new.status.reclaimable_pods
+        or old.status.requeue_state != new.status.requeue_state
+        or _condition(old, EVICTED) != _condition(new, EVICTED)
+        or _condition(old, REQUEUED) != _condition(new, REQUEUED)
+        or has_closed_preemption_gate(old) != has_closed_preemption_gate(new)
+        or _has_failed_check(old) != _has_failed_check(new)
+    )
+
+
 def equals(
     snapshot: QuotaSnapshot, workload: Workload, reason: RequeueReason, pending: Iterable[Workload]
 ) -> list[str]:
     """Keys of the workloads that are parked together with this one, because they would get the same answer.
 
     They wait in the same ClusterQueue, have the same priority and ask for the same (gate
-    SchedulingEquivalenceHashing).
+    SchedulingEquivalenceHashing). Those that stand before it are not parked: they are older, so they might be allowed
+    to preempt where it is not. Raises QuotaError for a time that cannot be read.
     """
     if reason not in PARKS_EQUALS:
         return []
     queue = _active_queue(snapshot, workload)
     if queue is None or queue.spec.queueing_strategy != "BestEffortFIFO":
         return []
-    shape, key = shape_of(workload), key_of(workload)
+    shape, place = shape_of(workload), precedence(workload)
     return [
         key_of(other)
         for other in pending
-        if key_of(other) != key
-        and is_queued(other)
+        if is_queued(other)
         and _active_queue(snapshot, other) is queue
+        and precedence(other) > place
         and shape_of(other) == shape
     ]
 
 
 def is_queued(workload: Workload) -> bool:
-    """Whether it waits for quota, now or after a backoff: it is active, not finished, and nothing holds it back."""
+    """Whether it waits for quota: it is active, holds none, has not finished, and admission is not gated."""
     held_or_done = any(
         each.type in (QUOTA_RESERVED, FINISHED) and each.status == "True"
         for each in workload.status.conditions or ()
@@ -141,17 +175,8 @@ def is_queued(workload: Workload) -> bool:
     return workload.spec.active and not held_or_done and not gated
 
 
-def _active_queue(snapshot: QuotaSnapshot, workload: Workload) -> Queue | None:
-    try:
-        queue = snapshot.queue_of(workload)
-    except QuotaError:
-        return None
-    local = snapshot.local_queues[f"{workload.metadata.namespace}/{workload.spec.queue_name}"]
-    return queue if not queue.inactive and local.spec.stop_policy == "None" else None
-
-
 def shape_of(workload: Workload) -> bytes:
-    """Everything in a workload that flavors and quota depend on, except its age."""
+    """Everything in a workload that flavors and quota depend on, except its age. Equal shapes are equal bytes."""
     gone = {pods.name: pods.count for pods in workload.status.reclaimable_pods or ()}
     pod_sets = [
         (
@@ -164,6 +189,15 @@ def shape_of(workload: Workload) -> bytes:
         for pods in workload.spec.pod_sets
     ]
     return msgspec.json.encode((effective_priority(workload), pod_sets), order="deterministic")
+
+
+def _active_queue(snapshot: QuotaSnapshot, workload: Workload) -> Queue | None:
+    try:
+        queue = snapshot.queue_of(workload)
+    except QuotaError:
+        return None
+    local = snapshot.local_queues[f"{workload.metadata.namespace}/{workload.spec.queue_name}"]
+    return queue if not queue.inactive and local.spec.stop_policy == "None" else None
 
 
 def _pod_shape(spec: PodSpec) -> tuple[object, ...]:
@@ -181,3 +215,11 @@ def _pod_shape(spec: PodSpec) -> tuple[object, ...]:
 
 def _container_shape(container: Container) -> tuple[object, ...]:
     return container.resources, container.restart_policy, container.ports
+
+
+def _condition(workload: Workload, kind: str) -> Condition | None:
+    return next((each for each in workload.status.conditions or () if each.type == kind), None)
+
+
+def _has_failed_check(workload: Workload) -> bool:
+    return any(check.state in FAILED_CHECKS for check in workload.status.admission_checks or ())

@@ -1,6 +1,6 @@
 """What the cluster looks like for a gang and its plan: observations.
 
-See docs/decisions/0007 and docs/decisions/0041.
+See docs/decisions/0007 and docs/decisions/0044.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Admission checks of one Workload: which it has, and what follows from Retry and Rejected (KEP-3258).
 
-See docs/decisions/0042.
+See docs/decisions/0043.
 """
 
 from __future__ import annotations

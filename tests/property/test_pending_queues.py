@@ -1,265 +1,527 @@
-"""The live queues give the heads that the plain rules give, whatever comes in whatever order."""
+"""Live queues answer as `quota.queues` does, which walks over everything, whatever happens and in whatever order."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, get_args
 
+import hypothesis.strategies as st
 import msgspec
 from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from api.workloads import RequeueState, Workload
+from api.kueue import ClusterQueue, LocalQueue
+from api.meta import Condition
+from api.workloads import AdmissionCheckState, PreemptionGateState, RequeueState, Workload
+from quota.amounts import QuotaError
+from quota.assignment import Tried
 from quota.cycle import Entry
-from quota.pending import PendingQueues
-from quota.queues import RequeueReason, equals, heads, is_queued, requeue
+from quota.pending import RELEASE_INTERVAL, PendingQueues
+from quota.queues import (
+    ADMISSION_GATED_BY,
+    RequeueReason,
+    backs_off,
+    comes_back,
+    equals,
+    heads,
+    held_back,
+    is_queued,
+    precedence,
+    requeue,
+    shape_of,
+)
 from quota.state import QuotaState
-from quota.workloads import key_of
+from quota.workloads import key_of, requeue_at
 from tests.kit.examples import examples
-from tests.kit.quota import at, cluster_queue, cpu, flavor, held, local_queue, set_condition, us, workload
+from tests.kit.quota import (
+    Object,
+    at,
+    cluster_queue,
+    cohort,
+    cpu,
+    evicted,
+    flavor,
+    held,
+    local_queue,
+    preempted,
+    set_condition,
+    us,
+    workload,
+)
 
-QUEUES = ("a", "b", "c")
-TREES = {"a": "team", "b": "team", "c": "c"}
-NAMES = [f"w{number}" for number in range(8)]
-REASONS: dict[str, tuple[RequeueReason, str]] = {
-    "Preempt": ("PendingPreemption", "WaitingForPreemptedWorkloads"),
-    "DeferredFit": ("PendingPreemption", "WaitingForPreemptedWorkloads"),
-    "Skip": ("FailedAfterNomination", "WaitingForQuota"),
-    "Gated": ("PreemptionGated", "AdmissionGated"),
-    "NoCandidates": ("PreemptionNoCandidates", "WaitingForQuota"),
-    "NoFit": ("NoFit", "NoFit"),
-    "Inadmissible": ("NamespaceMismatch", "Misconfigured"),
-}
-Policy = Literal["None", "Hold"]
+QUEUES = st.sampled_from("abc")
+LOCALS = st.sampled_from("lmn")
+NAMES = st.sampled_from([f"w{number}" for number in range(8)])
+SECONDS = st.integers(0, 12)
+START = us(5)
+
+LIVES = (
+    *("pending",) * 6,
+    *("held", "finished", "inactive", "admission gated", "held back", "later", "later"),
+    *("by time", "evicted", "gate", "gate open", "check failed", "message", "unreadable"),
+)
 
 
-class Queues(RuleBasedStateMachine):
-    """The live queues beside a plain model: all Workloads, and the set of those that are parked."""
+def lived(thing: Workload, life: str, second: int) -> Workload:
+    """The workload in some state of its life."""
+    status, spec = thing.status, thing.spec
+    match life:
+        case "held":
+            return held(thing, second)
+        case "finished":
+            return set_condition(thing, "Finished", "True", "Succeeded", second)
+        case "inactive":
+            return msgspec.structs.replace(thing, spec=msgspec.structs.replace(spec, active=False))
+        case "admission gated":
+            thing.metadata.annotations = {ADMISSION_GATED_BY: "example.com/gate"}
+        case "held back":
+            return set_condition(thing, "Requeued", "False", "AdmissionCheck", second)
+        case "later":
+            status = msgspec.structs.replace(status, requeue_state=RequeueState(1, at(second)))
+        case "by time":
+            return preempted(thing, second, "InClusterQueueTimeBased")
+        case "evicted":
+            return evicted(thing, second, "PodsReadyTimeout")
+        case "gate" | "gate open":
+            state = PreemptionGateState("gate", "Open" if life == "gate open" else "Closed", at(second))
+            status = msgspec.structs.replace(status, preemption_gates=[state])
+        case "check failed":
+            check = AdmissionCheckState("check", "Retry", at(second), "")
+            status = msgspec.structs.replace(status, admission_checks=[check])
+        case "message":
+            no = Condition("QuotaReserved", "False", "WaitingForQuota", f"at {second}", at(0))
+            status = msgspec.structs.replace(status, conditions=[no])
+        case "unreadable":
+            thing.metadata.creation_timestamp = "yesterday"
+        case _:
+            pass
+    return msgspec.structs.replace(thing, status=status)
+
+
+@dataclass
+class Asked:
+    workload: Workload
+    outdated: bool = False
+    """Whether parked ones came back since then."""
+    freed: bool = False
+    """Whether quota was freed since then."""
+
+
+class Model:
+    """Sets and lists, and the functions of `quota.queues`."""
+
+    def __init__(self) -> None:
+        self.queues: dict[str, ClusterQueue] = {}
+        self.locals: dict[str, LocalQueue] = {}
+        self.pending: dict[str, Workload] = {}
+        self.parked: set[str] = set()
+        self.sticky: dict[str, str] = {}
+        self.asked: dict[str, Asked] = {}
+        self.tried: dict[str, Tried] = {}
+        self.retries: dict[tuple[str, bytes], int] = {}
+        self.released: dict[str, int] = {}
+        self.put_off: set[str] = set()
+        self.now = START
+        self.world = QuotaState().snapshot()
+
+    # ---- what there is
+
+    def look(self) -> None:
+        """After every change of the queues."""
+        state = QuotaState()
+        things: list[Object] = [flavor("default"), cohort("x"), *self.queues.values(), *self.locals.values()]
+        for thing in things:
+            state.apply(thing)
+        self.world = state.snapshot()
+
+    def queue(self, key: str) -> str:
+        """The ClusterQueue whose lines it is in; "" if it is in none."""
+        local = self.locals.get(f"ns/{self.pending[key].spec.queue_name}")
+        return "" if local is None or local.spec.stop_policy != "None" else local.spec.cluster_queue
+
+    def members(self, queue: str) -> set[str]:
+        return {key for key in self.pending if self.queue(key) == queue}
+
+    def alike(self, queue: str, shape: bytes) -> set[str]:
+        return {key for key in self.members(queue) if shape_of(self.pending[key]) == shape}
+
+    def tree(self, queue: str) -> str:
+        return self.queues[queue].spec.cohort_name or queue
+
+    def active(self, queue: str) -> bool:
+        return queue in self.world.queues and not self.world.queues[queue].inactive
+
+    # ---- what happens
+
+    def forget(self, key: str) -> None:
+        self.parked.discard(key)
+        self.asked.pop(key, None)
+        self.tried.pop(key, None)
+
+    def unstick(self, key: str) -> None:
+        self.sticky = {queue: one for queue, one in self.sticky.items() if one != key}
+
+    def remove(self, key: str) -> None:
+        self.forget(key)
+        self.unstick(key)
+        self.pending.pop(key, None)
+        self.prune()
+
+    def prune(self) -> None:
+        """A class without members has no timer."""
+        self.retries = {(q, shape): at for (q, shape), at in self.retries.items() if self.alike(q, shape)}
+
+    def put(self, thing: Workload) -> None:
+        key = key_of(thing)
+        old = self.pending.get(key)
+        if old is not None and comes_back(old, thing):
+            before = self.queue(key)
+            self.forget(key)
+            del self.pending[key]
+            self.prune()
+            self.pending[key] = thing
+            if self.queue(key) != before or old.metadata.uid != thing.metadata.uid:
+                self.unstick(key)
+        self.pending[key] = thing
+
+    def moved(self, keys: set[str]) -> None:
+        for key in keys:
+            self.forget(key)
+            self.unstick(key)
+        self.prune()
+
+    def changed(self, queue: str) -> None:
+        for key in self.members(queue):
+            if key in self.asked:
+                self.asked[key].outdated = self.asked[key].freed = True
+            self.tried.pop(key, None)
+        self.unpark(queue)
+
+    def unpark(self, queue: str) -> bool:
+        back = self.members(queue) & self.parked
+        for key in back:
+            self.retries.pop((queue, shape_of(self.pending[key])), None)
+        self.parked -= back
+        return bool(back)
+
+    def freed(self, tree: str) -> None:
+        queues = [name for name in self.queues if self.tree(name) == tree]
+        for queue in queues:
+            for key in self.members(queue):
+                if key in self.asked:
+                    self.asked[key].freed = True
+                self.tried.pop(key, None)
+        if queues:
+            self.put_off.add(tree)
+        self.release()
+
+    def release(self) -> None:
+        for tree in sorted(self.put_off):
+            if tree not in self.released or self.now - self.released[tree] >= RELEASE_INTERVAL:
+                self.put_off.discard(tree)
+                for queue in [queue for queue in self.queues if self.tree(queue) == tree]:
+                    asked = self.members(queue) & self.asked.keys()
+                    for key in asked:
+                        self.asked[key].outdated = True
+                    if self.unpark(queue) or asked:
+                        self.released[tree] = self.now
+
+    def forget_trees(self) -> None:
+        trees = {self.tree(name) for name in self.queues}
+        self.released = {tree: time for tree, time in self.released.items() if tree in trees}
+        self.put_off &= trees
+
+    def heads(self) -> list[Workload]:
+        for (queue, shape), time in list(self.retries.items()):
+            if time <= self.now:
+                del self.retries[queue, shape]
+                self.parked -= self.alike(queue, shape)
+        self.release()
+        found = heads(self.world, self.pending.values(), self.now, parked=self.parked, sticky=self.sticky)
+        found = [head for head in found if self.may_pass(head)]
+        self.asked = {key_of(head): Asked(head) for head in found}
+        return found
+
+    def may_pass(self, head: Workload) -> bool:
+        """Whether it comes before all that are about to return in its tree."""
+        tree = self.tree(self.queue(key_of(head)))
+        queues = [name for name in self.queues if self.active(name) and self.tree(name) == tree]
+        parked = [self.pending[key] for name in queues for key in self.members(name) & self.parked]
+        return tree not in self.put_off or all(precedence(head) < precedence(each) for each in parked)
+
+    def answered(self, entry: Entry) -> None:
+        key = key_of(entry.workload)
+        asked = self.asked.get(key)
+        if asked is None or asked.workload is not entry.workload:
+            return
+        del self.asked[key]
+        queue, best_effort = self.queue(key), self.is_best_effort(self.queue(key))
+        if entry.requeue_reason == "PendingPreemption":
+            self.sticky.pop(queue, None)
+            if best_effort:
+                self.sticky[queue] = key
+        elif entry.outcome != "Admit":
+            self.unstick(key)
+        self.tried.pop(key, None)
+        if entry.tried is not None and not asked.freed and not asked.outdated:
+            self.tried[key] = entry.tried
+        if asked.outdated:
+            return
+        if entry.retry_at is not None:
+            if entry.retry_at <= self.now:
+                return
+            place = queue, shape_of(self.pending[key])
+            self.retries[place] = min(entry.retry_at, self.retries.get(place, entry.retry_at))
+        if entry.requeue == "parked" and entry.requeue_reason is not None:
+            parked = {
+                key,
+                *equals(self.world, self.pending[key], entry.requeue_reason, self.pending.values()),
+            }
+            self.parked |= {each for each in parked if not backs_off(self.pending[each], self.now)}
+
+    def is_best_effort(self, queue: str) -> bool:
+        return queue in self.queues and self.queues[queue].spec.queueing_strategy == "BestEffortFIFO"
+
+    # ---- what is asked
+
+    def ready(self, key: str) -> bool:
+        queue = self.queue(key)
+        waits = key in self.parked or backs_off(self.pending[key], self.now)
+        return bool(queue) and self.active(queue) and not waits
+
+    def next_due(self) -> int | None:
+        times = [self.released[tree] + RELEASE_INTERVAL for tree in self.put_off]
+        times += self.retries.values()
+        for key, thing in self.pending.items():
+            until = requeue_at(thing)
+            if self.queue(key) and until is not None and until > self.now and not held_back(thing):
+                times.append(until)
+        return min(times, default=None)
+
+
+class Live(RuleBasedStateMachine):
+    """What happens to both."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.live, self.now = PendingQueues(), us(1000)
-        self.workloads: dict[str, Workload] = {}
-        self.parked: set[str] = set()
-        self.sticky: dict[str, str] = {}
-        self.returns: dict[str, int] = {}
-        """When minAdmitDuration lets a parked Workload return."""
-        self.strict = dict.fromkeys(QUEUES, False)
-        self.stopped: dict[str, Policy] = {}
-        self.local: dict[str, tuple[str, Policy]] = {}
-        self.quiet = False
-        for name in QUEUES:
-            self.set_queue(name, False, "None")
-            self.set_local(name, name, "None")
+        self.live, self.model = PendingQueues(), Model()
+        self.returned: list[Workload] = []
+        """All that were heads at some time."""
+        for name, strict in (("a", False), ("b", False), ("c", True)):
+            self.set_queue(name, strict, "x" if name != "b" else "", "None")
+        for name, of in (("l", "a"), ("m", "b"), ("n", "c")):
+            self.set_local(name, of, "None")
+        for number in range(8):
+            self.put_alike(f"w{number}", "lln"[number % 3], number)
 
     # ---- queues
 
     @rule(
-        name=st.sampled_from(QUEUES), strict=st.booleans(), policy=st.sampled_from(["None", "None", "Hold"])
+        name=QUEUES,
+        strict=st.booleans(),
+        parent=st.sampled_from(["", "x", "x"]),
+        stop=st.sampled_from(["None", "None", "Hold"]),
     )
-    def set_queue(self, name: str, strict: bool, policy: Policy) -> None:
-        self.strict[name], self.stopped[name] = strict, policy
-        strategy = "StrictFIFO" if strict else "BestEffortFIFO"
-        self.live.set_cluster_queue(name, strategy=strategy, active=policy == "None", tree=TREES[name])
+    def set_queue(self, name: str, strict: bool, parent: str, stop: Any) -> None:
+        old = self.model.queues.get(name)
+        new = cluster_queue(name, cpu(5), parent, strict=strict, stop=stop)
+        self.model.queues[name] = new
+        self.model.look()
+        if old is None or old.spec != new.spec:
+            self.model.changed(name)
+            self.model.forget_trees()
+        active, strategy = self.model.active(name), new.spec.queueing_strategy
+        self.live.set_cluster_queue(name, strategy=strategy, active=active, tree=parent or name)
 
-    @rule(name=st.sampled_from(QUEUES))
+    @rule(name=QUEUES)
     def drop_queue(self, name: str) -> None:
-        if name in self.stopped:
-            del self.stopped[name]
-            self.sticky.pop(name, None)
-            self.live.drop_cluster_queue(name)
-            self._forget_parked(lambda item: self.local.get(item.spec.queue_name, ("", ""))[0] == name)
+        if name in self.model.queues:
+            self.model.changed(name)
+            self.model.sticky.pop(name, None)
+            del self.model.queues[name]
+            self.model.forget_trees()
+            self.model.look()
+        self.live.drop_cluster_queue(name)
 
-    @rule(
-        name=st.sampled_from(QUEUES),
-        queue=st.sampled_from(QUEUES),
-        policy=st.sampled_from(["None", "None", "Hold"]),
-    )
-    def set_local(self, name: str, queue: str, policy: Policy) -> None:
-        if self.local.get(name) != (queue, policy):
-            self._forget_parked(lambda item: item.spec.queue_name == name)
-        self.local[name] = queue, policy
-        self.live.set_local_queue(f"ns/{name}", cluster_queue=queue, active=policy == "None")
+    @rule(name=LOCALS, queue=QUEUES, stop=st.sampled_from(["None", "None", "None", "Hold"]))
+    def set_local(self, name: str, queue: str, stop: Any) -> None:
+        new = local_queue(name, queue)
+        new.spec.stop_policy = stop
+        old = self.model.locals.get(f"ns/{name}")
+        self.model.locals[f"ns/{name}"] = new
+        if old is None or old.spec != new.spec:
+            self.model.moved(self.of(name))
+        self.model.look()
+        self.live.set_local_queue(f"ns/{name}", cluster_queue=queue, active=stop == "None")
 
-    @rule(name=st.sampled_from(QUEUES))
+    @rule(name=LOCALS)
     def drop_local(self, name: str) -> None:
-        self._forget_parked(lambda item: item.spec.queue_name == name)
-        self.local.pop(name, None)
+        self.model.locals.pop(f"ns/{name}", None)
+        self.model.moved(self.of(name))
+        self.model.look()
         self.live.drop_local_queue(f"ns/{name}")
 
-    # ---- Workloads
+    def of(self, local: str) -> set[str]:
+        return {key for key, thing in self.model.pending.items() if thing.spec.queue_name == local}
+
+    # ---- workloads
 
     @rule(
-        name=st.sampled_from(NAMES),
-        queue=st.sampled_from(QUEUES),
+        name=NAMES,
+        queue=LOCALS,
         cpus=st.integers(1, 2),
         priority=st.integers(0, 1),
         created=st.integers(0, 3),
+        life=st.sampled_from(LIVES),
+        second=SECONDS,
+        uid=st.sampled_from(["", "", "other"]),
     )
-    def put(self, name: str, queue: str, cpus: int, priority: int, created: int) -> None:
-        item = workload(name, queue, cpus, priority=priority, created=created)
-        before = self.workloads.get(f"ns/{name}")
-        if before is None or before.spec != item.spec or not is_queued(before):
-            self.parked.discard(f"ns/{name}")
-        self._put(item)
+    def put(
+        self, name: str, queue: str, cpus: int, priority: int, created: int, life: str, second: int, uid: str
+    ) -> None:
+        gates = ("gate",) if life.startswith("gate") else ()
+        new = workload(name, queue, cpus, priority=priority, created=created, gates=gates, uid=uid)
+        self.update(lived(new, life, second))
 
-    @rule(name=st.sampled_from(NAMES), message=st.sampled_from(["x", "y"]))
-    def write_why(self, name: str, message: str) -> None:
-        """Our own word about it changes nothing."""
-        self._change(name, lambda item: set_condition(item, "Admitted", "False", message, 5), returns=False)
+    @rule(name=NAMES, queue=st.sampled_from("lln"), created=st.integers(0, 9))
+    def put_alike(self, name: str, queue: str, created: int) -> None:
+        self.update(workload(name, queue, 1, created=created))
 
-    @rule(name=st.sampled_from(NAMES), seconds=st.integers(900, 1100))
-    def back_off(self, name: str, seconds: int) -> None:
-        def change(item: Workload) -> Workload:
-            item = set_condition(item, "Requeued", "True", str(seconds), seconds)
-            state = RequeueState(1, at(seconds))
-            return msgspec.structs.replace(
-                item, status=msgspec.structs.replace(item.status, requeue_state=state)
-            )
+    @rule(name=NAMES, life=st.sampled_from(LIVES), second=SECONDS)
+    def change(self, name: str, life: str, second: int) -> None:
+        """Only something in it."""
+        old = self.model.pending.get(f"ns/{name}")
+        if old is not None:
+            copy = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata))
+            self.update(lived(copy, life, second))
 
-        self._change(name, change)
+    def update(self, new: Workload) -> None:
+        key = key_of(new)
+        try:
+            readable = precedence(new) is not None
+        except QuotaError:
+            readable = False
+        if not is_queued(new) or not readable:
+            self.model.remove(key)
+        else:
+            self.model.put(new)
+        self.live.put(new, self.model.now)
 
-    @rule(name=st.sampled_from(NAMES), status=st.sampled_from(["True", "False"]))
-    def set_requeued(self, name: str, status: str) -> None:
-        self._change(name, lambda item: set_condition(item, "Requeued", status, status, self._seconds))
-
-    @rule(name=st.sampled_from(NAMES))
-    def admit(self, name: str) -> None:
-        self._change(name, lambda item: held(item, 5, queue="a") if is_queued(item) else item)
-
-    @rule(name=st.sampled_from(NAMES))
-    def delete(self, name: str) -> None:
-        self._gone(f"ns/{name}")
-        self.workloads.pop(f"ns/{name}", None)
+    @rule(name=NAMES)
+    def remove(self, name: str) -> None:
+        self.model.remove(f"ns/{name}")
         self.live.remove(f"ns/{name}")
 
     # ---- cycles
 
-    @rule(data=st.data())
-    def cycle(self, data: st.DataObject) -> None:
-        taken = self.live.heads(self.now)
-        for item in taken:
-            outcome = data.draw(st.sampled_from(["Preempt", "Preempt", "Preempt", *sorted(REASONS)]))
-            reason, why = REASONS[outcome]
-            queue = self.local[item.spec.queue_name][0]
-            strategy = "StrictFIFO" if self.strict[queue] else "BestEffortFIFO"
-            when = requeue(strategy, reason, pending_flavors=False, backing_off=False)
-            retry = data.draw(st.sampled_from([None, self.now + 2_000_000]))
-            entry = Entry(item, outcome, None, "", why, when, reason, None, retry)  # type: ignore[arg-type]
-            alike = equals(self._snapshot(), item, reason, self.workloads.values())
-            self.live.answered(entry, self.now)
-            self._model(key_of(item), queue, entry, alike)
+    @rule(
+        data=st.data(),
+        reason=st.sampled_from((*get_args(RequeueReason), *["NoFit", "PreemptionNoCandidates"] * 2, None)),
+        pending_flavors=st.sampled_from((False, False, False, True)),
+        wait=st.sampled_from((None, 0, 1, 500_000, 3_000_000)),
+        again=st.booleans(),
+    )
+    def answer(
+        self,
+        data: st.DataObject,
+        reason: RequeueReason | None,
+        pending_flavors: bool,
+        wait: int | None,
+        again: bool,
+    ) -> None:
+        """`again`: perhaps to a call of heads that is long over."""
+        asked = self.returned if again else [each.workload for each in self.model.asked.values()]
+        if not asked:
+            return
+        head = data.draw(st.sampled_from(asked))
+        self.answered(head, reason, pending_flavors, wait)
 
-    @rule(tree=st.sampled_from(["team", "c"]))
-    def free(self, tree: str) -> None:
-        self.now += 200_000
-        self.live.freed({tree}, self.now)
-        self._ring()
-        self._forget_parked(lambda item: TREES.get(self.local.get(item.spec.queue_name, ("", ""))[0]) == tree)
+    @rule(
+        reason=st.sampled_from(["NoFit", "PreemptionNoCandidates", "PendingPreemption"]),
+        most=st.integers(1, 4),
+        freed=st.sampled_from([set(), set(), {"x"}, {"b"}]),
+    )
+    def answer_some(self, reason: RequeueReason, most: int, freed: set[str]) -> None:
+        """Those that were asked first, after quota of some trees was freed."""
+        self.freed(freed)
+        for asked in list(self.model.asked.values())[:most]:
+            self.answered(asked.workload, reason, False, None)
 
-    @rule(seconds=st.sampled_from([1, 5, 60]))
-    def wait(self, seconds: int) -> None:
-        self.now += seconds * 1_000_000
-        self._ring()
+    def answered(
+        self, head: Workload, reason: RequeueReason | None, pending_flavors: bool, wait: int | None
+    ) -> None:
+        now, key = self.model.now, key_of(head)
+        tried: Tried | None = {"main": {"cpu": now % 7}} if pending_flavors else None
+        if reason is None:
+            entry = Entry(head, "Admit", None, "", "")
+        else:
+            strict = key in self.model.pending and not self.model.is_best_effort(self.model.queue(key))
+            when = requeue(
+                "StrictFIFO" if strict else "BestEffortFIFO",
+                reason,
+                pending_flavors=pending_flavors,
+                backing_off=backs_off(head, now),
+            )
+            retry_at = None if reason != "PreemptionNoCandidates" or wait is None else now + wait
+            entry = Entry(head, "NoFit", None, "", "", when, reason, tried, retry_at)
+        self.model.answered(entry)
+        self.live.answered(entry, now)
+
+    @rule(trees=st.sets(st.sampled_from("abcxy"), min_size=1))
+    def freed(self, trees: set[str]) -> None:
+        for tree in sorted(trees):
+            self.model.freed(tree)
+        self.live.freed(trees, self.model.now)
+
+    @rule(
+        reasons=st.lists(st.sampled_from(["NoFit", "Generic", "PendingPreemption"]), min_size=2, max_size=5),
+        step=st.sampled_from((0, 30_000, 60_000)),
+    )
+    def much_is_freed(self, reasons: list[RequeueReason], step: int) -> None:
+        """While some are parked again and again."""
+        for reason in reasons:
+            self.answer_some(reason, 9, set())
+            self.same_heads()
+            self.freed({"x"})
+            self.same_heads()
+            self.model.now += step
+
+    @rule(step=st.sampled_from((1, 40_000, 50_000, 60_000, 100_000, 500_000, 1_000_000, 5_000_000)))
+    def later(self, step: int) -> None:
+        self.model.now += step
+
+    @rule()
+    def until_due(self) -> None:
+        due = self.live.next_due(self.model.now)
+        if due is not None:
+            self.model.now = due
 
     # ---- what must hold
 
     @invariant()
-    def heads_are_those_of_the_rules(self) -> None:
-        self._ring()
-        expected = heads(
-            self._snapshot(), self.workloads.values(), self.now, parked=self.parked, sticky=self.sticky
-        )
-        assert [key_of(item) for item in self.live.heads(self.now)] == [key_of(item) for item in expected]
+    def same_heads(self) -> None:
+        expected, found = self.model.heads(), self.live.heads(self.model.now)
+        assert [id(each) for each in found] == [id(each) for each in expected]
+        self.returned = [*self.returned[-20:], *found]
+        keys = {key_of(head) for head in found}
+        assert self.live.tried == {key: tried for key, tried in self.model.tried.items() if key in keys}
 
-    @invariant()
-    def everybody_is_counted(self) -> None:
-        counted = sum(sum(self.live.local_counts(f"ns/{name}")) for name in QUEUES)
-        assert counted == sum(is_queued(item) for item in self.workloads.values())
-        for name in QUEUES:
-            locals_ = [key for key, (queue, _) in self.local.items() if queue == name]
-            found = [self.live.local_counts(f"ns/{key}") for key in locals_]
-            assert self.live.counts(name) == (sum(one for one, _ in found), sum(two for _, two in found))
+        # Counts and times are those of the last call of heads.
+        self.same_counts()
+        assert self.live.next_due(self.model.now) == self.model.next_due()
 
-    @invariant()
-    def a_time_that_matters_is_known(self) -> None:
-        due = self.live.next_due(self.now)
-        times = [time for key, time in self.returns.items() if key in self.parked]
-        assert due is None or due > self.now
-        assert not times or (due is not None and due <= min(times))
-
-    # ---- the model
-
-    def _model(self, key: str, queue: str, entry: Entry, alike: list[str]) -> None:
-        if entry.outcome == "Preempt":
-            self.sticky[queue] = key
-        elif self.sticky.get(queue) == key and entry.outcome in (
-            "NoFit",
-            "NoCandidates",
-            "Gated",
-            "Inadmissible",
-        ):
-            del self.sticky[queue]
-        if entry.requeue != "parked":
-            return
-        for each in [key, *alike]:
-            if each == key or not self._backs_off(each):
-                self.parked.add(each)
-        self.returns.pop(key, None)
-        if entry.retry_at is not None:
-            self.returns[key] = entry.retry_at
-
-    def _backs_off(self, key: str) -> bool:
-        only = {key: self.workloads[key]}
-        return not heads(self._snapshot(), only.values(), self.now)
-
-    def _change(self, name: str, change: Any, *, returns: bool = True) -> None:
-        before = self.workloads.get(f"ns/{name}")
-        if before is None:
-            return
-        after = change(before)
-        if returns and after.status.conditions != before.status.conditions:
-            self.parked.discard(key_of(before))
-        self._put(after)
-
-    def _put(self, item: Workload) -> None:
-        self.workloads[key_of(item)] = item
-        if not is_queued(item):
-            self._gone(key_of(item))
-        self.live.put(item, self.now)
-
-    def _gone(self, key: str) -> None:
-        self.parked.discard(key)
-        self.returns.pop(key, None)
-        for queue in [queue for queue, each in self.sticky.items() if each == key]:
-            del self.sticky[queue]
-
-    def _forget_parked(self, chosen: Any) -> None:
-        self.parked -= {key for key in self.parked if chosen(self.workloads[key])}
-
-    def _ring(self) -> None:
-        for key, time in list(self.returns.items()):
-            if time <= self.now:
-                self.parked.discard(key)
-                del self.returns[key]
-
-    @property
-    def _seconds(self) -> int:
-        return (self.now - us(0)) // 1_000_000
-
-    def _snapshot(self) -> Any:
-        state = QuotaState()
-        state.apply(flavor("default"))
-        for name, policy in self.stopped.items():
-            cohort = TREES[name] if TREES[name] != name else ""
-            state.apply(cluster_queue(name, cpu(4), cohort, strict=self.strict[name], stop=policy))
-        for name, (queue, policy) in self.local.items():
-            made = local_queue(name, queue)
-            state.apply(
-                msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, stop_policy=policy))
-            )
-        return state.snapshot()
+    def same_counts(self) -> None:
+        for queue in "abc":
+            keys = self.model.members(queue)
+            ready = sum(map(self.model.ready, keys))
+            assert self.live.counts(queue) == (ready, len(keys) - ready)
+        for local in "lmn":
+            keys = self.of(local)
+            ready = sum(map(self.model.ready, keys))
+            assert self.live.local_counts(f"ns/{local}") == (ready, len(keys) - ready)
 
 
-TestQueues = Queues.TestCase
-TestQueues.settings = settings(max_examples=examples(150), stateful_step_count=30, deadline=None)
+def test_live_queues() -> None:
+    run_state_machine_as_test(
+        Live, settings=settings(max_examples=examples(300), deadline=None, stateful_step_count=50)
+    )
