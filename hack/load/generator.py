@@ -16,6 +16,7 @@ from api.times import rfc3339
 from hack.controlplane.client import Json
 from hack.load.shape import CLASSES, KUEUE, Class, queue_names, queue_objects, workload
 from kube.client import MERGE_PATCH, ApiClient, ApiError
+from kube.lines import lines
 
 __all__ = ["Recorded", "bare_writes", "run_load"]
 
@@ -57,8 +58,7 @@ class Generator:
     async def run(self) -> Recorded:
         """Everything, from the first creation until the last Workload is finished. Raises TimeoutError."""
         began = time.monotonic()
-        listed = orjson.loads(await self._client.request("GET", self._path, query={"limit": "1"}))
-        watching = asyncio.create_task(self._watch(listed["metadata"]["resourceVersion"]))
+        watching = asyncio.create_task(self._watch())
         makers = [
             asyncio.create_task(self._make(queue, kind))
             for queue in queue_names(self._namespace)
@@ -91,13 +91,23 @@ class Generator:
             self._created[name] = time.monotonic()
             await self._write("create", "POST", self._path, body)
 
-    async def _watch(self, version: str) -> None:
-        query = {"watch": "true", "resourceVersion": version}
-        async with self._client.stream(self._path, query=query, read_seconds=LIMIT_SECONDS) as lines:
-            async for line in lines:
-                event = orjson.loads(line)
-                if event["type"] in ("ADDED", "MODIFIED"):
-                    self._see(event["object"])
+    async def _watch(self) -> None:
+        """See every change. An API server ends a watch whose client is slow: then all are listed anew."""
+        while True:
+            listed = orjson.loads(await self._client.request("GET", self._path, seconds=60.0))
+            for body in listed["items"]:
+                self._see(body)
+            version = listed["metadata"]["resourceVersion"]
+            query = {"watch": "true", "resourceVersion": version}
+            with suppress(ApiError):
+                async with self._client.stream(self._path, query=query, read_seconds=LIMIT_SECONDS) as answer:
+                    async for batch in lines(answer.iter_any()):
+                        for line in batch:
+                            self._take(orjson.loads(line))
+
+    def _take(self, event: Json) -> None:
+        if event["type"] in ("ADDED", "MODIFIED"):
+            self._see(event["object"])
 
     def _see(self, body: Json) -> None:
         name = body["metadata"]["name"]
