@@ -9,6 +9,8 @@ from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import QuotaSandbox
 
 Sandboxes = Callable[[str], QuotaSandbox]
+CLOCK_SECONDS = 1.1
+"""Times in objects have whole seconds. Two Workloads of one second are ordered by UID."""
 WITHIN: Json = {"withinClusterQueue": "LowerPriority"}
 
 
@@ -125,6 +127,7 @@ def test_equal_priorities_share_time(quotas: Sandboxes) -> None:
     box.until("first", "Preempted", "True", "InClusterQueueTimeBased")  # only time has passed
     box.end("first")
     box.until_admitted("second")
+    time.sleep(CLOCK_SECONDS)
     box.workload("third", "q", 1)
     box.finish("second")
     box.until_admitted("first")  # it has waited since it was preempted, so it comes before the third
