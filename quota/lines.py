@@ -18,8 +18,8 @@ Place = tuple[int, int, str, str, int]
 """`quota.queues.precedence`, and a number that is used once. So an old entry of a heap is never taken for a new one."""
 Time = tuple[int, int]
 """Microseconds since 1970, and a number that makes it unique."""
-State = tuple[int, int, int]
-"""See `ClusterLine.state`."""
+State = tuple[int, int]
+"""See `ClusterLine.quotas` and `ClusterLine.turns`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,8 +40,8 @@ class Waiting:
     line: Line | None = None
     """None while it backs off, or `alike` is None."""
     timer: Time | None = None
-    asked: tuple[Workload, State] | None = None
-    """What `heads` returned last, and in which state, if there is no answer yet."""
+    asked: tuple[Workload, State, State] | None = None
+    """What `heads` returned last, if there is no answer yet; and the `quotas` and `turns` of that time."""
     tried: tuple[Tried, State] | None = None
 
     @property
@@ -209,9 +209,14 @@ class ClusterLine:
         return self.strategy == "BestEffortFIFO"
 
     @property
-    def state(self) -> State:
-        """Changes of the quota, returns of parked Workloads, changes of the ClusterQueue."""
-        return self.tree.freed, self.tree.returned, self.changes
+    def quotas(self) -> State:
+        """Another one after quota was freed. What a search tried is out of date then."""
+        return self.tree.freed, self.changes
+
+    @property
+    def turns(self) -> State:
+        """Another one after parked Workloads came back. An answer from before parks nobody then."""
+        return self.tree.returned, self.changes
 
     def counts(self) -> tuple[int, int]:
         """How many may be heads, and how many others there are."""

@@ -144,7 +144,7 @@ class PendingQueues:
                 continue
             first = returning.get(cluster.tree)
             if first is None or head.place < first:
-                head.asked = head.workload, cluster.state
+                head.asked = head.workload, cluster.quotas, cluster.turns
                 self._asked.append(head)
         return [waiting.workload for waiting in self._asked]
 
@@ -157,7 +157,7 @@ class PendingQueues:
                 for waiting in self._asked
                 if waiting.tried is not None
                 and waiting.alike is not None
-                and waiting.tried[1] == waiting.alike.cluster.state
+                and waiting.tried[1] == waiting.alike.cluster.quotas
             }
         )
 
@@ -171,7 +171,7 @@ class PendingQueues:
         waiting = self._waiting.get(key_of(entry.workload))
         if waiting is None or waiting.alike is None or waiting.asked is None:
             return
-        workload, state = waiting.asked
+        workload, quotas, turns = waiting.asked
         if workload is not entry.workload:
             return
         waiting.asked = None
@@ -180,8 +180,8 @@ class PendingQueues:
             cluster.sticky = waiting if cluster.best_effort else None
         elif cluster.sticky is waiting and entry.outcome != "Admit":
             cluster.sticky = None
-        waiting.tried = None if entry.tried is None else (entry.tried, state)
-        if state[1:] != cluster.state[1:]:
+        waiting.tried = None if entry.tried is None else (entry.tried, quotas)
+        if turns != cluster.turns:
             return
         if entry.retry_at is not None:
             if entry.retry_at <= now:

@@ -171,6 +171,17 @@ def test_what_was_tried_before_quota_came_back_is_forgotten() -> None:
     assert live.tried == {}
 
 
+def test_what_was_tried_after_quota_came_back_outlives_the_return_of_others() -> None:
+    live = queues(waiting("a"))
+    for _ in range(2):
+        live.heads(NOW)
+        live.freed({"tree"}, NOW)
+    (head,) = live.heads(NOW)
+    live.answered(answer(head, "NoFit", flavor=0), NOW)
+    assert names(live.heads(NOW + RELEASE_INTERVAL)) == ["a"]
+    assert live.tried == {"ns/a": {"main": {"cpu": 0}}}
+
+
 def test_a_return_that_is_put_off_brings_back_who_is_parked_before_it() -> None:
     """Quota that is freed again and again during cycles does not make them endless."""
     live = queues(waiting("a"))
