@@ -11,6 +11,7 @@ from api.workloads import Workload
 from quota.amounts import QuotaError
 from quota.pending import PendingQueues
 from quota.state import QuotaState
+from quota.unsupported import why_unsupported
 from quota.workloads import holds_quota, usage
 from runtime.queue import KeyedQueue
 
@@ -57,12 +58,13 @@ class Following:
         """Take over what is known already."""
         self.follow()
         for key, workload in self._state.workloads.items():
-            self._pending.put(workload, self._now())
+            if not why_unsupported(workload):
+                self._pending.put(workload, self._now())
             self._look.add(key)
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """The Workload came, changed or went."""
-        if after is None or key in self._held_back:
+        if after is None or key in self._held_back or why_unsupported(after):
             self._pending.remove(key)
         else:
             self._pending.put(after, self._now())

@@ -35,6 +35,7 @@ from controllers.quota.evicting import (
 )
 from controllers.quota.retries import end_wait, judge_checks, reset_checks, show_wait, why_retry
 from quota.queues import ADMISSION_GATED_BY
+from quota.unsupported import why_unsupported
 
 __all__ = ["EVICTION_OVERDUE", "Around", "Limits", "Waiting", "next_step", "settle"]
 
@@ -269,6 +270,8 @@ def _finish_backoff(draft: Draft) -> None:
 def _why_waiting(draft: Draft, around: Around) -> Waiting | None:
     """Why it is not in a queue; otherwise what the last cycle said of it."""
     name = draft.workload.spec.queue_name
+    if name and (unsupported := why_unsupported(draft.workload)):
+        return Waiting("Misconfigured", unsupported)
     if (draft.workload.metadata.annotations or {}).get(ADMISSION_GATED_BY):
         return Waiting("AdmissionGated", f"the annotation {ADMISSION_GATED_BY} holds it back")
     if around.local_queue is None:

@@ -58,6 +58,11 @@ log = structlog.get_logger(__name__)
 SECOND: Final = 1_000_000
 """In microseconds."""
 REPLACED: Final = Ending("Aborted", "Replaced", "the next plan for the same preemptor has taken its place")
+OVERTAKEN: Final = Ending(
+    "Aborted",
+    "NoLongerFits",
+    "the preemptor does not fit by this plan any longer, and a cycle found no other way",
+)
 ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
 UNREADABLE: Final = Ending("Aborted", "Unreadable", "the plan cannot be read")
 
@@ -113,6 +118,12 @@ class QuotaPlans:
         else:
             self._add(Life(plan, plan.decided + self._deadline))
             self._spawn(self._begin(plan, spec, former.plan.key if former is not None else None))
+
+    def overtaken(self, preemptor: str) -> None:
+        """A cycle found no way for the preemptor (key). A promise that does not help it must not keep others out."""
+        life = self._active(preemptor)
+        if life is not None:
+            self._observe(life.plan.key, Overruled(OVERTAKEN))
 
     def preemption_of(self, key: str) -> Preemption | None:
         """What an active plan wants of the Workload; None if it may keep its quota."""

@@ -127,6 +127,8 @@ class Scheduling:
         self._pending.answered(entry, now)
         if entry.outcome == "Preempt":
             self._plans.begin(entry, fresh.snapshot)
+        elif entry.outcome in ("NoFit", "NoCandidates"):
+            self._plans.overtaken(key)
         self._says(key, entry)
         return entry.requeue == "parked" or entry.tried is not None
 

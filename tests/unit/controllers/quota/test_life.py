@@ -438,3 +438,12 @@ def test_a_backoff_of_somebody_else_ends_in_time() -> None:
 def test_a_condition_is_written_with_its_message_also_if_it_is_empty() -> None:
     step = look(set_condition(JOB, "PodsReady", "False", "x", 1), 5, waiting=Waiting("WaitingForQuota", ""))
     assert all("message" in each for each in step.status["conditions"])
+
+
+def test_it_says_what_is_not_supported() -> None:
+    item = workload("w", "q", 1)
+    item.metadata.annotations = {"kueue.x-k8s.io/elastic-job": "true"}
+    found = condition(look(item, 5).workload, "QuotaReserved")
+    assert found is not None
+    assert (found.status, found.reason) == ("False", "Misconfigured")
+    assert "elastic" in found.message

@@ -257,6 +257,16 @@ async def test_the_plan_is_over_at_its_deadline() -> None:
     assert stage.freed == ["a"]
 
 
+async def test_a_plan_that_no_longer_helps_its_preemptor_promises_nothing() -> None:
+    stage = await staged()
+    stage.plans.overtaken("ns/nobody")
+    assert len(stage.plans.promises()) == 1
+    stage.plans.overtaken("ns/hero")
+    await stage.plans.settle()
+    assert stage.plans.promises() == []
+    assert stage.phases == {"hero": ("Aborted", "NoLongerFits")}
+
+
 async def test_whoever_deletes_a_plan_ends_it() -> None:
     stage = await staged()
     running = asyncio.create_task(stage.plans.run())
