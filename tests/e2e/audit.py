@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 import yaml
 
 from hack.controlplane.components import REPRIEVE_USER, WEBHOOKS_USER
-from hack.controlplane.manifests import BASE
+from hack.controlplane.manifests import BASE, MANIFESTS
 
 __all__ = ["AuditTrail", "Findings", "Right", "granted"]
 
 
 FILES: Final = {
-    REPRIEVE_USER: BASE / "rbac.yaml",
-    WEBHOOKS_USER: BASE / "webhooks" / "rbac.yaml",
+    REPRIEVE_USER: (BASE / "rbac.yaml", MANIFESTS / "quota" / "rbac.yaml"),
+    WEBHOOKS_USER: (BASE / "webhooks" / "rbac.yaml",),
 }
 """Where the rights of our identities are."""
 
@@ -120,7 +120,8 @@ def granted() -> set[Right]:
     """What the shipped roles allow."""
     return {
         Right(user, verb, group, resource)
-        for user, file in FILES.items()
+        for user, files in FILES.items()
+        for file in files
         for role in yaml.safe_load_all(file.read_text())
         if role["kind"] in ("ClusterRole", "Role")
         for rule in role["rules"]

@@ -77,6 +77,9 @@ class QuotaSandbox:
             body["cohortName"] = self.of(cohort)
         self._create("ClusterQueue", self.of(name), body, annotations=dict(annotations or {}))
 
+    def cohort(self, name: str) -> None:
+        self._create("Cohort", self.of(name), {})
+
     def local_queue(self, name: str, cluster_queue: str) -> None:
         self._create("LocalQueue", name, {"clusterQueue": self.of(cluster_queue)}, namespaced=True)
 

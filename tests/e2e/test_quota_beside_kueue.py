@@ -50,9 +50,15 @@ def managing(client: Client, namespace: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def box(start_plane: Callable[[Options], ControlPlane]) -> QuotaSandbox:
-    made = QuotaSandbox(start_plane(Options(**QUOTA)), "beside")
-    made.queue("q", 4)
+    sharing = {"quota": {"mode": "Enforce", "fairSharing": {}}}
+    made = QuotaSandbox(start_plane(Options(**{**QUOTA, "reprieve_settings": sharing})), "beside")
+    made.cohort("team")
+    made.queue("q", 4, cohort="team")
     return made
+
+
+def test_a_cohort_says_its_share(box: QuotaSandbox) -> None:
+    wait_for(lambda: box.client.get(KUEUE, "Cohort", box.of("team")).get("status", {}).get("fairSharing"))
 
 
 def test_nothing_is_admitted_while_kueue_holds_its_lease(box: QuotaSandbox) -> None:
