@@ -7,6 +7,7 @@ from typing import Literal
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.life import ActivePlan, Ending, Former
+from nodes.search.unmodelled import why_blocked
 
 __all__ = [
     "Advance",
@@ -29,6 +30,7 @@ __all__ = [
     "SayReleasing",
     "SayScheduled",
     "Wake",
+    "record_of",
 ]
 
 
@@ -39,6 +41,14 @@ class Record:
     spec: PreemptionPlanSpec
     phase: Literal["Unschedulable", "Blocked"]
     reason: str
+
+
+def record_of(spec: PreemptionPlanSpec) -> Record | None:
+    """How the decision is stored, if nobody goes by it and it is not carried out; None if it is a plan to act on."""
+    if spec.outcome in ("Unschedulable", "SearchBudgetExhausted"):
+        return Record(spec, "Unschedulable", spec.reason)
+    blocked = why_blocked(spec)
+    return Record(spec, "Blocked", blocked) if blocked else None
 
 
 @dataclass(frozen=True, slots=True)

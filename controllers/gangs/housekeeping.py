@@ -1,9 +1,10 @@
-"""Keeps the stored plans in order: writes ends that are owed, removes finalizers, and deletes old plans."""
+"""Keeps the stored plans in order: writes ends and phases that are owed, removes finalizers, and deletes old plans."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -13,6 +14,7 @@ from api.plan_names import PlanKey
 from controllers.gangs.life import Ending
 from controllers.gangs.plans import PlanStore
 from controllers.gangs.stored import ACTIVE, StoredPlan, StoredPlans
+from controllers.gangs.writes import Writes
 from runtime.plan_objects import PlanNotStoredError
 from runtime.plan_retention import Retention, surplus
 
@@ -36,6 +38,8 @@ class Chores:
     """Active, and nobody carries them out."""
     unfinished: list[StoredPlan]
     """Ended, and our finalizer is still there."""
+    unwritten: list[StoredPlan]
+    """Decisions by which nobody goes, without a phase."""
     surplus: list[StoredPlan]
     """To be deleted."""
 
@@ -55,6 +59,7 @@ def chores(
     return Chores(
         abandoned=[plan for plan in ordered if plan.active is not None and plan.key not in carried_out],
         unfinished=[plan for plan in ordered if _is_unfinished(plan) and plan.key not in evicting],
+        unwritten=[plan for plan in ordered if plan.unwritten is not None],
         surplus=surplus(ordered, now, retention),
     )
 
@@ -66,8 +71,12 @@ def _is_unfinished(plan: StoredPlan) -> bool:
 class Housekeeping:
     """Does the chores, a few at a time. Faults are logged: the next sweep tries again."""
 
-    def __init__(self, stored: StoredPlans, store: PlanStore, retention: Retention, clock: Clock) -> None:
-        self._stored, self._store, self._retention, self._clock = stored, store, retention, clock
+    def __init__(
+        self, stored: StoredPlans, store: PlanStore, writes: Writes, retention: Retention, clock: Clock
+    ) -> None:
+        """`writes`: of the gangs. What a gang still writes itself is left alone."""
+        self._stored, self._store, self._writes = stored, store, writes
+        self._retention, self._clock = retention, clock
         self._owed: dict[PlanKey, Ending] = {}
         self._ending: set[PlanKey] = set()
         """Plans whose end somebody writes now, or is about to."""
@@ -104,6 +113,9 @@ class Housekeeping:
         self._owed = {key: ending for key, ending in self._owed.items() if self._is_active(key)}
         for plan in due.unfinished[:AT_ONCE]:
             await self._try(plan.key, self._store.let_go(plan.key))
+        idle = [plan for plan in due.unwritten if self._writes.is_idle(plan.group)]
+        for plan in idle[:AT_ONCE]:
+            self._writes.put(plan.group, partial(self._complete, plan.key))
         for plan in due.surplus[:AT_ONCE]:
             await self._try(plan.key, self._store.delete(plan.key))
         await self._store.whole.sweep()
@@ -111,6 +123,9 @@ class Housekeeping:
     def _is_active(self, key: PlanKey) -> bool:
         plan = self._stored.get(key)
         return plan is not None and plan.active is not None
+
+    async def _complete(self, key: PlanKey) -> None:
+        await self._try(key, self._store.complete(key))
 
     async def _try(self, key: PlanKey, work: Coroutine[Any, Any, None]) -> None:
         try:

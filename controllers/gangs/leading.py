@@ -198,7 +198,7 @@ class Leading:
             self.waker,
             self.reporter,
             self.group_status,
-            Housekeeping(claims.stored, store, retention, clock),
+            Housekeeping(claims.stored, store, self.writes, retention, clock),
             self._verdicts,
             Nominations(known.waiting, roster, self.evidence, self.waker),
             self.singles,

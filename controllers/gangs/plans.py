@@ -57,6 +57,16 @@ class PlanStore:
         await self._objects.store(spec, finalizer=FINALIZER if phase in ACTIVE else None)
         await self._touch(key, phase, phase, message)
 
+    async def complete(self, key: PlanKey) -> None:
+        """Write the phase of a stored decision by which nobody goes, if it has none. Raises PlanNotStoredError.
+
+        Its times say when the object was created, so that no later decision becomes the older one.
+        """
+        stored = self._stored.get(key)
+        if stored is not None and stored.unwritten is not None:
+            phase, message = stored.unwritten.phase, stored.unwritten.reason
+            await self._touch(key, phase, phase, message, at=stored.committed)
+
     async def _decided_again(self, key: PlanKey, preemptor: str, phase: Phase) -> bool:
         """Whether this decision of the preemptor (UID) is known to be stored, in this phase. Its name tells."""
         known, now = self._stored.get(key), self._clock.wall()
@@ -157,14 +167,22 @@ class PlanStore:
         await self._objects.delete(key)
 
     async def _touch(
-        self, key: PlanKey, phase: Phase, reason: str, message: str, owners: list[str] | None = None
+        self,
+        key: PlanKey,
+        phase: Phase,
+        reason: str,
+        message: str,
+        owners: list[str] | None = None,
+        *,
+        at: float | None = None,
     ) -> None:
+        """The plan is in this phase since `at` (seconds since the epoch; now if it is not given)."""
         stored = self._stored.get(key)
         before = stored.status if stored is not None else PreemptionPlanStatus()
         if before.phase == phase and phase not in ACTIVE:
             return
         conditions = [condition for condition in before.conditions or [] if condition.type != phase]
-        now = rfc3339(self._clock.wall())
+        now = rfc3339(self._clock.wall() if at is None else at)
         conditions.append(
             Condition(type=phase, status="True", reason=reason, message=message, last_transition_time=now)
         )

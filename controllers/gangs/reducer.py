@@ -13,7 +13,6 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from api.plans import PreemptionPlanSpec
 from controllers.gangs.confirming import Confirmed, Unknown, confirm
 from controllers.gangs.effects import (
     Advance,
@@ -32,6 +31,7 @@ from controllers.gangs.effects import (
     SayKept,
     SayPreempting,
     SayReleasing,
+    record_of,
 )
 from controllers.gangs.endings import (
     CONTINUED,
@@ -131,11 +131,9 @@ def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
 
 def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
     spec, life = decided.spec, replace(life, placed=False)
-    if spec.outcome in ("Unschedulable", "SearchBudgetExhausted"):
-        return _recorded(life, spec, "Unschedulable", spec.reason, now, rules)
-    if spec.outcome == "Preempts" and spec.not_modelled:
-        message = f"not modelled: {', '.join(spec.not_modelled)}"
-        return _recorded(life, spec, "Blocked", message, now, rules)
+    record = record_of(spec)
+    if record is not None:
+        return _recorded(life, record, now, rules)
     if spec.victims and now < life.barred:
         return replace(life, looked=False), ()  # it was made before the verdict; the next one evicts nobody
     life = replace(life, placed=True)
@@ -155,19 +153,12 @@ def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Ste
     return replace(life, phase="Planned", reason="", message="", plan=plan), (Commit(plan),)
 
 
-def _recorded(
-    life: Life,
-    spec: PreemptionPlanSpec,
-    phase: Literal["Unschedulable", "Blocked"],
-    message: str,
-    now: float,
-    rules: Rules,
-) -> Step:
+def _recorded(life: Life, record: Record, now: float, rules: Rules) -> Step:
     """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
-    life, effects = _cannot(
-        life, phase, phase if spec.mismatch is UNSET else spec.mismatch, message, now, rules
-    )
-    return life, (Record(spec, phase, message), *effects)
+    phase, mismatch = record.phase, record.spec.mismatch
+    reason = phase if mismatch is UNSET else mismatch
+    life, effects = _cannot(life, phase, reason, record.reason, now, rules)
+    return life, (record, *effects)
 
 
 def _cannot(

@@ -13,6 +13,7 @@ from api.meta import Condition, ObjectMeta
 from api.plan_names import PlanKey
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import parse_rfc3339
+from controllers.gangs.effects import Record, record_of
 from controllers.gangs.keys import GroupKey, key_of, lone_pod
 from controllers.gangs.rules import RELEASE_SECONDS
 
@@ -84,6 +85,9 @@ class StoredPlan:
     nobody knows yet whether it evicted in vain."""
     releases: bool = False
     """Its victims are the bound members of its own gang, which never ran whole."""
+    unwritten: Record | None = None
+    """How the decision is to be stored, if nobody goes by it and it has no phase: its term ended before the second
+    write, or that failed."""
 
     @property
     def group(self) -> GroupKey:
@@ -148,6 +152,7 @@ class StoredPlan:
 def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
     """What is kept of the object. A part that cannot be read counts as missing, for anybody may have written it."""
     meta, spec, status = plan.metadata, plan.spec, plan.status or PreemptionPlanStatus()
+    record = record_of(spec)
     conditions = status.conditions or []
     created = _seconds(meta.creation_timestamp) or 0.0
     decided = _seconds(status.last_decision_time)
@@ -164,7 +169,8 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
         bound=times.get("Bound", 0.0),
         in_vain=_in_vain(conditions),
         releases=spec.outcome == "Releases",
-        spec=_spec(plan, status, before),
+        spec=_spec(plan, status, before) if record is None else None,
+        unwritten=record if status.phase is None else None,
     )
 
 
@@ -186,11 +192,10 @@ def _spec(
     plan: PreemptionPlan, status: PreemptionPlanStatus, before: StoredPlan | None
 ) -> PreemptionPlanSpec | None:
     meta, spec = plan.metadata, plan.spec
-    acts = spec.outcome in ("Fits", "Releases") or (spec.outcome == "Preempts" and not spec.not_modelled)
     is_active = (status.phase or "Planned") in ACTIVE
     has_evicted = any(each.type == "Evicting" for each in status.conditions or ())
     to_finish = has_evicted and FINALIZER in (meta.finalizers or ())
-    if not acts or not (is_active or to_finish or _is_open(status)):
+    if not (is_active or to_finish or _is_open(status)):
         return None
     if spec.preemptor.namespace != meta.namespace:
         log.warning("a plan names a preemptor of another namespace", namespace=meta.namespace, plan=meta.name)

@@ -19,6 +19,7 @@ from controllers.gangs.life import Ending
 from controllers.gangs.plans import PlanStore
 from controllers.gangs.stored import StoredPlans
 from controllers.gangs.writer import Writer
+from controllers.gangs.writes import Writes
 from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient
@@ -51,7 +52,8 @@ def with_plans(kubeconfig: Path, act: Callable[[Plans], Awaitable[None]]) -> Non
         async with ApiClient.connect(kubeconfig) as client:
             stored = StoredPlans(lambda _: None)
             store = PlanStore(Writer(client, SYSTEM_CLOCK), stored, stored.upsert, SYSTEM_CLOCK)
-            housekeeping = Housekeeping(stored, store, Retention(86400, 3), SYSTEM_CLOCK)
+            writes = Writes(lambda _: None)
+            housekeeping = Housekeeping(stored, store, writes, Retention(86400, 3), SYSTEM_CLOCK)
             found = msgspec.json.decode(await client.request("GET", PLANS.path), type=List[PreemptionPlan])
             for plan in found.items:
                 stored.upsert(plan)

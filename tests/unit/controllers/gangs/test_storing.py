@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from api.times import rfc3339
 from kube.client import ApiError
 from tests.kit.objects import gang, group, node, pod
@@ -34,6 +36,16 @@ async def planned(stage: Stage) -> dict[str, Any]:
     await stage.settle()
     (plan,) = stage.api.plans.values()
     return plan
+
+
+def refuse_statuses(stage: Stage) -> None:
+    """Plans can be created, and nothing can be written to their statuses."""
+
+    def refuse(method: str, path: str) -> ApiError | None:
+        refused = method == "PATCH" and "/preemptionplans/" in path
+        return ApiError(403, "Forbidden", "the term is over") if refused else None
+
+    stage.api.refuse = refuse
 
 
 async def test_a_blocked_plan_whose_phase_was_never_written_evicts_nobody() -> None:
@@ -143,3 +155,55 @@ async def test_a_plan_that_cannot_be_stored_holds_no_room_and_says_so() -> None:
         assert stage.filter(late, "n0") == ["n0"]
         assert stage.api.woken == ["late"]
         assert "being terminated" in stage.api.group_said["gang"]
+
+
+# ---- decisions by which nobody goes
+
+
+@pytest.mark.parametrize(
+    ("cpu", "member", "phase", "message"),
+    [
+        ("1", {}, "Unschedulable", "0 of 1 members fit"),
+        ("4", {"resourceClaims": [{"name": "gpu"}]}, "Blocked", "not modelled: "),
+    ],
+)
+async def test_a_new_term_writes_the_phase_that_the_former_one_could_not(
+    cpu: str, member: dict[str, Any], phase: str, message: str
+) -> None:
+    """The former term ended between the two writes. The decision of the new one is another."""
+    async with staged(node("n0", cpu=cpu), gang(minimum=1), hero(**member), victim()) as stage:
+        refuse_statuses(stage)
+        plan = await planned(stage)
+        assert "status" not in plan
+        stored_at = plan["metadata"]["creationTimestamp"]
+        stage.api.refuse = lambda _method, _path: None
+        stage.clock += 10
+        again = stage.restart()
+        again.add(node("n0", cpu=cpu), node("n1", cpu="8"), gang(minimum=1), hero(**member), victim())
+        await again.settle()
+        status = plan["status"]
+        assert status["phase"] == phase
+        assert status["lastDecisionTime"] == stored_at, "the later decision stays the newer one"
+        (condition,) = status["conditions"]
+        assert condition["type"] == condition["reason"] == phase
+        assert condition["lastTransitionTime"] == stored_at
+        assert condition["message"].startswith(message)
+        assert len(again.phases()) == 2
+
+
+async def test_a_phase_that_could_not_be_written_is_written_later_in_the_same_term() -> None:
+    async with staged(node("n0", cpu="1"), gang(minimum=1), hero()) as stage:
+        refuse_statuses(stage)
+        plan = await planned(stage)
+        assert "status" not in plan
+        stage.api.refuse = lambda _method, _path: None
+        stage.clock += 61
+        await stage.settle()
+        assert plan["status"]["phase"] == "Unschedulable"
+
+
+async def test_a_phase_is_written_once() -> None:
+    async with staged(node("n0", cpu="1"), gang(minimum=1), hero()) as stage:
+        await planned(stage)
+        written = [each.path for each in stage.api.written if each.path.endswith("/status")]
+        assert len([path for path in written if "preemptionplans" in path]) == 1
