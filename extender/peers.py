@@ -88,8 +88,7 @@ class Peers:
         clock: Clock,
         context: Callable[[], ssl.SSLContext] | None,
     ) -> None:
-        """`leader`: the address (HOST:PORT) of the other replica that leads now. It is empty if no other replica leads,
-        or if the address is unknown. `context`: for TLS with it; None for plain HTTP."""
+        """`leader`: see `extender.service.Election`. `context`: for TLS with it; None for plain HTTP."""
         self._configuration, self._leader, self._notices = configuration, leader, notices
         self._context = context
         self._breaker = Breaker(clock)

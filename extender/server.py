@@ -27,6 +27,10 @@ class Others(Protocol):
     async def pass_on(self, verb: Verb, body: bytes) -> bytes | None:
         """The leader's answer; None if this replica is to answer, because it leads, or because nobody else does."""
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether this replica neither leads nor knows what others have done: another one answers better."""
+
     def told(self, notice: bytes) -> bool:
         """Another replica names pods that it has turned down. Returns whether this one leads and brings them back.
 
@@ -71,7 +75,10 @@ def extender_app(
                     answered = answer(body)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
                     return refuse(400, f"{name}: {error}")
-            return web.Response(body=answered, content_type="application/json")
+            response = web.Response(body=answered, content_type="application/json")
+            if others is not None and others.is_blind:
+                response.force_close()  # the scheduler connects anew, maybe to another replica
+            return response
 
         return handle
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from aiohttp import web
@@ -22,10 +22,25 @@ from runtime.failpoints import failpoint
 from serving.listeners import CONNECTIONS, serving
 from serving.ops import Check
 
-__all__ = ["ExtenderService"]
+__all__ = ["Election", "ExtenderService"]
 
 DRAIN_SECONDS: Final = 5.0
 """So long the listener answers after the process was told to end: the scheduler learns late that it does."""
+
+
+class Election(Protocol):
+    """Who leads, as far as this process knows."""
+
+    @property
+    def leader(self) -> str:
+        """The address (HOST:PORT) of the other replica that leads now; of the last one if we are not in touch.
+
+        It is empty if no other replica leads, or if the address is unknown.
+        """
+
+    @property
+    def in_touch(self) -> bool:
+        """Whether we know what other replicas may have done. If not, our mirror may be old, however new it looks."""
 
 
 class ExtenderService:
@@ -36,21 +51,22 @@ class ExtenderService:
         configuration: ExtenderConfiguration,
         controller: GangController,
         clock: Clock,
-        leader: Callable[[], str] | None = None,
+        election: Election | None = None,
     ) -> None:
-        """`leader`: see `Peers`; None for a process that is alone.
+        """`election`: None for a process that is alone.
 
         Raises OSError, which names the file, if there are no CAs of clients.
         """
         self._configuration, self._controller = configuration, controller
         self._tls = ExtenderTLS(configuration.tls, clock) if configuration.tls else None
-        self._world = LiveWorld(controller)
+        self._election = election
+        self._world = LiveWorld(controller, self._is_in_touch)
         self.verbs = Verbs(self._world, controller.reservations)
         self._peers: Peers | None = None
-        if leader is not None:
+        if election is not None:
             tls = self._tls
             context = (lambda: tls.as_client) if tls is not None else None
-            self._peers = Peers(configuration.peers, leader, self, clock, context)
+            self._peers = Peers(configuration.peers, lambda: election.leader, self, clock, context)
         self._app: web.Application | None = None
         controller.on_step_down(self._renew_connections)
 
@@ -100,6 +116,14 @@ class ExtenderService:
         if self._peers is None or self._world.leads:
             return None
         return await self._peers.pass_on(verb, body)
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether this replica neither leads nor knows what others have done."""
+        return not self._world.leads and not self._is_in_touch()
+
+    def _is_in_touch(self) -> bool:
+        return self._election is None or self._election.in_touch
 
     def told(self, notice: bytes) -> bool:
         """Another replica names pods that it has turned down. Returns whether this one leads and brings them back."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from api.core import Pod
 from api.requests import PODS, pod_requests
@@ -26,8 +26,9 @@ STARTING = HOLD_MARK + "not ready, pod groups wait"
 class LiveWorld:
     """`extender.verbs.World` over the gang controller. It runs on the event loop, between the planner's steps."""
 
-    def __init__(self, controller: GangController) -> None:
-        self._controller, self._roster = controller, controller.roster
+    def __init__(self, controller: GangController, in_touch: Callable[[], bool]) -> None:
+        """`in_touch`: see `extender.service.Election`."""
+        self._controller, self._roster, self._in_touch = controller, controller.roster, in_touch
 
     @property
     def leads(self) -> bool:
@@ -42,7 +43,7 @@ class LiveWorld:
     @property
     def follows(self) -> bool:
         """Whether the mirror may be trusted, and another process may lead."""
-        return not self.leads and self._controller.is_trusted()
+        return not self.leads and self._in_touch() and self._controller.is_trusted()
 
     @property
     def _leading(self) -> Leading | None:

@@ -90,9 +90,11 @@ class Observed:
         self._expires = float("-inf")
         """In monotonic seconds: before that, its holder may act."""
         self._highest = 0
+        self._seen = float("-inf")
 
     def saw(self, record: Record | None, now: float) -> None:
         """The Lease was read."""
+        self._seen = now
         if record is not None:
             self._highest = max(self._highest, record.transitions)
             if record.holder and (self.record is None or self.record.content != record.content):
@@ -104,6 +106,10 @@ class Observed:
     def free_in(self, now: float) -> float:
         """Seconds until anybody may take the Lease; 0 if it is free now."""
         return max(0.0, self._expires - now)
+
+    def is_known(self, now: float) -> bool:
+        """Whether the Lease was read within its duration. Otherwise anybody may have taken it, and acted, meanwhile."""
+        return now - self._seen < self._times.duration
 
     def next_number(self) -> int:
         """The number of a term that begins now."""
@@ -133,11 +139,19 @@ class LeaseLock:
 
     @property
     def holder(self) -> Record | None:
-        """Who may act now, as far as this process knows; None if nobody may, or if it is this process."""
+        """Who may act now, as far as this process knows; None if nobody may, or if it is this process.
+
+        A process that cannot read the Lease does not see it renewed: then it is whoever had it last.
+        """
         record = self.observed.record
         if record is None or record.holder in ("", NOBODY, self.identity):
             return None
-        return record if self.observed.free_in(self._clock.monotonic()) else None
+        return record if self.observed.free_in(self._clock.monotonic()) or not self.in_touch else None
+
+    @property
+    def in_touch(self) -> bool:
+        """Whether this process has read the Lease within its duration, and so knows what others may have done."""
+        return self.observed.is_known(self._clock.monotonic())
 
     async def look(self, seconds: float) -> None:
         """Read the Lease. `seconds` is the limit for the request."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from functools import partial
+from typing import Self
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
@@ -41,8 +41,7 @@ async def run(configuration: Configuration) -> None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
             gangs = GangController(configuration.planning, client, views, executor, clock)
             controllers.append(gangs)
-            leader = partial(_address, lock) if lock is not None else None
-            parts.append(ExtenderService(configuration.extender, gangs, clock, leader))
+            parts.append(ExtenderService(configuration.extender, gangs, clock, _Election.of(lock)))
         if configuration.webhooks is not None:
             gates_members = configuration.planning.gates != "Off"
             webhooks = WebhookService(
@@ -72,7 +71,21 @@ def _lock(configuration: Configuration, client: ApiClient, identity: str, clock:
     )
 
 
-def _address(lock: LeaseLock) -> str:
-    """The address of the other process that leads now. It is empty if no other process leads, or if it is unknown."""
-    holder = lock.holder
-    return holder.address if holder is not None else ""
+class _Election:
+    """What the extender asks about the Lease (see `extender.service.Election`)."""
+
+    def __init__(self, lock: LeaseLock) -> None:
+        self._lock = lock
+
+    @classmethod
+    def of(cls, lock: LeaseLock | None) -> Self | None:
+        return cls(lock) if lock is not None else None
+
+    @property
+    def leader(self) -> str:
+        holder = self._lock.holder
+        return holder.address if holder is not None else ""
+
+    @property
+    def in_touch(self) -> bool:
+        return self._lock.in_touch

@@ -20,6 +20,10 @@ VICTIMS: Final = 20
 SOME: Final = 5
 """So many are evicted before the leader is taken away."""
 QUIET_SECONDS: Final = 5.0
+LEASE_SECONDS: Final = 3.0
+"""What `manifests.SOON` says."""
+STAYS: Final = "example.com/stays"
+"""A finalizer."""
 SLOWLY: Final = {"REPRIEVE_FAILPOINTS": "evict.between=2s"}
 """Sixteen go at once. The last four wait for the first ones."""
 
@@ -201,6 +205,33 @@ def test_a_scheduler_that_keeps_to_the_former_leader_gets_no_unsafe_answer(
     end(plane, former, cut_off)
     sandbox.wait_bound(*members)
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
+
+
+def test_a_replica_that_is_cut_off_while_the_leader_goes_on_gives_no_promised_room_away(
+    replicas: ControlPlane, sandboxes: SandboxFactory
+) -> None:
+    """It sees no plan, and does not see the Lease renewed either. So it passes calls on to whoever led last."""
+    plane, sandbox = replicas, sandboxes(replicas)
+    leader, cut = plane.leader(), standby(plane)
+    nodes = sandbox.nodes(2, cpu="1")
+    for number, node in enumerate(nodes):
+        sandbox.filler(f"low-{number}", node, 1, finalizers=[STAYS] if number else [])
+    cut_off(plane, cut)
+    time.sleep(2 * LEASE_SECONDS)
+    members = sandbox.gang("hero", 2, priority=100)
+    sandbox.wait_plan("hero", "Evicting")
+    sandbox.wait_gone("low-0-0")
+    sandbox.pod("ordinary", priority=10)
+    sandbox.pod("urgent", priority=50)
+    for name in ("ordinary", "urgent"):
+        sandbox.wait_condition("Pod", name, "PodScheduled", "False")
+    time.sleep(QUIET_SECONDS)
+    assert not {"ordinary", "urgent", *members} & sandbox.bound().keys(), sandbox.report()
+    assert plane.leader() == leader
+    sandbox.release("low-1-0")
+    bound = sandbox.wait_bound(*members)
+    assert not {"ordinary", "urgent"} & bound.keys()
+    end(plane, cut, cut_off)
 
 
 def test_a_roll_out_loses_no_room(replicas: ControlPlane, sandboxes: SandboxFactory) -> None:

@@ -199,6 +199,25 @@ def test_nobody_is_named_where_the_lease_was_created_for_nobody() -> None:
     assert second.lock.holder.holder == "first"
 
 
+def test_who_cannot_read_the_lease_goes_by_who_had_it_last() -> None:
+    """The holder may renew it all the time. Who can read it sees that nobody does."""
+    server = Server(ManualClock())
+    holder, cut_off, other = (Process(server, name) for name in ("holder", "cut off", "other"))
+    for process in (holder, cut_off, other):
+        process.step()
+    assert cut_off.lock.in_touch
+    server.clock.advance(TIMES.duration)
+    run(other.lock.look(5.0))
+    assert (cut_off.lock.in_touch, other.lock.in_touch) == (False, True)
+    assert cut_off.lock.holder is not None
+    assert cut_off.lock.holder.holder == "holder"
+    assert other.lock.holder is None
+    assert holder.lock.holder is None, "not another process"
+    run(cut_off.lock.look(5.0))
+    assert cut_off.lock.in_touch
+    assert cut_off.lock.holder is None
+
+
 def test_where_there_is_no_lease_a_new_process_waits_for_its_last_holder() -> None:
     clock = ManualClock()
     server = Server(clock, stored=None)

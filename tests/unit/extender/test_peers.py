@@ -51,7 +51,7 @@ class Replica:
 
     def __init__(self, answer: Hold | None, clock: ManualClock | None = None) -> None:
         self.leader = ""
-        self.leads = False
+        self.leads = self.is_blind = False
         self.said, self.told_of = Said(), list[bytes]()
         self.clock = clock or ManualClock()
         self.peers = Peers(QUICK, lambda: self.leader, self.said, self.clock, None)
@@ -125,6 +125,20 @@ async def test_a_call_is_passed_on_once() -> None:
         one.leader, other.leader = there, here
         assert await nodes(here) == []
         assert (one.world.told, other.world.told) == ([], ["held p"])
+
+
+@pytest.mark.parametrize("is_blind", [True, False])
+async def test_a_replica_that_does_not_know_what_others_did_answers_once_on_a_connection(
+    is_blind: bool,
+) -> None:
+    """So the scheduler connects anew, maybe to another replica. An answer that was passed on changes nothing."""
+    leader, standby = Replica(None), Replica(None)
+    standby.is_blind = is_blind
+    async with leader.serves() as there, standby.serves() as here, aiohttp.ClientSession() as session:
+        for standby.leader, closes in (("", is_blind), (there, False)):
+            async with session.post(f"http://{here}/v1/filter", data=FILTER) as answer:
+                assert answer.status == 200
+                assert (answer.headers.get("Connection") == "close") is closes
 
 
 @pytest.mark.parametrize("how", ["silent", "nowhere", "broken"])

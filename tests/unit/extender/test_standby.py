@@ -10,7 +10,7 @@ from api.core import Pod
 from controllers.gangs.marks import RESERVED
 from controllers.gangs.parked import TurnedDown, Why
 from controllers.gangs.reservations import Claim
-from extender.verbs import Hold, Offer
+from extender.verbs import Hold, Offer, Verbs
 from extender.world import LiveWorld
 from runtime.term import Term
 from tests.kit.objects import gang, node, pod
@@ -117,11 +117,21 @@ async def test_nobody_preempts_while_the_mirror_cannot_be_trusted() -> None:
         assert stage.preempt(pod("p", priority=100), n0=["uid-default-v"]) == []
 
 
+async def test_who_does_not_know_what_others_did_evicts_nobody_and_holds_pods_of_groups() -> None:
+    """Its mirror looks new, but a leader may have made plans that it does not show."""
+    async with staged(node("n0"), gang("basic", minimum=0), pod("v", node="n0", priority=1)) as stage:
+        await followed(stage)
+        stage.verbs = Verbs(LiveWorld(stage.controller, lambda: False), stage.controller.reservations)
+        assert stage.preempt(pod("p", priority=100), n0=["uid-default-v"]) == []
+        assert stage.filter(member("b", group="basic"), "n0") == []
+        assert stage.filter(pod("p"), "n0") == ["n0"]
+
+
 async def test_a_process_that_stood_still_gives_away_nothing_when_it_goes_on() -> None:
     """Its term is over, and nothing in it has noticed yet."""
     async with staged(node("n0"), gang(minimum=1), member()) as stage:
         await stage.settle()
-        world = LiveWorld(stage.controller)
+        world = LiveWorld(stage.controller, lambda: True)
         assert world.verdict(member()) == Offer("n0")
         term = stage.controller._term
         assert term is not None
