@@ -8,7 +8,19 @@ import sys
 
 from rich.console import Console
 
-from bench import confirmation, decisions, events, evictions, gang, mirror, quota, verbs, waiting, webhooks
+from bench import (
+    confirmation,
+    decisions,
+    events,
+    evictions,
+    gang,
+    mirror,
+    quota,
+    standbys,
+    verbs,
+    waiting,
+    webhooks,
+)
 
 PARTS = {
     "decisions": decisions.run,
@@ -21,6 +33,7 @@ PARTS = {
     "confirmation": confirmation.run,
     "waiting": waiting.run,
     "evictions": evictions.run,
+    "standbys": standbys.run,
 }
 
 
