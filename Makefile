@@ -72,7 +72,7 @@ stress: build binaries ## Random load on a real control plane, judged by watch a
 	@$(BIN)/python -m tests.e2e.stress --seconds $(STRESS_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 	@$(if $(filter-out 0,$(STRESS_HISTORIES)),$(BIN)/python -m tests.e2e.stress --histories $(STRESS_HISTORIES) --seconds 30 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 
-bench: build ## Measure: decisions, the mirror, the quota search, the queues of Workloads, the webhooks, the verbs, who confirms members, and gang preemption of kube-scheduler beside ours
+bench: build ## Measure: decisions, the mirror, the quota search, the queues of Workloads, quota on a real API server, the webhooks, the verbs, who confirms members, gang preemption of kube-scheduler beside ours, and what happens when the leader goes
 	@$(BIN)/python -m bench
 
 # On a cluster with KWOK and reprieve. An empty size leaves a shape out.

@@ -18,6 +18,7 @@ from bench import (
     pending,
     quota,
     quota_live,
+    standbys,
     verbs,
     waiting,
     webhooks,
@@ -36,6 +37,7 @@ PARTS = {
     "confirmation": confirmation.run,
     "waiting": waiting.run,
     "evictions": evictions.run,
+    "standbys": standbys.run,
 }
 
 
