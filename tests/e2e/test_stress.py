@@ -1,4 +1,5 @@
-"""Two planes for a minute: random load on one, a scheduler that is stopped on the other. `make stress` takes longer."""
+"""Two planes for a minute: random load on one, a scheduler that is stopped on the other. Before them, two short random
+histories with faults. `make stress` takes longer."""
 
 from __future__ import annotations
 
@@ -17,9 +18,12 @@ from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.stress.cluster import Cluster
-from tests.e2e.stress.run import OPTIONS, stress, take_step
+from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
+from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress, take_step
 from tests.e2e.support import PlaneFactory, Sandbox, condition, wait_for
 
+HISTORY_SECONDS = 20.0
+SEEDS = (4, 15)
 QUIET_SECONDS = 60.0
 """How long nobody may be evicted without the scheduler's word."""
 REQUIRE = {"confirmation": "Require", "confirmationSeconds": 1, "backoffMaxSeconds": 5}
@@ -69,6 +73,17 @@ def requests(seed: int) -> list[Any]:
 def test_the_seed_decides_what_is_done() -> None:
     assert requests(1) == requests(1)
     assert requests(1) != requests(2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_history_with_faults(planes: PlaneFactory, seed: int) -> None:
+    """Two processes are killed, stopped and cut off, and their Lease of 3 s is edited. A seed does not decide how many
+    steps there are, and when: a fault that is found need not show again.
+    """
+    plane = planes(**REPLICATED)
+    result = stress(plane, seed, HISTORY_SECONDS, actions=ACTIONS_WITH_FAULTS, rest_seconds=SHORT_REST)
+    print(result)
+    assert result.violations == [], str(result)
 
 
 @pytest.mark.usefixtures("stopped")
