@@ -46,6 +46,8 @@ class Takeover:
     """Seconds from the fault until that one evicts."""
     once: int
     """Victims that went once, and that no two requests deleted."""
+    early: int
+    """Members that were bound before another replica led: the scheduler binds a pod if filter fails."""
     bound: int
     """Members that are bound."""
 
@@ -93,6 +95,7 @@ def _take_over(replicas: Replicas, fault: Fault) -> Takeover:
             leads=led - began,
             evicts=evicted - began,
             once=sum(pods.gone[name] == 1 and _is_deleted_once(name, asked) for name in pods.evicted),
+            early=sum(at < led for at in pods.bound.values()),
             bound=len(pods.bound),
         )
 
@@ -151,7 +154,8 @@ class _Pods(Watching):
 
     def __init__(self, place: Place, members: Collection[str]) -> None:
         self._members = set(members)
-        self.bound: set[str] = set()
+        self.bound: dict[str, float] = {}
+        """When each member was seen bound first, in monotonic seconds, by name."""
         self.evicted: dict[str, _Eviction] = {}
         """Of other pods, by name."""
         self.gone: Counter[str] = Counter()
@@ -163,7 +167,7 @@ class _Pods(Watching):
         name = item["metadata"]["name"]
         if name in self._members:
             if item["spec"].get("nodeName"):
-                self.bound.add(name)
+                self.bound.setdefault(name, now)
         elif item["metadata"].get("deletionTimestamp") or event == "DELETED":
             self.evicted.setdefault(name, _Eviction(now, _mark(item)))
             self.gone[name] += event == "DELETED"
@@ -188,5 +192,5 @@ class _Pods(Watching):
     def wait_bound(self) -> None:
         """Until all members are bound. Raises TimeoutError."""
         with self.changed:
-            if not self.changed.wait_for(lambda: self._members <= self.bound, LIMIT_SECONDS):
-                raise TimeoutError(f"not bound: {sorted(self._members - self.bound)[:5]}")
+            if not self.changed.wait_for(lambda: self._members <= self.bound.keys(), LIMIT_SECONDS):
+                raise TimeoutError(f"not bound: {sorted(self._members - self.bound.keys())[:5]}")

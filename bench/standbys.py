@@ -98,7 +98,15 @@ def _changes_table(changes: list[Change]) -> Table:
 
 def _takeovers_table(takeovers: dict[str, Takeover]) -> Table:
     table = Table(
-        *("fault", "evicted before", "next leader", "its first eviction", "deleted once", "members bound"),
+        *(
+            "fault",
+            "evicted before",
+            "next leader",
+            "its first eviction",
+            "deleted once",
+            "bound early",
+            "bound",
+        ),
         title=f"A gang preemption with {VICTIMS} victims: seconds from the fault",
     )
     for name, each in takeovers.items():
@@ -108,6 +116,7 @@ def _takeovers_table(takeovers: dict[str, Takeover]) -> Table:
             f"{each.leads:.1f}",
             f"{each.evicts:.1f}",
             f"{each.once}/{VICTIMS}",
+            str(each.early),
             f"{each.bound}/{VICTIMS}",
         )
     return table
