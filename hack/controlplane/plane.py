@@ -239,9 +239,13 @@ class ControlPlane:
             program = "kube-scheduler" if name in self.options.schedulers else name
             self._add(name, [str(paths[program]), *arguments])
             self.processes[name].environment = COLLECTS_SELDOM
-        reprieve = str(Path(sys.executable).with_name("reprieve"))
-        for name in (*layout.replicas, "reprieve-webhooks"):
-            self._add(name, [reprieve, "serve", "--config", str(layout.directory / f"{name}.yaml")])
+        reprieve = [str(Path(sys.executable).with_name("reprieve"))]
+        replica = self.options.reprieve_command or reprieve
+        for name, command in {
+            **dict.fromkeys(layout.replicas, replica),
+            "reprieve-webhooks": reprieve,
+        }.items():
+            self._add(name, [*command, "serve", "--config", str(layout.directory / f"{name}.yaml")])
         for process in self.replicas:
             process.environment = self.options.reprieve_environment or {}
 
