@@ -72,6 +72,8 @@ class Options:
     """Merged into reprieve's Configuration, section by section."""
     reprieve_environment: Mapping[str, str] | None = None
     """Environment variables for the process of reprieve, such as failpoints."""
+    reprieve_command: Sequence[str] = ()
+    """What runs in place of the command `reprieve`, with the same arguments."""
     webhooks: bool = False
     """Run the webhooks in a process of their own, and have the API server call them."""
     webhooks_settings: Mapping[str, object] | None = None

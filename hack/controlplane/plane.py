@@ -133,6 +133,10 @@ class ControlPlane:
         self.down()
         shutil.rmtree(self.directory)
 
+    def wait_api_server(self) -> None:
+        """Wait until the API server says that it is ready."""
+        self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
+
     def start_reprieve(self, name: str = "reprieve", *, wait: bool = True) -> None:
         """Start `reprieve serve`, also for a second time. With `wait`, return when it is ready."""
         self._start(name)
@@ -180,7 +184,7 @@ class ControlPlane:
         self._start("kube-apiserver")
         folders = self.options.manifests
         objects = [body for each in folders for body in render(paths["kubectl"], MANIFESTS / each)]
-        self.processes["kube-apiserver"].wait_healthy(self.client.ready, START_SECONDS)
+        self.wait_api_server()
         if not self.options.api_only:
             self._start("kube-controller-manager", "kube-scheduler", *self.options.schedulers)
         apply_cluster_objects(self.client, objects)
@@ -235,9 +239,13 @@ class ControlPlane:
             program = "kube-scheduler" if name in self.options.schedulers else name
             self._add(name, [str(paths[program]), *arguments])
             self.processes[name].environment = COLLECTS_SELDOM
-        reprieve = str(Path(sys.executable).with_name("reprieve"))
-        for name in (*layout.replicas, "reprieve-webhooks"):
-            self._add(name, [reprieve, "serve", "--config", str(layout.directory / f"{name}.yaml")])
+        reprieve = [str(Path(sys.executable).with_name("reprieve"))]
+        replica = self.options.reprieve_command or reprieve
+        for name, command in {
+            **dict.fromkeys(layout.replicas, replica),
+            "reprieve-webhooks": reprieve,
+        }.items():
+            self._add(name, [*command, "serve", "--config", str(layout.directory / f"{name}.yaml")])
         for process in self.replicas:
             process.environment = self.options.reprieve_environment or {}
 

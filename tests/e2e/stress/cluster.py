@@ -14,6 +14,7 @@ from hack.controlplane.plane import ControlPlane
 from tests.e2e.stress.refusals import LABEL, NODES, policies
 
 __all__ = [
+    "API_SERVER",
     "FINALIZER",
     "PRIORITIES",
     "RACKS",
@@ -34,8 +35,9 @@ TAINT: Final = "stress.example.com/tainted"
 HOMES: Final = ("a", "b")
 RACKS: Final = 3
 COUNT: Final = 6
-EXPECTED: Final = frozenset({403, 404, 409, 422})
-"""What the API server answers if the object, or its namespace, has just gone or changed."""
+EXPECTED: Final = frozenset({403, 404, 409, 422, 429, 500, 503, 504})
+"""What the API server answers if the object, or its namespace, has just gone or changed, or if it starts or ends."""
+API_SERVER: Final = "kube-apiserver"
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,12 @@ class Cluster:
             if name not in self.paused and plane.processes[name].running
         ]
 
+    def start_api_server(self) -> None:
+        """The API server runs again, if it was stopped. It is ready a little later."""
+        process = self.plane.processes[API_SERVER]
+        if not process.running:
+            process.start()
+
     def restart(self, name: str) -> None:
         """A process of reprieve runs again, if it was killed or stopped."""
         process = self.plane.processes[name]
@@ -131,6 +139,8 @@ class Cluster:
     def clear(self) -> None:
         """Take every obstacle away: reprieve runs, nothing sticks or is refused, every node takes pods."""
         self.later.clear()
+        self.start_api_server()
+        self.plane.wait_api_server()
         for name in self.plane.layout.replicas:
             self.restart(name)
         for proxy in (self.plane.service, *self.plane.networks.values()):
@@ -199,5 +209,5 @@ class Cluster:
         except ApiError as error:
             if error.status not in EXPECTED:
                 raise
-        except (TimeoutError, http.client.HTTPException):
-            return  # a busy machine; the request may have been carried out
+        except (OSError, http.client.HTTPException):
+            return  # a busy machine, or the API server starts anew; the request may have been carried out

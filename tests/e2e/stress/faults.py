@@ -8,13 +8,15 @@ from typing import Final
 
 from hack.controlplane.proxy import Mode, Proxy
 from tests.e2e.stress.actions import ACTIONS, Action, kill, pause
-from tests.e2e.stress.cluster import Cluster
+from tests.e2e.stress.cluster import API_SERVER, Cluster
 
 __all__ = ["ACTIONS_WITH_FAULTS"]
 
 LEASES: Final = "coordination.k8s.io/v1"
 LEASE: Final = ("reprieve", "reprieve-system")
 MODES: Final[tuple[Mode, ...]] = ("Reset", "BlackHole", "HalfOpen")
+ENDING_SECONDS: Final = 1.0
+"""An API server that ends still answers some requests. It would take a minute."""
 DELAYS: Final = (0.05, 0.5, 2.0)
 
 
@@ -60,6 +62,21 @@ def ask_to_leave(cluster: Cluster) -> None:
         cluster.in_steps(10, partial(cluster.restart, name))
 
 
+def restart_api_server(cluster: Cluster) -> None:
+    """SIGKILL for the API server, sometimes after SIGTERM, and a new one a little later.
+
+    It forgets what happened before, so every watch has to begin with a list.
+    """
+    process, is_killed = cluster.plane.processes[API_SERVER], cluster.rng.random() < 0.5
+    if not process.running:
+        return
+    if is_killed:
+        process.kill()
+    else:
+        process.stop(ENDING_SECONDS)
+    cluster.in_steps(10, cluster.start_api_server)
+
+
 def _disturb(cluster: Cluster, proxy: Proxy, mode: Mode, delay: float = 0.0) -> None:
     proxy.disturb(mode, delay=delay)
     cluster.in_steps(40, partial(_mend, proxy))
@@ -79,5 +96,6 @@ ACTIONS_WITH_FAULTS: Final[dict[Action, int]] = {
     slow_down: 4,
     cut_scheduler_off: 4,
     edit_lease: 4,
+    restart_api_server: 1,
 }
 """How often, in relation to one another."""

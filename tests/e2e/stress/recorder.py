@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import json
 import threading
 import time
-from contextlib import suppress
 from typing import Final
 
-from hack.controlplane.client import ApiError, Client, Json, Watch
+from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
 from hack.controlplane.components import REPRIEVE_USER
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
@@ -28,6 +28,8 @@ WATCHED: Final = (
     ("events.k8s.io/v1", "Event"),
 )
 AGAIN_SECONDS: Final = 0.1
+TOO_OLD: Final = 410
+"""An API server that has started anew knows nothing of the states before."""
 EVENTS: Final = frozenset({"PreemptionStopped"})
 """Of all events only these are kept."""
 
@@ -66,9 +68,9 @@ class Recorder:
             thread.join()
 
     def _has_seen_all(self) -> bool:
-        """Whether the watches have shown all that lists show now. Raises RuntimeError if one has ended."""
+        """Whether the watches have shown all that lists show now. Raises RuntimeError if a thread has failed."""
         if not all(thread.is_alive() for thread in self._threads):
-            raise RuntimeError("a watch has ended: the history has gaps")
+            raise RuntimeError("nobody watches any longer")
         return all(
             int(body["metadata"]["resourceVersion"]) <= self._seen[kind]
             for version, kind in WATCHED
@@ -76,33 +78,57 @@ class Recorder:
         )
 
     def _follow(self, kind: str, watch: Watch) -> None:
-        """Note every event. A watch that ends is continued where it was, because API servers restart."""
+        """Note every event. A watch that ends is continued where it was, or after a list."""
+        cut = 0.0
         while not self._closed:
-            with suppress(OSError, ValueError, http.client.HTTPException):
+            is_too_old = False
+            try:
                 for event in watch:
                     self._note(kind, event)
+            except ApiError as error:
+                is_too_old = error.status == TOO_OLD
+            except (OSError, ValueError, http.client.HTTPException):
+                pass  # the API server ends
+            if not is_too_old:
+                cut = time.time()
             if not self._closed:
-                watch = self._watches[kind] = self._watch_on(kind)
+                watch = self._watches[kind] = self._watch_on(kind, cut, is_too_old=is_too_old)
 
     def _note(self, kind: str, event: Json) -> None:
         body = event["object"]
         if event["type"] == "ERROR":
-            raise RuntimeError(f"the history of {kind} has gaps: {body.get('message')}")
+            raise ApiError(body.get("code", 0), json.dumps(body))
         if kind != "Event" or body["reason"] in EVENTS:
             body["metadata"].pop("managedFields", None)
             self._history.record(event["type"], body, time.time())
         self._seen[kind] = max(self._seen[kind], int(body["metadata"]["resourceVersion"]))
 
-    def _watch_on(self, kind: str) -> Watch:
+    def _watch_on(self, kind: str, cut: float, *, is_too_old: bool) -> Watch:
+        """Another watch, from where the last one was cut (seconds since the epoch), or after a list."""
         version = next(version for version, each in WATCHED if each == kind)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
+                if is_too_old:
+                    self._list_anew(version, kind, cut)
                 return self._plane.client.watch(version, kind, since=self._seen[kind])
-            except (OSError, ApiError, http.client.HTTPException):
+            except (OSError, ApiError, http.client.HTTPException) as error:
+                is_too_old = isinstance(error, ApiError) and error.status == TOO_OLD
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(AGAIN_SECONDS)
+
+    def _list_anew(self, version: str, kind: str, cut: float) -> None:
+        """The history of this kind has a gap from when its watch was cut until now."""
+        answer = self._plane.client.request("GET", path_of(version, kind))
+        listed = [{**body, "apiVersion": version, "kind": kind} for body in answer["items"]]
+        if kind == "Event":
+            listed = [body for body in listed if body["reason"] in EVENTS]
+        for body in listed:
+            body["metadata"].pop("managedFields", None)
+        number = int(answer["metadata"]["resourceVersion"])
+        self._history.list_anew(kind, listed, cut, number, time.time())
+        self._seen[kind] = number
 
 
 def look_around(client: Client) -> Rest:

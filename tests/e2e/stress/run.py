@@ -11,6 +11,7 @@ from typing import Any, Final
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.stress.actions import ACTIONS, Action
 from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
+from tests.e2e.stress.mirrors import showing, wrong_mirrors
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.stress import evictions, marked, rest, vain
@@ -36,6 +37,7 @@ OPTIONS: Final[dict[str, Any]] = {
             "exclusionSeconds": 20,
         }
     },
+    **showing(),
 }
 """Of the plane (see `hack.controlplane.components.Options`). Lives are short, so that a run has many."""
 
@@ -140,7 +142,7 @@ def _rest(plane: ControlPlane, seconds: float) -> tuple[list[str], list[str]]:
 
 def _left(plane: ControlPlane) -> list[str]:
     around = look_around(plane.client)
-    return [wrong for check in rest.CHECKS for wrong in check(around)]
+    return [*(wrong for check in rest.CHECKS for wrong in check(around)), *wrong_mirrors(plane)]
 
 
 def _wrong(history: History) -> list[str]:

@@ -1,7 +1,11 @@
-"""Is every deletion that reprieve asked for right? Asked of a history alone: each check returns what is wrong."""
+"""Is every deletion that reprieve asked for right? Asked of a history alone: each check returns what is wrong.
+
+A deletion is not judged if the history has a gap around it, and what matters to it has changed there.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -19,13 +23,15 @@ from tests.kit.stress.history import (
     victim_pods,
 )
 
-__all__ = ["CHECKS", "evicted_by", "stopped"]
+__all__ = ["CHECKS", "evicted_by", "plans_with", "stopped"]
 
 
 def broken_units(history: History) -> list[str]:
     """Groups in `all` mode of which reprieve deleted some pods and left others, and did not say so."""
     wrong = []
     for plan, victim, first in _begun(history):
+        if not history.knows("PodGroup", victim["uid"], first, math.inf):
+            continue  # what it said there is not known
         left = {
             state.body["metadata"]["name"]
             for uid in _unit(history, victim, first)
@@ -59,7 +65,7 @@ def stopped(history: History, namespace: str, group: str) -> str:
 def unlawful_victims(history: History) -> list[str]:
     """Victims whose priority was not lower than their preemptor's, at any moment around the request."""
     wrong = []
-    for asked in history.deletions:
+    for asked in _judged(history):
         first, last = _window(history, asked)
         for plan in _evicting(history, asked):
             if _releases(plan):
@@ -74,7 +80,7 @@ def unlawful_victims(history: History) -> list[str]:
 def unlawful_releases(history: History) -> list[str]:
     """Released pods that were no members of the gang that was to be released, or whose gang had run whole before."""
     wrong = []
-    for asked in history.deletions:
+    for asked in _judged(history):
         first, _ = _window(history, asked)
         for plan in filter(_releases, _evicting(history, asked)):
             pod = _body(history, "Pod", asked.uid, first)
@@ -90,7 +96,7 @@ def unplanned_deletions(history: History) -> list[str]:
     """Deletions that no stored plan in phase Evicting asks for, and no unit that such a plan began."""
     return [
         f"{_pod(asked)} was deleted without a plan that evicts it: {_phases(history, asked)}"
-        for asked in history.deletions
+        for asked in _judged(history)
         if not _evicting(history, asked)
     ]
 
@@ -99,7 +105,7 @@ def repeated_deletions(history: History) -> list[str]:
     """Pods whose deletion was asked for twice for one plan."""
     counts = Counter(
         (plan["metadata"]["uid"], name_of(plan), asked.uid, _pod(asked))
-        for asked in history.deletions
+        for asked in _judged(history)
         for plan in _evicting(history, asked)
     )
     return [
@@ -121,6 +127,20 @@ CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
 # ---- what belongs together
 
 
+def _judged(history: History) -> Iterator[Asked]:
+    """The deletions around which everything is known of the pod, of the plans with it, and of PodGroups."""
+    for asked in history.deletions:
+        first, last = _window(history, asked)
+        if not history.has_gap(first, last):
+            yield asked
+            continue
+        plans = [("PreemptionPlan", plan["metadata"]["uid"]) for plan in plans_with(history, asked.uid)]
+        groups = [("PodGroup", uid) for uid in history.states["PodGroup"]]
+        matters = [("Pod", asked.uid), *plans, *groups]
+        if plans and all(history.knows(kind, uid, first, last) for kind, uid in matters):
+            yield asked
+
+
 def _releases(plan: Json) -> bool:
     """Whether the plan's victims are the bound members of its own gang."""
     return bool(plan["spec"].get("outcome") == "Releases")
@@ -133,7 +153,7 @@ def _has_run(group: Json) -> bool:
 
 def _begun(history: History) -> Iterator[tuple[Json, Json, int]]:
     """Plans with a group in `all` mode of which reprieve deleted pods, that victim, and the version of the first."""
-    asked = {each.uid: each for each in history.deletions}
+    asked = {each.uid: each for each in _judged(history)}
     for states in history.states["PreemptionPlan"].values():
         plan = states[-1].body
         for victim in plan["spec"].get("victims") or ():
@@ -177,7 +197,7 @@ def _evicting(history: History, asked: Asked) -> list[Json]:
     first, last = _window(history, asked)
     return [
         plan
-        for plan in _plans_with(history, asked.uid)
+        for plan in plans_with(history, asked.uid)
         if any(
             not state.gone and (_phase(state) == "Evicting" or _has_begun(state.body, asked.uid))
             for state in history.between("PreemptionPlan", plan["metadata"]["uid"], first, last)
@@ -191,12 +211,13 @@ def evicted_by(history: History, uid: str, version: int) -> bool:
         state.version <= version
         and not state.gone
         and (_phase(state) == "Evicting" or _has_begun(state.body, uid))
-        for plan in _plans_with(history, uid)
+        for plan in plans_with(history, uid)
         for state in history.of("PreemptionPlan", plan["metadata"]["uid"])
     )
 
 
-def _plans_with(history: History, uid: str) -> list[Json]:
+def plans_with(history: History, uid: str) -> list[Json]:
+    """The plans that name a pod as a victim, as they were last."""
     return [
         states[-1].body
         for states in history.states["PreemptionPlan"].values()
@@ -263,7 +284,7 @@ def _phases(history: History, asked: Asked) -> str:
     version = history.version_at(asked.received)
     said = [
         f"{name_of(plan)} was {_phase(history.state('PreemptionPlan', plan['metadata']['uid'], version))}"
-        for plan in _plans_with(history, asked.uid)
+        for plan in plans_with(history, asked.uid)
     ]
     return "; ".join(said) or "no plan names it"
 

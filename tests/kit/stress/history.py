@@ -19,6 +19,7 @@ from tests.kit.plans.raw import GROUP_LABEL
 __all__ = [
     "LAG_SECONDS",
     "Asked",
+    "Gap",
     "History",
     "State",
     "asked_deletions",
@@ -30,6 +31,8 @@ __all__ = [
 
 Json = dict[str, Any]
 
+TELLING_SECONDS: Final = 1.0
+"""Two watches of one API server tell what has happened within so many seconds of each other."""
 LAG_SECONDS: Final = 2.0
 """Whoever acts knows the cluster as it was at some time within the last so many seconds, not as it is."""
 
@@ -60,6 +63,18 @@ class Asked:
     """The resourceVersion of the pod that the request was made for; empty if it named none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Nobody watched a kind between two versions, because the API server started anew. A list tells what came of it:
+    each object is as it is at `last`, and nobody knows what it was meanwhile, if it has changed."""
+
+    kind: str
+    first: int
+    """All states up to this version are known."""
+    last: int
+    """All states from this version on are known."""
+
+
 @dataclass
 class History:
     """All states of all objects that were watched, and the deletions of pods that reprieve asked for."""
@@ -67,6 +82,7 @@ class History:
     states: dict[str, dict[str, list[State]]] = field(default_factory=lambda: defaultdict(dict))
     """Kind to UID to states, in order."""
     deletions: list[Asked] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
     _times: list[tuple[float, int]] = field(default_factory=list)
 
     def record(self, event: str, body: Json, at: float) -> None:
@@ -75,6 +91,24 @@ class History:
         states = self.states[body["kind"]].setdefault(body["metadata"]["uid"], [])
         states.append(State(version, at, event == "DELETED", body))
         self._times.append((at, version))
+
+    def list_anew(self, kind: str, listed: Iterable[Json], cut: float, version: int, at: float) -> None:
+        """The watch of a kind was cut at a time (seconds since the epoch); these objects are there at a later version.
+
+        What other watches told a while before the cut, this one had told, too.
+        """
+        told = [number for when, number in list(self._times) if when <= cut - TELLING_SECONDS]
+        own = [state.version for states in self.states[kind].values() for state in states]
+        first = max([0, *told, *own])
+        left = {uid: states[-1] for uid, states in self.states[kind].items() if not states[-1].gone}
+        for body in listed:
+            before = left.pop(body["metadata"]["uid"], None)
+            if before is None or before.version != int(body["metadata"]["resourceVersion"]):
+                self.record("MODIFIED", body, at)
+        for state in left.values():
+            meta = {**state.body["metadata"], "resourceVersion": str(version)}
+            self.record("DELETED", {**state.body, "metadata": meta}, at)
+        self.gaps.append(Gap(kind, first, version))
 
     def sort(self) -> None:
         """Call it once when everything is recorded: the watches of several kinds are not told in one order."""
@@ -85,7 +119,7 @@ class History:
             self._times[place] = (at, highest)
 
     def write(self, path: Path) -> None:
-        """Every state as a line of JSON, in order, for whoever looks for a cause."""
+        """The gaps, and every state in order, as lines of JSON, for whoever looks for a cause."""
         found = [
             (state, kind)
             for kind, each in self.states.items()
@@ -93,6 +127,8 @@ class History:
             for state in states
         ]
         with path.open("w") as file:
+            for gap in self.gaps:
+                file.write(json.dumps({"gap": gap.kind, "first": gap.first, "last": gap.last}) + "\n")
             for state, kind in sorted(found, key=lambda each: each[0].version):
                 line = {
                     "kind": kind,
@@ -122,6 +158,18 @@ class History:
         """Every state that the object had at some version from `first` to `last`."""
         start = self.state(kind, uid, first)
         return [state for state in self.of(kind, uid) if state is start or first < state.version <= last]
+
+    def has_gap(self, first: float, last: float) -> bool:
+        """Whether something may have happened between two versions that nobody saw."""
+        return any(gap.first < last and first < gap.last for gap in self.gaps)
+
+    def knows(self, kind: str, uid: str, first: float, last: float) -> bool:
+        """Whether all states of the object between two versions are known: no gap is there, or it has not changed."""
+        return all(
+            self.state(kind, uid, gap.first) is self.state(kind, uid, gap.last)
+            for gap in self.gaps
+            if gap.kind == kind and gap.first < last and first < gap.last
+        )
 
     def existing(self, kind: str, version: int) -> Iterator[State]:
         """All objects of a kind as they were at a version."""

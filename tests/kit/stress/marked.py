@@ -5,11 +5,12 @@ A mark is the condition DisruptionTarget that reprieve gives to a victim.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Final
 
-from tests.kit.stress.evictions import evicted_by
+from tests.kit.stress.evictions import evicted_by, plans_with
 from tests.kit.stress.history import Asked, History, State, is_alive
 
 __all__ = ["CHECKS"]
@@ -24,6 +25,7 @@ def deletions_without_mark(history: History) -> list[str]:
         f"pod {asked.namespace}/{asked.name} was deleted without a mark"
         for asked in history.deletions
         if (last := _last_alive(history, asked)) is not None and not _mark(last)
+        if history.knows("Pod", asked.uid, last.version, math.inf)
     ]
 
 
@@ -32,11 +34,13 @@ def deletions_of_another_mark(history: History) -> list[str]:
     wrong = []
     for asked in history.deletions:
         last = _last_alive(history, asked)
-        if last is None or not _mark(last):
+        if last is None or not _mark(last) or not history.knows("Pod", asked.uid, last.version, math.inf):
             continue
         meant = next(
             (each for each in history.of("Pod", asked.uid) if str(each.version) == asked.version), None
         )
+        if meant is None and asked.version and not history.knows("Pod", asked.uid, 0, last.version):
+            continue  # nobody saw the version
         if meant is None or _mark(meant) != _mark(last):
             wrong.append(
                 f"pod {asked.namespace}/{asked.name} was deleted in version {asked.version or 'any'}, "
@@ -53,7 +57,8 @@ def marks_without_plan(history: History) -> list[str]:
         before = ""
         for state in states:
             mark = _mark(state)
-            if mark and mark != before and is_alive(state) and not evicted_by(history, uid, state.version):
+            is_new = mark and mark != before and is_alive(state)
+            if is_new and not _may_be_evicted(history, uid, state.version):
                 meta = state.body["metadata"]
                 wrong.append(f"pod {meta['namespace']}/{meta['name']} was marked, and no plan evicted it")
             before = mark
@@ -65,6 +70,14 @@ CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
     deletions_of_another_mark,
     marks_without_plan,
 )
+
+
+def _may_be_evicted(history: History, uid: str, version: int) -> bool:
+    """Whether a plan evicted the pod at this version or before, or may have done so in a gap of the history."""
+    if evicted_by(history, uid, version) or not history.has_gap(0, version):
+        return evicted_by(history, uid, version)
+    plans = [plan["metadata"]["uid"] for plan in plans_with(history, uid)]
+    return not plans or not all(history.knows("PreemptionPlan", each, 0, version) for each in plans)
 
 
 def _last_alive(history: History, asked: Asked) -> State | None:

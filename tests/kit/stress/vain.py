@@ -6,6 +6,7 @@ own end, and our verdict on it, count for nothing: pods, groups, nodes and delet
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -159,6 +160,9 @@ def _vain(history: History, gang: _Gang) -> Iterator[tuple[_Attempt, bool]]:
     """The attempts in vain, each with whether the gang has run since the one before."""
     has_run = False
     for each, after in zip_longest(gang.attempts, gang.attempts[1:]):
+        if history.has_gap(each.began.version, after.began.version if after is not None else math.inf):
+            has_run = True  # perhaps: nobody saw it
+            continue
         first = min(each.gone.values())
         runs = _runs(history, gang, first, after.began.version if after is not None else None)
         if each.ended is not None and not runs and not _has_excuse(history, gang, each, after):

@@ -68,6 +68,20 @@ class Forge:
         self.ask(marked)
         self.tell(marked, "DELETED")
 
+    def miss(self, kind: str, *there: Json) -> None:
+        """Nobody watches the kind for ten seconds. These objects are there afterwards, others are gone.
+
+        One with a resourceVersion has not changed meanwhile: give what `tell` returned.
+        """
+        cut = self.now + 1
+        self.now += 10
+        self._version += 10
+        told = []
+        for body in there:
+            version = body["metadata"].get("resourceVersion") or str(self._version - 1)
+            told.append({**body, "metadata": {**body["metadata"], "resourceVersion": version}})
+        self.history.list_anew(kind, told, cut, self._version, self.now)
+
     def done(self) -> History:
         """Ready to be checked."""
         self.history.sort()
