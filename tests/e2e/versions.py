@@ -1,0 +1,77 @@
+"""Earlier versions of this project, made from the history of its repository."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from hack.controlplane.binaries import binaries
+from hack.controlplane.manifests import apply_cluster_objects, render
+from hack.controlplane.plane import ControlPlane
+
+__all__ = ["CURRENT", "Version", "version_of"]
+
+ROOT: Final = Path(__file__).parents[2]
+KERNELS: Final = ("native", "schema")
+"""The folders with compiled modules."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A source tree of reprieve with its kernels compiled."""
+
+    tree: Path
+    knows_replicas: bool = True
+
+    def apply(self, plane: ControlPlane, *folders: str) -> None:
+        """Apply these folders of the version's manifests, as far as a local plane needs them."""
+        kubectl = binaries(["kubectl"])["kubectl"]
+        for folder in folders:
+            apply_cluster_objects(plane.client, render(kubectl, self.tree / "manifests" / folder))
+
+    def start(self, plane: ControlPlane, name: str, environment: dict[str, str] | None = None) -> None:
+        """Start a process of this version, and wait until it is ready."""
+        process, file = plane.processes[name], plane.directory / f"{name}.yaml"
+        if not self.knows_replicas:
+            settings = yaml.safe_load(file.read_text())
+            del settings["leaderElection"], settings["extender"]["peers"]
+            file = plane.directory / f"{name}-alone.yaml"
+            file.write_text(yaml.safe_dump(settings))
+        process.command = [process.command[0], "serve", "--config", str(file)]
+        process.environment = {"PYTHONPATH": str(self.tree), **(environment or {})}
+        plane.start_reprieve(name)
+
+
+CURRENT: Final = Version(ROOT)
+
+
+def version_of(commit: str, folder: Path, *, knows_replicas: bool = True) -> Version:
+    """The version of a commit. Skips the test where the history does not have it: in an archive, or a shallow clone."""
+    archive = _git("archive", "--format=tar", commit)
+    if archive.returncode != 0:
+        pytest.skip(f"commit {commit} is not in the history: {archive.stderr.decode().strip()}")
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+        tar.extractall(folder, filter="data")
+    if _git("diff", "--quiet", commit, "--", "*.pyx", "*.pxd").returncode == 0:
+        for kernels in KERNELS:
+            for module in (ROOT / kernels).rglob("*.so"):
+                target = folder / module.relative_to(ROOT)
+                if target.parent.is_dir():
+                    shutil.copy2(module, target)
+    else:
+        build = "from setuptools import setup; setup()"
+        subprocess.run([sys.executable, "-c", build, "build_ext", "--inplace"], cwd=folder, check=True)
+    return Version(folder, knows_replicas)
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
