@@ -13,6 +13,7 @@ from bench import (
     decisions,
     events,
     evictions,
+    freshness,
     gang,
     mirror,
     pending,
@@ -38,6 +39,7 @@ PARTS = {
     "waiting": waiting.run,
     "evictions": evictions.run,
     "standbys": standbys.run,
+    "freshness": freshness.run,
 }
 
 

@@ -23,6 +23,7 @@ from hack.controlplane.client import ApiError, Json
 from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
+from tests.e2e.versions import SINGLE, version_of
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import kueue
 
@@ -79,23 +80,23 @@ def commands(title: str) -> list[str]:
     return found
 
 
-def kubectl(plane: ControlPlane, command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command line from the page in the checkout."""
-    folder = binaries(["kubectl"])["kubectl"].parent
+def kubectl(plane: ControlPlane, command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run a command line from the page in the checkout, or in that of another version."""
+    programs = binaries(["kubectl"])["kubectl"].parent
     environment = {
-        "PATH": f"{folder}:{os.environ['PATH']}",
+        "PATH": f"{programs}:{os.environ['PATH']}",
         "KUBECONFIG": str(plane.kubeconfig),
         "KUBECACHEDIR": str(plane.directory / "kubectl"),
     }
     return subprocess.run(
-        ["bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def follow(plane: ControlPlane, title: str) -> None:
-    """Do what the section says. Fails the test with the first complaint."""
+def follow(plane: ControlPlane, title: str, folder: Path = ROOT) -> None:
+    """Do what the section says, in the checkout of a version. Fails the test with the first complaint."""
     for command in commands(title):
-        result = kubectl(plane, command)
+        result = kubectl(plane, command, folder)
         assert result.returncode == 0, f"{command}\n{result.stderr}"
 
 
@@ -166,6 +167,29 @@ def test_users_keep_their_objects_until_they_take_the_crd_steps(plane: ControlPl
 
     follow(plane, "Kueue's kinds")
     assert crds(plane) == before
+
+
+def test_one_replica_becomes_two_and_one_again(plane: ControlPlane, tmp_path: Path) -> None:
+    """The Deployment is what the manifests of either version say, though it was scaled by hand."""
+    earlier = version_of(SINGLE, tmp_path, knows_replicas=False).tree
+    follow(plane, "2. CRDs")
+    assert kubectl(plane, "kubectl apply --server-side -k manifests/base", earlier).returncode == 0
+    assert deployment(plane) == (1, {"type": "Recreate"})
+    follow(plane, "From one replica to two")
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    assert deployment(plane) == (2, rolling)
+    follow(plane, "From one replica to two", earlier)  # the same steps lead back
+    assert deployment(plane) == (1, {"type": "Recreate"})
+    follow(plane, "reprieve")
+    wait_until_cached(plane)
+    follow(plane, "The CRDs")
+    follow(plane, "Kueue's kinds")
+
+
+def deployment(plane: ControlPlane) -> tuple[int, Json]:
+    """The replicas and the strategy of reprieve."""
+    spec = plane.client.get("apps/v1", "Deployment", "reprieve", "reprieve-system")["spec"]
+    return spec["replicas"], spec["strategy"]
 
 
 def test_crds_that_kueue_took_over_are_neither_removed_nor_overwritten(plane: ControlPlane) -> None:

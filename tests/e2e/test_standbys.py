@@ -6,13 +6,15 @@ import os
 import signal
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Final
 
 import pytest
 
 from hack.controlplane.plane import ControlPlane
-from tests.e2e.support import PlaneFactory, SandboxFactory, wait_for
+from tests.e2e.stream import Stream
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 
 LEASES: Final = "coordination.k8s.io/v1"
@@ -39,6 +41,13 @@ def replicas(planes: PlaneFactory) -> ControlPlane:
     plane.start_reprieve(name)
     select(plane, name)
     return plane
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    """What is entered here ends with the test."""
+    with ExitStack() as made:
+        yield made
 
 
 def standby(plane: ControlPlane) -> str:
@@ -106,10 +115,15 @@ WAYS: Final[list[Callable[[ControlPlane, str], None]]] = [killed, stopped, cut_o
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_the_leader_goes_in_the_middle_of_twenty_evictions(
-    replicas: ControlPlane, sandboxes: SandboxFactory, way: Callable[[ControlPlane, str], None]
+    replicas: ControlPlane,
+    sandboxes: SandboxFactory,
+    stack: ExitStack,
+    way: Callable[[ControlPlane, str], None],
 ) -> None:
+    """Ordinary pods are scheduled all the time, and take no promised room."""
     plane, sandbox = replicas, sandboxes(replicas)
-    sandbox.full_nodes(VICTIMS)
+    nodes = sandbox.full_nodes(VICTIMS)
+    stream = stack.enter_context(Stream(sandbox))
     members = sandbox.gang("hero", VICTIMS, priority=100)
     wait_for(lambda: len(sandbox.history.evicted()) >= SOME, what=sandbox.report)
     former, next_ = plane.leader(), standby(plane)
@@ -126,8 +140,22 @@ def test_the_leader_goes_in_the_middle_of_twenty_evictions(
     )
     sandbox.wait_bound(*members)
     end(plane, former, way)
+    stream.wait_bound()
+    assert stream.on(nodes) == []
     assert sandbox.history.evictions() == {f"low-{number}-0": 1 for number in range(VICTIMS)}
+    assert gone_before_any_is_bound(sandbox, members) == VICTIMS
     assert len(sandbox.plans("hero")) == 1
+
+
+def gone_before_any_is_bound(sandbox: Sandbox, members: list[str]) -> int:
+    """How many pods were gone, ordinary ones aside, when the first member was bound."""
+    gone = 0
+    for kind, pod in sandbox.history.states:
+        name = pod["metadata"]["name"]
+        if name in members and pod["spec"].get("nodeName"):
+            break
+        gone += kind == "DELETED" and not name.startswith("ordinary-")
+    return gone
 
 
 def end(plane: ControlPlane, former: str, way: Callable[[ControlPlane, str], None]) -> None:
@@ -234,17 +262,23 @@ def test_a_replica_that_is_cut_off_while_the_leader_goes_on_gives_no_promised_ro
     end(plane, cut, cut_off)
 
 
-def test_a_roll_out_loses_no_room(replicas: ControlPlane, sandboxes: SandboxFactory) -> None:
-    """Each process is replaced in turn while a gang evicts."""
+def test_a_roll_out_loses_no_room(
+    replicas: ControlPlane, sandboxes: SandboxFactory, stack: ExitStack
+) -> None:
+    """Each process is replaced in turn while a gang evicts and ordinary pods arrive."""
     plane, sandbox = replicas, sandboxes(replicas)
     select(plane, *plane.layout.replicas)
     plane.selected = None
-    sandbox.full_nodes(6)
+    nodes = sandbox.full_nodes(6)
+    stream = stack.enter_context(Stream(sandbox))
     members = sandbox.gang("hero", 6, priority=100)
     sandbox.wait_plan("hero", "Evicting")
     for name in plane.layout.replicas:
         plane.processes[name].stop()
         plane.start_reprieve(name)
     bound = sandbox.wait_bound(*members)
-    assert len(set(bound.values())) == len(members)
+    assert {bound[name] for name in members} == set(nodes)
     assert sandbox.history.evictions() == {f"low-{number}-0": 1 for number in range(6)}
+    stream.wait_bound()
+    assert stream.on(nodes) == []
+    assert gone_before_any_is_bound(sandbox, members) == len(members)

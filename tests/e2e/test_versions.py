@@ -8,12 +8,11 @@ Nothing is released yet, so the versions are commits of this repository. Two of 
 - REPLICATED is the first one with two replicas. It has the Lease and passes calls on, but its marks name no term. It
   runs beside this version while a Deployment replaces one replica after the other.
 
-A later version becomes the other side by the variables below.
+REPRIEVE_E2E_SINGLE and REPRIEVE_E2E_REPLICATED name other commits.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -23,10 +22,8 @@ import pytest
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.stream import Stream
 from tests.e2e.support import Sandbox, SandboxFactory, wait_for
-from tests.e2e.versions import CURRENT, Version, version_of
+from tests.e2e.versions import CURRENT, REPLICATED, SINGLE, Version, version_of
 
-SINGLE: Final = os.environ.get("REPRIEVE_E2E_SINGLE", "4832116f27b16476595acd8e0056f07a1525bb76")
-REPLICATED: Final = os.environ.get("REPRIEVE_E2E_REPLICATED", "9a02d1f159b2c1a559bfff2a4c649e083a23db12")
 VICTIMS: Final = 20
 SOME: Final = 5
 """So many are evicted before the versions change."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,12 @@ from hack.controlplane.binaries import binaries
 from hack.controlplane.manifests import apply_cluster_objects, render
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["CURRENT", "Version", "version_of"]
+__all__ = ["CURRENT", "REPLICATED", "SINGLE", "Version", "version_of"]
 
+SINGLE: Final = os.environ.get("REPRIEVE_E2E_SINGLE", "4832116f27b16476595acd8e0056f07a1525bb76")
+"""The last commit without a Lease. One replica runs, and is replaced by the strategy Recreate."""
+REPLICATED: Final = os.environ.get("REPRIEVE_E2E_REPLICATED", "9a02d1f159b2c1a559bfff2a4c649e083a23db12")
+"""The first commit with two replicas. Its deletions are not fenced."""
 ROOT: Final = Path(__file__).parents[2]
 KERNELS: Final = ("native", "schema")
 """The folders with compiled modules."""
