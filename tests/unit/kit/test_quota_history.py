@@ -1,0 +1,242 @@
+"""The checker of quota histories finds what is wrong in forged ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.meta import Condition
+from api.workloads import Workload
+from tests.kit import quota as kit
+from tests.kit.quota_history import (
+    CHECKS,
+    QuotaHistory,
+    admitted_without_quota,
+    beyond_the_tree,
+    evicted_twice,
+    evicted_without_reason,
+    stuck,
+)
+
+NOW = kit.us(1000)
+MESSAGE = "Preempted to accommodate a workload (UID: {}, JobUID: UNKNOWN) due to prioritization"
+
+
+class Forger:
+    """Writes a history, one version after the other."""
+
+    def __init__(self, *objects: kit.Object) -> None:
+        self.history, self._version = QuotaHistory(), 0
+        for each in kit.completed(objects):
+            self.put(each)
+
+    def put(self, item: kit.Object, event: str = "MODIFIED", *, version: int = 0) -> None:
+        self._version = version or self._version + 1
+        body: dict[str, Any] = msgspec.to_builtins(item)
+        body |= {"kind": type(item).__name__}
+        body["metadata"] |= {"resourceVersion": str(self._version)}
+        body["metadata"]["uid"] = body["metadata"].get("uid") or f"{body['kind']}-{item.metadata.name}"
+        self.history.record(event, body)
+
+    def plan(self, preemptor: str, *victims: str, phase: str = "QuotaReserved") -> None:
+        self._version += 1
+        one = {"kind": "Workload", "namespace": "ns", "priority": 0}
+        owner = one | {"apiVersion": "v", "name": preemptor, "uid": preemptor}
+        units = [
+            one | {"name": each, "uid": each, "violatesPodDisruptionBudget": False, "pods": []}
+            for each in victims
+        ]
+        meta = {"name": f"of-{preemptor}", "namespace": "ns", "uid": f"plan-{preemptor}"}
+        body = {
+            "kind": "PreemptionPlan",
+            "metadata": meta | {"resourceVersion": str(self._version)},
+            "spec": {"preemptor": owner, "outcome": "Preempts", "reason": "", "victims": units},
+            "status": {"phase": phase},
+        }
+        self.history.record("ADDED", body)
+
+
+def queue(cpus: int = 2, **options: Any) -> kit.Object:
+    return kit.cluster_queue("q", {"default": {"cpu": (cpus, None, None)}}, within="LowerPriority", **options)
+
+
+def workload(name: str, cpus: int = 1, priority: int = 0) -> Workload:
+    return kit.workload(name, "q", cpus, priority=priority)
+
+
+def held(name: str, cpus: int = 1) -> Workload:
+    return kit.held(workload(name, cpus), 5)
+
+
+def evicted(before: Workload, seconds: int, message: str, reason: str = "Preempted") -> Workload:
+    others = [each for each in before.status.conditions or () if each.type != "Evicted"]
+    said = Condition("Evicted", "True", reason, message, last_transition_time=kit.at(seconds))
+    status = msgspec.structs.replace(before.status, conditions=[*others, said])
+    return msgspec.structs.replace(before, status=status)
+
+
+def test_a_history_without_faults_passes() -> None:
+    """A preemption from the begin to the end."""
+    forged = Forger(queue())
+    forged.put(workload("low", 2))
+    forged.put(kit.set_condition(held("low", 2), "Admitted", "True", "Admitted", 6))
+    forged.put(workload("high", 2, priority=1))
+    forged.plan("high", "low")
+    forged.put(evicted(held("low", 2), 7, MESSAGE.format("high")))
+    forged.put(kit.preempted(workload("low", 2), 7, "InClusterQueue"))
+    forged.put(kit.held(workload("high", 2, priority=1), 8))
+    assert [wrong for check in CHECKS for wrong in check(forged.history)] == []
+    assert stuck(forged.history, NOW) == []
+
+
+def test_quota_beyond_the_tree_is_found() -> None:
+    forged = Forger(queue())
+    forged.put(held("first", 2))
+    assert beyond_the_tree(forged.history) == []
+    forged.put(held("second"))
+    (wrong,) = beyond_the_tree(forged.history)
+    assert "ns/second got quota beyond the tree" in wrong
+
+
+def test_quota_that_was_given_back_before_is_free() -> None:
+    forged = Forger(queue())
+    forged.put(held("first", 2))
+    forged.put(held("first", 2), "DELETED")
+    forged.put(held("second"))
+    assert beyond_the_tree(forged.history) == []
+
+
+def test_quota_that_was_lowered_afterwards_is_no_fault() -> None:
+    forged = Forger(queue())
+    forged.put(held("first", 2))
+    forged.put(queue(1))
+    assert beyond_the_tree(forged.history) == []
+    forged.put(held("second"))
+    assert len(beyond_the_tree(forged.history)) == 1
+
+
+def test_events_are_judged_by_version_whatever_order_they_are_told_in() -> None:
+    forged = Forger(queue())
+    forged.put(held("later", 2), version=20)
+    forged.put(held("earlier", 2), version=19)
+    (wrong,) = beyond_the_tree(forged.history)
+    assert wrong.startswith("version 20: ns/later")
+
+
+def test_an_admission_without_quota_is_found() -> None:
+    forged = Forger(queue())
+    forged.put(kit.set_condition(workload("w"), "Admitted", "True", "Admitted", 5))
+    assert len(admitted_without_quota(forged.history)) == 2  # when it happens, and in the end
+    forged.put(kit.set_condition(held("w"), "Admitted", "True", "Admitted", 5))
+    assert len(admitted_without_quota(forged.history)) == 1
+
+
+def test_a_workload_that_its_maker_has_ended_is_admitted_for_a_moment() -> None:
+    forged = Forger(queue())
+    admitted = kit.set_condition(held("w"), "Admitted", "True", "Admitted", 5)
+    forged.put(admitted)
+    ended = kit.set_condition(admitted, "QuotaReserved", "False", "Pending", 6)
+    forged.put(ended)
+    assert len(admitted_without_quota(forged.history)) == 1
+    forged.put(kit.set_condition(ended, "Admitted", "False", "NoReservation", 6))
+    assert admitted_without_quota(forged.history) == []
+
+
+def two_evictions(*between: Workload) -> QuotaHistory:
+    forged = Forger(queue())
+    for each in (workload("high", priority=1), workload("other", priority=1)):
+        forged.put(each)
+    forged.put(evicted(held("low"), 7, MESSAGE.format("high")))
+    forged.put(workload("low"))
+    forged.put(held("low"))
+    for each in between:
+        forged.put(each)
+    forged.put(evicted(held("low"), 9, MESSAGE.format("high")))
+    return forged.history
+
+
+def test_a_second_eviction_for_one_preemptor_is_found() -> None:
+    (wrong,) = evicted_twice(two_evictions())
+    assert "ns/low was evicted twice for the preemptor high" in wrong
+    assert len(evicted_twice(two_evictions(kit.held(workload("other", priority=1), 8)))) == 1
+
+
+@pytest.mark.parametrize(
+    "between", [kit.held(workload("high", priority=1), 8), workload("high", priority=2), held("low", 2)]
+)
+def test_a_preemptor_that_got_quota_or_a_spec_that_changed_may_evict_anew(between: Workload) -> None:
+    assert evicted_twice(two_evictions(between)) == []
+
+
+def test_a_second_eviction_for_another_preemptor_is_no_fault() -> None:
+    forged = Forger(queue())
+    forged.put(evicted(held("low"), 7, MESSAGE.format("high")))
+    forged.put(held("low"))
+    forged.put(evicted(held("low"), 9, MESSAGE.format("higher")))
+    assert evicted_twice(forged.history) == []
+
+
+@pytest.mark.parametrize(("reason", "message"), [("", "why"), ("Deactivated", "")])
+def test_an_eviction_without_reason_or_message_is_found(reason: str, message: str) -> None:
+    forged = Forger(queue())
+    forged.put(held("w"))
+    forged.put(evicted(held("w"), 7, message, reason))
+    (wrong,) = evicted_without_reason(forged.history)
+    assert "ns/w was evicted without reason or message" in wrong
+
+
+def test_a_preemption_without_a_plan_is_found() -> None:
+    forged = Forger(queue())
+    forged.put(held("low"))
+    forged.plan("other", "low")
+    forged.put(evicted(held("low"), 7, MESSAGE.format("high")))
+    forged.plan("high", "low")  # too late
+    (wrong,) = evicted_without_reason(forged.history)
+    assert "ns/low was preempted without a plan" in wrong
+
+
+def test_a_workload_that_would_fit_is_stuck() -> None:
+    forged = Forger(queue())
+    forged.put(workload("w"))
+    assert stuck(forged.history, NOW) == ["ns/w waits, and a cycle says Admit"]
+
+
+def test_a_workload_that_nobody_preempts_for_is_stuck() -> None:
+    forged = Forger(queue())
+    forged.put(held("low", 2))
+    forged.put(workload("high", priority=1))
+    assert stuck(forged.history, NOW) == ["ns/high waits, and a cycle says Preempt"]
+
+
+def test_a_workload_that_does_not_fit_waits() -> None:
+    forged = Forger(queue())
+    forged.put(workload("w", 3))
+    forged.put(kit.workload("elsewhere", "nowhere", 1))
+    assert stuck(forged.history, NOW) == []
+
+
+def test_a_queue_that_is_stopped_leaves_nobody_stuck() -> None:
+    forged = Forger(queue(stop="Hold"))
+    forged.put(workload("w"))
+    assert stuck(forged.history, NOW) == []
+
+
+def test_who_waits_behind_the_head_of_a_strict_queue_is_not_stuck() -> None:
+    forged = Forger(queue(strict=True))
+    forged.put(workload("head", 3, priority=1))
+    forged.put(workload("w"))
+    assert stuck(forged.history, NOW) == []
+
+
+def test_a_delay_that_is_over_is_found() -> None:
+    forged = Forger(queue())
+    forged.put(kit.set_condition(workload("w"), "Requeued", "False", "AdmissionCheck", 5))
+    assert stuck(forged.history, NOW) == ["ns/w is not queued again after its delay"]
+
+
+def test_a_plan_that_does_not_end_is_found() -> None:
+    forged = Forger(queue())
+    forged.plan("high", "low", phase="Evicting")
+    assert stuck(forged.history, NOW) == ["ns/of-high is still carried out"]
