@@ -115,6 +115,8 @@ def _renamed(found: Any, names: dict[str, str]) -> Any:
         case str():
             for name, other in names.items():
                 found = found.replace(name, other)
+        case _:
+            pass
     return found
 
 
