@@ -22,11 +22,21 @@ from api.workloads import (
     PreemptionReason,
     SchedulingStats,
     SchedulingStatsEviction,
+    Workload,
 )
 from controllers.quota.draft import Counted, Draft
 from controllers.quota.retries import reset_checks, show_wait
+from quota.workloads import holds_quota
 
-__all__ = ["QUOTA_EXCEEDED", "Preemption", "evict", "give_back", "preempt", "sync_not_admitted"]
+__all__ = [
+    "QUOTA_EXCEEDED",
+    "Preemption",
+    "evict",
+    "give_back",
+    "preempt",
+    "sync_not_admitted",
+    "until_written",
+]
 
 QUOTA_EXCEEDED: Final = "QuotaExceeded"
 """Reason of Evicted: a process that no longer leads admitted it, and its quota was given to others."""
@@ -102,6 +112,24 @@ def sync_not_admitted(draft: Draft) -> None:
     evicted = draft.condition(EVICTED)
     if evicted is not None and evicted.status == "True" and evicted.reason in COMES_BACK:
         draft.set(REQUEUED, True, evicted.reason, evicted.message)
+
+
+def until_written(before: Workload, after: Workload) -> Workload:
+    """How the Workload counts while its change from one state to the other is being written.
+
+    Quota that the change gives back is not free yet: the write may fail, or come later than that of whoever got the
+    quota.
+    """
+    if not holds_quota(before) or holds_quota(after):
+        return after
+    kept = {
+        each.type: each for each in before.status.conditions or () if each.type in (QUOTA_RESERVED, ADMITTED)
+    }
+    others = [each for each in after.status.conditions or () if each.type not in kept]
+    status = msgspec.structs.replace(
+        after.status, conditions=[*others, *kept.values()], admission=before.status.admission
+    )
+    return msgspec.structs.replace(after, status=status)
 
 
 def _close_gates(draft: Draft) -> None:

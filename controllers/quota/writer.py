@@ -12,6 +12,7 @@ import structlog
 from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.draft import Step
+from controllers.quota.evicting import until_written
 from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
 from kube.retry import Backoff, Retry
 from kube.sender import FencedError, Sender
@@ -44,7 +45,8 @@ Done = Callable[[str, Step, Outcome], None]
 
 
 class WorkloadWriter:
-    """Writes steps in tasks of its own. A Workload counts as the step says from `start` on. Made for one term."""
+    """Writes steps in tasks of its own. A Workload counts as the step says from `start` on, except that
+    quota which it gives back is free only when that is written. Made for one term."""
 
     def __init__(
         self,
@@ -81,7 +83,7 @@ class WorkloadWriter:
             raise RuntimeError(f"Workload {key} is being written")
         before, self._starting = self._quota.state.workloads[key], key
         try:
-            self._quota.assume(step.workload)
+            self._quota.assume(until_written(before, step.workload))
         finally:
             self._starting = ""
         self._tasks[key] = asyncio.create_task(self._run(key, before, step, rank), name=f"write {key}")
