@@ -5,8 +5,10 @@ The judge of quota is the engine itself (`quota.state`): all states are given to
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -65,12 +67,18 @@ class QuotaHistory:
 
     _seen: dict[tuple[int, str], tuple[str, Object]] = field(default_factory=dict)
     """By version and UID: ADDED, MODIFIED or DELETED, and the object."""
+    _lines: dict[tuple[int, str], Json] = field(default_factory=dict)
 
     def record(self, event: str, body: Json) -> None:
         """One event of a watch. An event that a second watch tells again is no other event."""
         meta = body["metadata"]
         item = msgspec.convert(body, KINDS[body["kind"]], strict=False)
-        self._seen[int(meta["resourceVersion"]), meta["uid"]] = event, item
+        key = int(meta["resourceVersion"]), meta["uid"]
+        self._seen[key], self._lines[key] = (event, item), {"event": event, "body": body}
+
+    def write(self, path: Path) -> None:
+        """Every event as a line of JSON, in order, for whoever looks for a cause."""
+        path.write_text("".join(f"{json.dumps(self._lines[key])}\n" for key in sorted(self._lines)))
 
     def changes(self) -> Iterator[Change]:
         """All events, in the order of their versions."""
@@ -89,6 +97,12 @@ class QuotaHistory:
             before, after = change.before, change.after
             if isinstance(after, Workload):
                 yield change.version, before if isinstance(before, Workload) else None, after
+
+    def evictions(self) -> list[tuple[int, Workload]]:
+        """Version and state of each Workload at its eviction."""
+        return [
+            (version, after) for version, before, after in self.workloads() if _is_evicted_now(before, after)
+        ]
 
     def last(self) -> list[Object]:
         """All objects that are there in the end."""
