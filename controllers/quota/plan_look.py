@@ -26,7 +26,7 @@ from quota.workloads import (
     time_us,
 )
 
-__all__ = ["Cluster", "holds_still", "look"]
+__all__ = ["Cluster", "holds_still", "look", "returned_at"]
 
 SECOND: Final = 1_000_000
 WAITS: Final = "WaitingForPreemptedWorkloads"
@@ -79,13 +79,18 @@ def holds_still(victim: PlannedVictim, workload: Workload, decided: int) -> bool
     """
     if not holds_quota(workload):
         return False
-    returned = _when(workload, EVICTED, "False")
+    returned = returned_at(workload)
     if returned is not None and returned >= decided:
         return False
     try:
         return reserved_at(workload) // SECOND * SECOND == victim.since
     except QuotaError:
         return False
+
+
+def returned_at(workload: Workload) -> int | None:
+    """When the Workload got quota again after an eviction, in microseconds; None if it did not."""
+    return _when(workload, EVICTED, "False")
 
 
 # ---- the preemptor

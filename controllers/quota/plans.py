@@ -39,7 +39,7 @@ from controllers.quota.plan_life import (
     Written,
     reduce,
 )
-from controllers.quota.plan_look import Cluster, holds_still, look
+from controllers.quota.plan_look import Cluster, holds_still, look, returned_at
 from controllers.quota.planned import Planned, covers, promise_of, read, spec_of
 from controllers.quota.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
 from quota.cycle import Entry
@@ -93,6 +93,8 @@ class QuotaPlans:
         """The plan that counts of each preemptor (key)."""
         self._wanted_again: set[PlanKey] = set()
         """Plans that are to be decided again once they are forgotten."""
+        self._postponed: dict[str, int] = {}
+        """By ClusterQueue: when a decision that came too early may be taken again."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken, self._sleeps_until = asyncio.Event(), 0
 
@@ -111,7 +113,11 @@ class QuotaPlans:
         spec = spec_of(entry, particulars(snapshot, entry, self._now()))
         plan = read(spec, (spec.preemptor.namespace, plan_name(spec)), self._now())
         former = self._active(plan.preemptor)
-        if former is not None and covers(former.plan, plan):
+        if self._is_too_early(plan):
+            due = plan.decided + SECOND
+            self._postponed[plan.queue] = due
+            self._wake(due)
+        elif former is not None and covers(former.plan, plan):
             self._observe_cluster(former.plan.key)
         elif plan.key in self._lives:
             self._wanted_again.add(plan.key)  # the end of this very plan is still being written
@@ -198,8 +204,11 @@ class QuotaPlans:
         await self._store.sweep()
 
     def tell_time(self) -> None:
-        """Look at the plans for which it is time."""
+        """Look at the plans for which it is time, and have decisions that came too early taken again."""
         now = self._now()
+        for queue in [queue for queue, due in self._postponed.items() if due <= now]:
+            del self._postponed[queue]
+            self._changed(queue)
         for key in [key for key, life in self._lives.items() if life.due is not None and life.due <= now]:
             self._observe_cluster(key)
 
@@ -232,6 +241,15 @@ class QuotaPlans:
             return None
         message = preemption_message(preemptor, victim.reason, plan.path, victim.path)
         return Preemption("/".join(plan.key), uid, victim.reason, message, plan.queue)
+
+    def _is_too_early(self, plan: Planned) -> bool:
+        """Whether a victim came back in this very second. Times in objects have whole seconds: the plan could not tell
+        that from a return after the decision, and would leave the victim alone."""
+        for uid, victim in plan.victims.items():
+            workload = self._cluster.find(victim.key, uid)
+            if workload is not None and returned_at(workload) == plan.decided:
+                return True
+        return False
 
     # ---- lives
 
@@ -326,7 +344,8 @@ class QuotaPlans:
         return round(self._clock.wall() * SECOND)
 
     def _next_due(self) -> int | None:
-        return min((due for life in self._lives.values() if (due := life.due) is not None), default=None)
+        dues = [due for life in self._lives.values() if (due := life.due) is not None]
+        return min([*dues, *self._postponed.values()], default=None)
 
     def _wake(self, due: int | None) -> None:
         if due is not None and due < self._sleeps_until:

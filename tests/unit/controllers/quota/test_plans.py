@@ -63,6 +63,24 @@ async def staged(*objects: Any) -> PlanStage:
 # ---- stored first
 
 
+async def test_a_victim_that_came_back_in_this_second_goes_for_a_plan_of_the_next_one() -> None:
+    """Times have whole seconds: a plan of this second would take it for one that came back after the decision."""
+    back = set_condition(held(workload("own", "a", 2), NOW), "Evicted", "False", "QuotaReserved", NOW)
+    stage = PlanStage(*QUEUES, back, HERO)
+    await stage.preempt(HERO)
+    assert stage.phases == {}
+    stage.plans.tell_time()
+    assert stage.freed == [], "it is still too early"
+    stage.clock.advance(1)
+    stage.plans.tell_time()
+    assert stage.freed == ["a"], "the cycle decides once more"
+    await stage.preempt(HERO)
+    assert stage.phases["hero"][0] == "Evicting"
+    assert stage.going(back) == ["own"]
+    stage.plans.tell_time()
+    assert stage.freed == ["a"]
+
+
 async def test_nobody_goes_before_the_plan_is_stored_and_its_quota_is_promised_at_once() -> None:
     stage = PlanStage(*QUEUES, *VICTIMS, HERO)
     stage.begin(HERO)
