@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -150,9 +151,9 @@ class Load:
             if self.rng.random() >= chance or not _is_true(each, HOLDING):
                 continue
             if _is_true(each, EVICTED):
-                self._try(lambda each=each: self._end(each))
+                self._try(partial(self._end, each))
             elif any(check["state"] == "Pending" for check in each["status"].get("admissionChecks", [])):
-                self._try(lambda each=each: self._answer(each))
+                self._try(partial(self._answer, each))
 
     def _end(self, workload: Json) -> None:
         self._set(workload, {HOLDING: ("False", "Pending")}, admission=None)
@@ -160,7 +161,7 @@ class Load:
     def _answer(self, workload: Json) -> None:
         (state,) = self.rng.choices(["Ready", "Retry", "Rejected"], [10, 4, 1])
         now = rfc3339(time.time())
-        answer = {"name": self._check, "state": state, "message": "", "lastTransitionTime": now}
+        answer: Json = {"name": self._check, "state": state, "message": "", "lastTransitionTime": now}
         if state == "Retry":
             answer["requeueAfterSeconds"] = self.rng.choice((0, 1, 2))
         self._write(workload, {"admissionChecks": [answer]})
