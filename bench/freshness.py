@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+import structlog
 from rich.console import Console
 from rich.table import Table
 
@@ -38,12 +39,16 @@ ROUNDS: Final = 5
 
 def run(console: Console) -> bool:
     """Print the table."""
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     console.print("[bold]A new leader looks first[/]: a quiet cluster, a real API server")
     table = Table("pods", "median s", "longest s", "CPU s of reprieve")
     with (
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
         ControlPlane(Path(folder), Options(api_only=True)) as plane,
     ):
+        # No controller creates it on this plane, and admission of pods wants it.
+        meta = {"name": "default", "namespace": "default"}
+        plane.client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
         there = 0
         for size in map(int, SIZES.split(",")):
             with console.status(f"{size:,} pods"):
