@@ -24,6 +24,7 @@ LONGEST: Final = (
     "failures",
     "versions",
     "standbys",
+    "versions",
     "reprieve_plane",
     "webhook_plane",
     "disagreement",
