@@ -24,7 +24,6 @@ LONGEST: Final = (
     "failures",
     "versions",
     "standbys",
-    "versions",
     "reprieve_plane",
     "webhook_plane",
     "disagreement",
