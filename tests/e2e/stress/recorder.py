@@ -26,6 +26,7 @@ WATCHED: Final = (
     (REPRIEVE, "PreemptionPlan"),
     ("scheduling.k8s.io/v1", "PriorityClass"),
     ("events.k8s.io/v1", "Event"),
+    ("coordination.k8s.io/v1", "Lease"),
 )
 AGAIN_SECONDS: Final = 0.1
 TOO_OLD: Final = 410

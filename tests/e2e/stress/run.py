@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from hack.controlplane.plane import ControlPlane
@@ -17,7 +18,7 @@ from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.stress import evictions, marked, rest, vain
 from tests.kit.stress.history import History
 
-__all__ = ["OPTIONS", "REPLICATED", "SHORT_REST", "Result", "stress", "take_step"]
+__all__ = ["OPTIONS", "REPLICATED", "SHORT_REST", "Result", "judge", "stress", "take_step"]
 
 STEP_SECONDS: Final = 0.15
 REST_SECONDS: Final = 30.0
@@ -88,11 +89,18 @@ def stress(
 ) -> Result:
     """Load the plane for so long, and see what is wrong after a rest."""
     print(f"\nstress for {seconds:.0f} s with seed {seed}", flush=True)
+    return judge(plane, seed, partial(_load, seconds=seconds, actions=actions), rest_seconds)
+
+
+def judge(
+    plane: ControlPlane, seed: int, load: Callable[[Cluster], object], rest_seconds: float = SHORT_REST
+) -> Result:
+    """Do something to a new plane, and see what is wrong after a rest."""
     recorder = Recorder(plane)
     cluster = Cluster(plane, random.Random(seed))
     cluster.prepare()
     try:
-        _load(cluster, seconds, actions)
+        load(cluster)
         cluster.clear()
         late, left = _rest(plane, rest_seconds)
         history = recorder.history()

@@ -15,8 +15,13 @@ from tests.kit.stress.history import Asked, History, State, is_alive
 
 __all__ = ["CHECKS"]
 
-SIGNED: Final = re.compile(r" \[term \d+ of [^\]]+\]$")
+SIGNED: Final = re.compile(r" \[term (\d+) of ([^\]]+)\]$")
 """kube-scheduler gives its own victims a condition of the same reason. Ours says which term wrote it."""
+
+LATE_SECONDS: Final = 5.0
+"""Longer than a request is on its way."""
+NOBODY: Final = (None, "", "nobody")
+"""Holders of a Lease that do not act."""
 
 
 def deletions_without_mark(history: History) -> list[str]:
@@ -65,11 +70,43 @@ def marks_without_plan(history: History) -> list[str]:
     return wrong
 
 
+def marks_of_an_old_term(history: History) -> list[str]:
+    """Marks that were written long after another process had begun a later term.
+
+    A write that was on its way comes a little late. A deletion that follows it then fails.
+    """
+    wrong = []
+    for states in history.states["Pod"].values():
+        before = ""
+        for state in states:
+            mark = _mark(state)
+            signed = SIGNED.search(mark)
+            if signed is not None and mark != before and _is_late(history, int(signed[1]), signed[2], state):
+                meta = state.body["metadata"]
+                wrong.append(
+                    f"pod {meta['namespace']}/{meta['name']} was marked by term {signed[1]}, long after its end"
+                )
+            before = mark
+    return wrong
+
+
 CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
     deletions_without_mark,
     deletions_of_another_mark,
     marks_without_plan,
+    marks_of_an_old_term,
 )
+
+
+def _is_late(history: History, term: int, holder: str, mark: State) -> bool:
+    return any(
+        state.at + LATE_SECONDS < mark.at
+        and (state.body["spec"].get("leaseTransitions") or 0) > term
+        and state.body["spec"].get("holderIdentity") not in (*NOBODY, holder)
+        for states in history.states["Lease"].values()
+        for state in states
+        if not state.gone
+    )
 
 
 def _may_be_evicted(history: History, uid: str, version: int) -> bool:

@@ -80,6 +80,49 @@ def test_the_schedulers_own_mark_is_not_ours(forge: Forge) -> None:
     assert check("marks_without_plan", forge) == []
 
 
+def lease(number: int, holder: str) -> Json:
+    """The Lease of reprieve."""
+    meta = {"namespace": "reprieve-system", "name": "reprieve", "uid": "uid-lease"}
+    spec = {"holderIdentity": holder, "leaseTransitions": number}
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": meta,
+        "spec": spec,
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "holder", "later", "wrong"),
+    [
+        (2, "another", 10.0, 1),
+        (2, "another", 1.0, 0),
+        (2, "nobody", 10.0, 0),
+        (2, "", 10.0, 0),
+        (2, "one", 10.0, 0),
+        (1, "another", 10.0, 0),
+    ],
+    ids=["late", "on its way", "created for nobody", "released", "its own", "edited by hand"],
+)
+def test_a_mark_of_an_old_term(
+    forge: Forge, single: Json, number: int, holder: str, later: float, wrong: int
+) -> None:
+    forge.tell(lease(1, "one"), "ADDED")
+    forge.tell(lease(number, holder))
+    forge.now += later
+    forge.mark(single, 1)
+    assert len(check("marks_of_an_old_term", forge)) == wrong
+
+
+def test_a_mark_that_only_stays_is_not_late(forge: Forge, single: Json) -> None:
+    forge.tell(lease(1, "one"), "ADDED")
+    made = forge.mark(single, 1)
+    forge.tell(lease(2, "another"))
+    forge.now += 10
+    forge.tell(made, labels={"new": "label"})
+    assert check("marks_of_an_old_term", forge) == []
+
+
 def test_a_late_mark_of_a_plan_that_has_ended(forge: Forge, single: Json) -> None:
     forge.tell(plan("plan", "Aborted", victims=[victim(single)]))
     forge.mark(single)
