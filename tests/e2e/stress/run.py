@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -93,16 +93,21 @@ def stress(
 
 
 def judge(
-    plane: ControlPlane, seed: int, load: Callable[[Cluster], object], rest_seconds: float = SHORT_REST
+    plane: ControlPlane,
+    seed: int,
+    load: Callable[[Cluster], object],
+    rest_seconds: float = SHORT_REST,
+    *,
+    bound: Collection[str] = (),
 ) -> Result:
-    """Do something to a new plane, and see what is wrong after a rest."""
+    """Do something to a new plane, and see what is wrong after a rest. `bound`: pods that have a node then."""
     recorder = Recorder(plane)
     cluster = Cluster(plane, random.Random(seed))
     cluster.prepare()
     try:
         load(cluster)
         cluster.clear()
-        late, left = _rest(plane, rest_seconds)
+        late, left = _rest(plane, rest_seconds, bound)
         history = recorder.history()
     finally:
         recorder.close()
@@ -136,21 +141,22 @@ def take_step(cluster: Cluster, actions: Mapping[Action, int] = ACTIONS) -> None
     action(cluster)
 
 
-def _rest(plane: ControlPlane, seconds: float) -> tuple[list[str], list[str]]:
+def _rest(plane: ControlPlane, seconds: float, bound: Collection[str]) -> tuple[list[str], list[str]]:
     """What is wrong after the rest but not for ever, and what stays wrong however long one waits."""
     time.sleep(seconds)
-    first = left = _left(plane)
+    first = left = _left(plane, bound)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while left and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
-        now = _left(plane)
+        now = _left(plane, bound)
         left = [each for each in left if each in now]
     return [each for each in first if each not in left], left
 
 
-def _left(plane: ControlPlane) -> list[str]:
+def _left(plane: ControlPlane, bound: Collection[str]) -> list[str]:
     around = look_around(plane.client)
-    return [*(wrong for check in rest.CHECKS for wrong in check(around)), *wrong_mirrors(plane)]
+    wrong = [wrong for check in rest.CHECKS for wrong in check(around)]
+    return [*wrong, *rest.unbound(around, bound), *wrong_mirrors(plane)]
 
 
 def _wrong(history: History) -> list[str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final
 
 from tests.kit.stress.evictions import evicted_by, plans_with
-from tests.kit.stress.history import Asked, History, State, is_alive
+from tests.kit.stress.history import Asked, History, State, is_alive, name_of
 
 __all__ = ["CHECKS"]
 
@@ -90,11 +91,30 @@ def marks_of_an_old_term(history: History) -> list[str]:
     return wrong
 
 
+def marks_that_others_removed(history: History) -> list[str]:
+    """Marks of pods that stay which we have not withdrawn in two minutes.
+
+    Then the disruption controller sets the condition to False. We remove it.
+    """
+    return [
+        f"pod {name_of(state.body)} kept its mark until the disruption controller took it off"
+        for states in history.states["Pod"].values()
+        for before, state in pairwise(states)
+        if _mark(before) and is_alive(state) and _is_taken_off(state)
+    ]
+
+
+def _is_taken_off(state: State) -> bool:
+    conditions = state.body.get("status", {}).get("conditions") or ()
+    return any((each["type"], each["status"]) == ("DisruptionTarget", "False") for each in conditions)
+
+
 CHECKS: Final[tuple[Callable[[History], list[str]], ...]] = (
     deletions_without_mark,
     deletions_of_another_mark,
     marks_without_plan,
     marks_of_an_old_term,
+    marks_that_others_removed,
 )
 
 

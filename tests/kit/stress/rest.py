@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from tests.kit.plans.checker import Case
 from tests.kit.plans.raw import GROUP_LABEL, Cluster, admits, requests_of
-from tests.kit.stress.history import History, Json, is_bound
+from tests.kit.stress.history import History, Json, is_bound, name_of
 
-__all__ = ["CHECKS", "Rest", "in_pieces"]
+__all__ = ["CHECKS", "Rest", "in_pieces", "unbound"]
 
 ACTIVE: Final = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
 FINALIZER: Final = "reprieve.dev/active-plan"
@@ -177,6 +177,12 @@ CHECKS: Final[tuple[Callable[[Rest], list[str]], ...]] = (
     gates_left,
     untrue_status,
 )
+
+
+def unbound(rest: Rest, names: Collection[str]) -> list[str]:
+    """Pods (NAMESPACE/NAME) that have no node, or are not there."""
+    bound = {name_of(pod) for pod in rest.pods if is_bound(pod)}
+    return [f"pod {name} is not bound" for name in names if name not in bound]
 
 
 def in_pieces(rest: Rest, history: History) -> list[str]:

@@ -123,6 +123,20 @@ def test_a_mark_that_only_stays_is_not_late(forge: Forge, single: Json) -> None:
     assert check("marks_of_an_old_term", forge) == []
 
 
+@pytest.mark.parametrize(
+    ("conditions", "wrong"),
+    [
+        ([{"type": "DisruptionTarget", "status": "False", "reason": "PreemptionByScheduler"}], 1),
+        ([], 0),
+    ],
+    ids=["by the disruption controller", "by us"],
+)
+def test_a_mark_that_is_taken_off(forge: Forge, single: Json, conditions: list[Json], wrong: int) -> None:
+    made = forge.mark(single)
+    forge.tell({**made, "status": {**made["status"], "conditions": conditions}})
+    assert len(check("marks_that_others_removed", forge)) == wrong
+
+
 def test_a_late_mark_of_a_plan_that_has_ended(forge: Forge, single: Json) -> None:
     forge.tell(plan("plan", "Aborted", victims=[victim(single)]))
     forge.mark(single)

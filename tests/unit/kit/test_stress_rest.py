@@ -227,6 +227,13 @@ def test_a_pulse_is_left() -> None:
     assert check("pulses_left", nominated(waiting("a"), "n0")) == []
 
 
+def test_a_pod_that_has_to_be_bound() -> None:
+    around = at_rest(pod("a"), waiting("b"), leaving(pod("c")))
+    assert rest.unbound(around, ["d/a", "d/b", "d/c", "d/nobody"]) == [
+        f"pod d/{name} is not bound" for name in ("b", "c", "nobody")
+    ]
+
+
 def test_a_gang_is_in_pieces() -> None:
     objects = gang(1, 2, bound=1)
     assert rest.in_pieces(at_rest(*objects), History()) == ["d/hero: 1 of 2"]
