@@ -67,10 +67,12 @@ fuzz: build ## Fuzz quantities, durations and the review decoder, all at once (F
 
 STRESS_SECONDS ?= 600
 STRESS_HISTORIES ?= 10
+STRESS_MUTATIONS ?= 1
 
-stress: build binaries ## Random load on a real control plane, judged by watch and audit log; then short histories with two processes and faults (STRESS_SECONDS=600, STRESS_HISTORIES=10, STRESS_SEED=...)
+stress: build binaries ## Random load on a real control plane, judged by watch and audit log; then short histories with two processes and faults; then the same for code that is broken on purpose (STRESS_SECONDS=600, STRESS_HISTORIES=10, STRESS_MUTATIONS=1, STRESS_SEED=...)
 	@$(BIN)/python -m tests.e2e.stress --seconds $(STRESS_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 	@$(if $(filter-out 0,$(STRESS_HISTORIES)),$(BIN)/python -m tests.e2e.stress --histories $(STRESS_HISTORIES) --seconds 30 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
+	@$(if $(filter-out 0,$(STRESS_MUTATIONS)),$(BIN)/python -m tests.e2e.stress.mutations $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(BIN)/python -m tests.e2e.stress_quota --seconds 60 $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 
 bench: build ## Measure: decisions, the mirror, the quota search, the queues of Workloads, quota on a real API server, the webhooks, the verbs, who confirms members, gang preemption of kube-scheduler beside ours, and what happens when the leader goes

@@ -1,0 +1,178 @@
+"""Histories in which rare moments are likely: a process is stopped or dies just there. The seed decides the sizes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from hack.controlplane import objects
+from hack.controlplane.client import Json
+from hack.controlplane.processes import wait_until
+from tests.e2e.stress.cluster import REPRIEVE, Cluster
+from tests.kit.clock import PATIENCE_SECONDS
+
+__all__ = ["Scenario", "cut_off", "ended_by_another", "stale", "turned_down"]
+
+NAMESPACE: Final = "a"
+HERO: Final = "hero"
+URGENT: Final = "urgent"
+STALE_SECONDS: Final = 8.0
+"""Longer than it takes until another process leads, and evicts."""
+QUIET_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is done to a new plane with two processes of reprieve."""
+
+    act: Callable[[Cluster], None]
+    leader: Mapping[str, str] = field(default_factory=dict)
+    """Failpoints of the process that leads first, by name."""
+    standby: Mapping[str, str] = field(default_factory=dict)
+    """Of the other one."""
+    bound: tuple[str, ...] = ()
+    """Pods (NAMESPACE/NAME) that have a node when everything is at rest."""
+
+    def run(self, cluster: Cluster) -> None:
+        """Prepare both processes and the nodes, and act."""
+        plane, first, second = cluster.plane, *cluster.plane.layout.replicas
+        plane.processes[second].stop()
+        for name, failpoints in ((first, self.leader), (second, self.standby)):
+            process = plane.processes[name]
+            process.stop()
+            points = ",".join(f"{point}={action}" for point, action in failpoints.items())
+            process.environment = {**process.environment, "REPRIEVE_FAILPOINTS": points}
+            plane.start_reprieve(name)
+            _until(lambda: plane.leader() == first, f"{first} does not lead")
+        for node in cluster.nodes:
+            cluster.delete("v1", "Node", node)
+        cluster.nodes.clear()
+        self.act(cluster)
+
+
+def _cut_off(cluster: Cluster) -> None:
+    leader, other = cluster.plane.layout.replicas
+    for number in range(3):
+        _crowd(cluster, number, cluster.rng.randint(2, 4))
+        if not number:
+            _until(lambda: bool(_marked(cluster)), "nobody is marked")
+            cluster.plane.networks[leader].disturb("BlackHole")
+            _until(lambda: cluster.plane.leader() == other, f"{other} does not lead")
+            cluster.plane.networks[leader].disturb("Reset")
+            cluster.plane.networks[leader].disturb("Pass")
+            time.sleep(STALE_SECONDS)
+        else:
+            time.sleep(2 * QUIET_SECONDS)
+
+
+def _stale(cluster: Cluster) -> None:
+    leader, other = cluster.plane.layout.replicas
+    node = _node(cluster, "n")
+    cluster.create(objects.pod_group("low", NAMESPACE, min_count=1, priority_class="p0"))
+    cluster.create(objects.pod("low", NAMESPACE, group="low", priority_class="p500", node_name=node))
+    _gang(cluster, HERO, 1)
+    _until(lambda: bool(_marked(cluster)), "nobody is marked")
+    time.sleep(STALE_SECONDS + QUIET_SECONDS)  # now the other one knows of the plan
+    cluster.delete(
+        REPRIEVE, "PodGroup", "low", NAMESPACE
+    )  # so the priority of the pod counts, which is higher
+    cluster.plane.processes[leader].kill()
+    _until(lambda: cluster.plane.leader() == other, f"{other} does not lead")
+    time.sleep(STALE_SECONDS)
+
+
+def _ended_by_another(cluster: Cluster) -> None:
+    leader, other = cluster.plane.layout.replicas
+    _crowd(cluster, 0, cluster.rng.randint(1, 4))
+    _until(lambda: bool(_marked(cluster)), "nobody is marked")
+    cluster.plane.processes[leader].kill()
+    _remove(cluster, f"{HERO}-0")
+    _until(lambda: cluster.plane.leader() == other, f"{other} does not lead")
+    time.sleep(QUIET_SECONDS)
+
+
+def _turned_down(cluster: Cluster) -> None:
+    plane, (leader, other) = cluster.plane, cluster.plane.layout.replicas
+    for number in range(cluster.rng.randint(1, 3)):
+        name, node = f"low-{number}", _node(cluster, "n")
+        cluster.create(objects.pod_group(name, NAMESPACE, min_count=1, priority_class="p10"))
+        cluster.create(objects.pod(name, NAMESPACE, group=name, priority_class="p10", node_name=node))
+    plane.selected = [other]
+    if plane.service is not None:
+        plane.service.cut()
+    plane.processes[leader].pause()
+    cluster.paused.add(leader)
+    cluster.create(objects.pod(URGENT, NAMESPACE, priority_class="p100"))
+    _until(lambda: _is_turned_down(cluster, URGENT), "the pod was not turned down")
+    plane.processes[leader].kill()
+    cluster.paused.discard(leader)
+    _until(lambda: plane.leader() == other, f"{other} does not lead")
+    plane.selected = None
+    time.sleep(QUIET_SECONDS)
+
+
+cut_off: Final = Scenario(_cut_off, leader={"evict.between": "1s"}, standby={"evict.before_first": "3s"})
+"""The leader is cut off while it evicts. It comes back when another one leads, and gangs go on coming."""
+stale: Final = Scenario(
+    _stale, leader={"evict.marked": "60s"}, standby={"mirror.delay": f"{STALE_SECONDS:.0f}s"}
+)
+"""The leader dies before it deletes a pod. Right before that the pod became too important. The next one hears late."""
+ended_by_another: Final = Scenario(_ended_by_another, leader={"evict.marked": "60s"})
+"""The leader dies between mark and deletion, and then nobody wants the room any longer."""
+turned_down: Final = Scenario(_turned_down, bound=(f"{NAMESPACE}/{URGENT}",))
+"""While the leader stands still, a pod is turned down that may go where a pod of a group is: only a leader allows that.
+Nothing happens then that would have the scheduler try it again."""
+
+
+# ---- steps
+
+
+def _crowd(cluster: Cluster, number: int, size: int) -> None:
+    """Full nodes, and a gang that wants all of them."""
+    for _ in range(size):
+        node = _node(cluster, "n")
+        body = objects.pod(cluster.name("low"), NAMESPACE, priority_class="p0", node_name=node)
+        cluster.create(body)
+    _gang(cluster, f"{HERO}-{number}", size)
+
+
+def _node(cluster: Cluster, prefix: str) -> str:
+    name = cluster.name(prefix)
+    cluster.create(objects.node(name, cpu="1", pods=20))
+    cluster.nodes.append(name)
+    return name
+
+
+def _gang(cluster: Cluster, name: str, size: int) -> None:
+    cluster.create(objects.pod_group(name, NAMESPACE, min_count=size, priority_class="p100"))
+    for number in range(size):
+        cluster.create(objects.pod(f"{name}-{number}", NAMESPACE, group=name, priority_class="p100"))
+
+
+def _remove(cluster: Cluster, gang: str) -> None:
+    cluster.delete(REPRIEVE, "PodGroup", gang, NAMESPACE)
+    for pod in cluster.client.list("v1", "Pod", NAMESPACE, labels=f"{objects.GROUP_LABEL}={gang}"):
+        cluster.delete("v1", "Pod", pod["metadata"]["name"], NAMESPACE)
+
+
+def _marked(cluster: Cluster) -> list[str]:
+    return [
+        pod["metadata"]["name"]
+        for pod in cluster.client.list("v1", "Pod", NAMESPACE)
+        if any(each["type"] == "DisruptionTarget" for each in _conditions(pod))
+    ]
+
+
+def _is_turned_down(cluster: Cluster, name: str) -> bool:
+    pod = cluster.client.find("v1", "Pod", name, NAMESPACE) or {}
+    return any((each["type"], each["status"]) == ("PodScheduled", "False") for each in _conditions(pod))
+
+
+def _conditions(pod: Json) -> list[Json]:
+    return list(pod.get("status", {}).get("conditions") or ())
+
+
+def _until(check: Callable[[], bool], complaint: str) -> None:
+    wait_until(check, PATIENCE_SECONDS, complaint.__str__)
