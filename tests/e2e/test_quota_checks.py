@@ -8,6 +8,7 @@ import pytest
 
 from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import QuotaSandbox
+from tests.e2e.support import wait_for
 
 Sandboxes = Callable[[str], QuotaSandbox]
 DELAY_SECONDS = 3
@@ -70,9 +71,19 @@ def test_the_longest_of_several_delays_counts(quotas: Sandboxes) -> None:
     box, (one, two) = checked(quotas, "several", "one", "two")
     box.workload("w", "q", 1)
     box.until("w", "QuotaReserved")
-    box.set_check("w", one, "Retry", requeueAfterSeconds=1)
+    box.set_check("w", one, "Retry", requeueAfterSeconds=1000)
     box.until("w", "QuotaReserved", "False")
-    box.set_check("w", two, "Retry", requeueAfterSeconds=DELAY_SECONDS)  # late: the quota is gone already
+    first = box.get("w")["status"]["requeueState"]["requeueAt"]
+    box.set_check("w", two, "Retry", requeueAfterSeconds=2000)  # late: the quota is gone already
+    wait_for(lambda: box.get("w")["status"]["requeueState"]["requeueAt"] > first)
+    box.change_status(
+        "w",
+        lambda status: {
+            "admissionChecks": [
+                {**each, "lastTransitionTime": "2026-01-01T00:00:00Z"} for each in status["admissionChecks"]
+            ]
+        },
+    )
     box.until("w", "Requeued", "True", "BackoffFinished")
     status = box.get("w")["status"]
     assert {each["retryCount"] for each in status["admissionChecks"]} == {1}
@@ -87,7 +98,7 @@ def test_a_late_retry_on_a_workload_that_has_quota_again_is_a_new_one(quotas: Sa
     box.set_check("w", one, "Retry")
     box.until("w", "Requeued", "True", "BackoffFinished")
     box.until("w", "QuotaReserved")
-    box.set_check("w", two, "Retry", requeueAfterSeconds=1)
+    box.set_check("w", two, "Retry", requeueAfterSeconds=DELAY_SECONDS)
     box.until("w", "QuotaReserved", "False")
     box.until("w", "QuotaReserved")
     counts = {each["name"]: each.get("retryCount") for each in box.get("w")["status"]["admissionChecks"]}
