@@ -33,9 +33,17 @@ class QuotaController:
     name: Final = "quota"
 
     def __init__(
-        self, settings: QuotaConfiguration, client: ApiClient, views: Views, executor: Executor, clock: Clock
+        self,
+        settings: QuotaConfiguration,
+        client: ApiClient,
+        views: Views,
+        executor: Executor,
+        clock: Clock,
+        *,
+        time_based: bool = True,
     ) -> None:
-        """`executor` runs the cycles."""
+        """`executor` runs the cycles. `time_based`: the feature gate of KEP-8522."""
+        self._options = search_options(settings, time_based=time_based)
         self._settings, self._client, self._executor, self._clock = settings, client, executor, clock
         quota = WatchedQuota(views)
         tally = Tally(self._count_changed)
@@ -72,7 +80,7 @@ class QuotaController:
         leading = self._leading = Leading(
             self._known,
             self._settings,
-            search_options(self._settings),
+            self._options,
             self._client,
             self._executor,
             term,
