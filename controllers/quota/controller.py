@@ -15,6 +15,8 @@ from controllers.quota.leading import Known, Leading
 from controllers.quota.queue_statuses import QueueViews
 from controllers.quota.stored_plans import StoredPlans
 from kube.client import ApiClient
+from kube.recorder import EventRecorder
+from kube.sender import Sender
 from quota.statuses import Tally
 from runtime.freshness import catch_up
 from runtime.readiness import not_synced
@@ -69,11 +71,15 @@ class QuotaController:
         since, quota = max(term.began, self._ended), self._known.quota
         await quota.wait_synced()
         await self._plans.wait_synced()
-        while True:
-            await self._alone.wait()
-            await catch_up(self._client, self._watched, since, self._clock)
-            await self._act(term)
-            since = self._ended
+        recorder = EventRecorder(Sender(self._client, fence=term), clock=self._clock)
+        try:
+            while True:
+                await self._alone.wait(recorder)
+                await catch_up(self._client, self._watched, since, self._clock)
+                await self._act(term)
+                since = self._ended
+        finally:
+            await recorder.close()
 
     async def _act(self, term: Term) -> None:
         """Act until Kueue begins to manage, or until cancelled."""
