@@ -75,7 +75,7 @@ stress: build binaries ## Random load on a real control plane, judged by watch a
 	@$(if $(filter-out 0,$(STRESS_MUTATIONS)),$(BIN)/python -m tests.e2e.stress.mutations $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(BIN)/python -m tests.e2e.stress_quota --seconds 60 $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 
-bench: build ## Measure: decisions, the mirror, the quota search, the queues of Workloads, quota on a real API server, the webhooks, the verbs, who confirms members, gang preemption of kube-scheduler beside ours, and what happens when the leader goes
+bench: build ## Measure: decisions, the mirror, the quota search, the queues of Workloads, quota on a real API server (SIZE=15000 Workloads), the webhooks, the verbs, who confirms members, gang preemption of kube-scheduler beside ours, and what happens when the leader goes
 	@$(BIN)/python -m bench
 
 # On a cluster with KWOK and reprieve. An empty size leaves a shape out.

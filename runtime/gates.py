@@ -8,7 +8,10 @@ from typing import Final
 
 from api.validation import FieldError, join
 
-__all__ = ["DEFAULTS", "GATES", "Gate", "completed"]
+__all__ = ["DEFAULTS", "GATES", "TIME_BASED_PREEMPTION", "Gate", "completed"]
+
+TIME_BASED_PREEMPTION: Final = "TimeBasedSamePriorityPreemption"
+"""The gate of KEP-8522: minAdmitDuration has an effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,13 @@ class Gate:
     locked: bool = False
 
 
-GATES: Final[tuple[Gate, ...]] = (Gate("WorkloadAwarePreemption", default=True, locked=True),)
-"""All feature gates of this version."""
+GATES: Final[tuple[Gate, ...]] = (
+    Gate("WorkloadAwarePreemption", default=True, locked=True),
+    Gate(TIME_BASED_PREEMPTION, default=True),
+    Gate("ACRequeueAfter", default=True, locked=True),
+)
+"""All feature gates of this version: those of KEP-5710, KEP-8522 and KEP-3258. KEP-1337 has none. That of KEP-8303
+covers several clusters too, which are not in this version; its preemption gates are always in force."""
 
 DEFAULTS: Final[Mapping[str, bool]] = {gate.name: gate.default for gate in GATES}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import yaml
@@ -21,6 +21,10 @@ from serving.sections import FilePath, OpsConfiguration, Section
 from webhooks.configuration import WebhooksConfiguration, check_webhooks
 
 __all__ = ["Configuration", "ConfigurationError", "dump", "load", "parse"]
+
+
+MODES: Final = (("planning", "confirmation"), ("planning", "gates"), ("quota", "mode"))
+"""Fields that can be Off. YAML reads Off without quotes as false."""
 
 
 class Configuration(Section):
@@ -65,6 +69,7 @@ def parse(text: str) -> Configuration:
     document = found[0]
     try:
         _check_type(document)
+        _read_off(document)
         configuration: Configuration = convert(document, Configuration)
         gates = completed(configuration.feature_gates)
         _check_services(configuration)
@@ -86,6 +91,13 @@ def _check_type(document: Json) -> None:
     for name in ("apiVersion", "kind"):
         if isinstance(document, dict) and name not in document:
             raise FieldError(name, "is missing")
+
+
+def _read_off(document: Json) -> None:
+    for section, name in MODES:
+        settings = document.get(section) if isinstance(document, dict) else None
+        if isinstance(settings, dict) and settings.get(name) is False:
+            settings[name] = "Off"
 
 
 def _check_services(configuration: Configuration) -> None:

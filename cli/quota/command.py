@@ -18,11 +18,11 @@ from cli.quota.plain import plain
 from cli.quota.render import render
 from cli.quota.stream import answer_scenario
 from quota.decision import Options
+from runtime.gates import TIME_BASED_PREEMPTION
 
 __all__ = ["quota"]
 
 NO_QUOTA: Final = 3
-TIME_BASED: Final = "TimeBasedSamePriorityPreemption"
 
 EPILOG: Final = """\b
 Examples:
@@ -45,7 +45,11 @@ Exit status:
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
 @click.option(
-    "--feature-gates", "gates", metavar="NAME=BOOL,...", default="", help=f"{TIME_BASED}=true is the default."
+    "--feature-gates",
+    "gates",
+    metavar="NAME=BOOL,...",
+    default="",
+    help=f"{TIME_BASED_PREEMPTION}=true is the default.",
 )
 @OUTPUT
 @click.option(
@@ -115,8 +119,10 @@ def _time_based(gates: str) -> bool:
     enabled = True
     for gate in filter(None, (gate.strip() for gate in gates.split(","))):
         name, _, value = gate.partition("=")
-        if name != TIME_BASED:
-            raise click.UsageError(f"--feature-gates: there is no gate {name!r}, only {TIME_BASED}")
+        if name != TIME_BASED_PREEMPTION:
+            raise click.UsageError(
+                f"--feature-gates: there is no gate {name!r}, only {TIME_BASED_PREEMPTION}"
+            )
         if value.lower() not in ("true", "false"):
             raise click.UsageError(f"--feature-gates: {name} must be true or false, not {value!r}")
         enabled = value.lower() == "true"

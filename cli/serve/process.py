@@ -17,6 +17,7 @@ from kube.client import ApiClient
 from kube.lease import LeaseLock, LeaseTimes
 from runtime.controller import Controller
 from runtime.election import LeaseTerms, new_identity
+from runtime.gates import TIME_BASED_PREEMPTION
 from runtime.process import Part, run_process
 from runtime.term import EternalTerms
 from runtime.views import Views
@@ -51,7 +52,10 @@ async def run(configuration: Configuration) -> None:
             controllers.append(webhooks.rechecker)
         if configuration.quota.mode != "Off":
             cycles = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="cycle"))
-            controllers.append(QuotaController(configuration.quota, client, views, cycles, clock))
+            time_based = configuration.feature_gates[TIME_BASED_PREEMPTION]
+            controllers.append(
+                QuotaController(configuration.quota, client, views, cycles, clock, time_based=time_based)
+            )
             controllers.append(CheckController(client, views, clock))
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
         await run_process(configuration.ops, views, parts, controllers, terms)

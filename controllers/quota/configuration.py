@@ -38,7 +38,8 @@ class QuotaConfiguration(Section):
     stops, while Kueue manages.
     overdueSeconds: an evicted Workload that still holds quota after so long gets a condition and an event.
     freeOverdue: the quota of such a Workload is free then, although something of it may still run.
-    planDeadlineSeconds: for so long quota that a preemption frees is kept for its preemptor.
+    planDeadlineSeconds: for so long quota that a preemption frees is kept for its preemptor. It is more than
+    overdueSeconds: otherwise others would take what an overdue victim gives back.
     planRetentionSeconds: PreemptionPlans that have ended stay so long.
     waitingMessageSeconds: the text of why a Workload waits is written at most so often. A new reason is written at
     once.
@@ -62,6 +63,8 @@ def check_quota(settings: QuotaConfiguration) -> None:
     """Raises FieldError for settings that do not go together."""
     if settings.mode == "Observe":
         raise FieldError("quota.mode", "Observe is not in this version")
+    if settings.plan_deadline_seconds <= settings.overdue_seconds:
+        raise FieldError("quota.planDeadlineSeconds", "is not more than quota.overdueSeconds")
     sharing = settings.fair_sharing
     if sharing is not None:
         given = sharing.preemption_strategies
@@ -71,7 +74,7 @@ def check_quota(settings: QuotaConfiguration) -> None:
             )
 
 
-def search_options(settings: QuotaConfiguration, *, time_based: bool = True) -> Options:
+def search_options(settings: QuotaConfiguration, *, time_based: bool) -> Options:
     """What decisions depend on. `time_based`: the feature gate TimeBasedSamePriorityPreemption (KEP-8522)."""
     sharing = settings.fair_sharing
     if sharing is None:

@@ -15,6 +15,8 @@ from controllers.quota.leading import Known, Leading
 from controllers.quota.queue_statuses import QueueViews
 from controllers.quota.stored_plans import StoredPlans
 from kube.client import ApiClient
+from kube.recorder import EventRecorder
+from kube.sender import Sender
 from quota.statuses import Tally
 from runtime.freshness import catch_up
 from runtime.readiness import not_synced
@@ -33,9 +35,17 @@ class QuotaController:
     name: Final = "quota"
 
     def __init__(
-        self, settings: QuotaConfiguration, client: ApiClient, views: Views, executor: Executor, clock: Clock
+        self,
+        settings: QuotaConfiguration,
+        client: ApiClient,
+        views: Views,
+        executor: Executor,
+        clock: Clock,
+        *,
+        time_based: bool = True,
     ) -> None:
-        """`executor` runs the cycles."""
+        """`executor` runs the cycles. `time_based`: the feature gate of KEP-8522."""
+        self._options = search_options(settings, time_based=time_based)
         self._settings, self._client, self._executor, self._clock = settings, client, executor, clock
         quota = WatchedQuota(views)
         tally = Tally(self._count_changed)
@@ -61,18 +71,22 @@ class QuotaController:
         since, quota = max(term.began, self._ended), self._known.quota
         await quota.wait_synced()
         await self._plans.wait_synced()
-        while True:
-            await self._alone.wait()
-            await catch_up(self._client, self._watched, since, self._clock)
-            await self._act(term)
-            since = self._ended
+        recorder = EventRecorder(Sender(self._client, fence=term), clock=self._clock)
+        try:
+            while True:
+                await self._alone.wait(recorder)
+                await catch_up(self._client, self._watched, since, self._clock)
+                await self._act(term)
+                since = self._ended
+        finally:
+            await recorder.close()
 
     async def _act(self, term: Term) -> None:
         """Act until Kueue begins to manage, or until cancelled."""
         leading = self._leading = Leading(
             self._known,
             self._settings,
-            search_options(self._settings),
+            self._options,
             self._client,
             self._executor,
             term,

@@ -14,10 +14,13 @@ import msgspec
 import structlog
 
 from api.clock import Clock
+from api.kueue import API_VERSION
 from api.meta import List, ObjectMeta, Struct
 from api.times import parse_rfc3339
 from api.workloads import Workload
+from controllers.quota.metrics import STANDS_ASIDE
 from kube.client import ApiClient, ApiError, get_or_none
+from kube.recorder import EventRecorder, Reference
 from kube.retry import Backoff, Retry
 from quota.workloads import key_of
 from runtime.resources import KUEUE
@@ -26,9 +29,11 @@ __all__ = ["Alone", "LeaseSeen", "judge"]
 
 log = structlog.get_logger(__name__)
 
+LEASES: Final = "coordination.k8s.io/v1"
 LOOK_SECONDS: Final = 3.0
 SURE_SECONDS: Final = 20.0
-"""A Lease that a live manager holds is renewed within this time. Kueue's duration is 15 seconds."""
+"""A Lease that a live manager holds is renewed within this time, or within the duration that it names. Kueue's default
+is 15 seconds."""
 FRESH_SECONDS: Final = 60.0
 """A write of Kueue's field manager that is younger than this shows that it manages."""
 FIELD_MANAGERS: Final = frozenset({"kueue-admission"})
@@ -40,6 +45,7 @@ class LeaseSpec(Struct):
 
     holder_identity: str | None = None
     renew_time: str | None = None
+    lease_duration_seconds: int | None = None
 
 
 class Lease(Struct):
@@ -59,6 +65,7 @@ class ManagedFields(Struct):
 class Managed(Struct):
     """The part of an object's metadata that says who wrote it."""
 
+    uid: str = ""
     managed_fields: list[ManagedFields] | None = None
 
 
@@ -80,11 +87,13 @@ class LeaseSeen:
     """Whether it was seen to change."""
 
 
-def judge(before: LeaseSeen | None, holder: str, renewed: str, now: float) -> tuple[LeaseSeen, bool | None]:
+def judge(
+    before: LeaseSeen | None, holder: str, renewed: str, now: float, seconds: float = SURE_SECONDS
+) -> tuple[LeaseSeen, bool | None]:
     """What is known of a Lease now, and whether somebody holds it: None as long as nobody can know.
 
     Time stamps of others are not compared with our clock: a Lease is held while it is seen to change. `now` is in
-    monotonic seconds.
+    monotonic seconds. A holder that lives renews it within `seconds`.
     """
     version = f"{holder} {renewed}"
     if before is None:
@@ -95,9 +104,9 @@ def judge(before: LeaseSeen | None, holder: str, renewed: str, now: float) -> tu
         seen = before
     if not holder:
         return seen, False
-    if seen.renewed and now - seen.since < SURE_SECONDS:
-        return seen, True
-    return seen, None if now - seen.since < SURE_SECONDS else False
+    if now - seen.since >= seconds:
+        return seen, False
+    return seen, True if seen.renewed else None
 
 
 class Alone:
@@ -110,18 +119,28 @@ class Alone:
         self._suspects: dict[str, None] = {}
         """Keys of Workloads that somebody else has admitted."""
         self._stirred = asyncio.Event()
-        self.problem = "it is not known yet whether Kueue manages Workloads"
-        """Why the quota controller does not act; empty if it may."""
+        self._about: Reference | None = None
+        """What shows that Kueue manages."""
+        self.problem = ""
+        """Why the quota controller does not act although this process leads; empty if it may, or does not lead."""
 
-    async def wait(self) -> None:
-        """Wait until it is sure that Kueue does not manage."""
+    async def wait(self, recorder: EventRecorder) -> None:
+        """Wait until it is sure that Kueue does not manage. An event on what shows that Kueue manages says so."""
+        try:
+            await self._wait(recorder)
+        finally:
+            self._says("")
+
+    async def _wait(self, recorder: EventRecorder) -> None:
         retry, said = Retry(BACKOFF), ""
+        self._says("it is not known yet whether Kueue manages Workloads")
         while True:
             try:
-                self.problem = await self._look()
+                self._says(await self._look())
                 retry.succeeded()
             except ApiError as error:
-                self.problem = f"it is not known whether Kueue manages Workloads: {error}"
+                self._says(f"it is not known whether Kueue manages Workloads: {error}")
+                log.warning("the quota controller does not act", problem=self.problem)
                 await asyncio.sleep(retry.failed(error))
                 continue
             if not self.problem:
@@ -129,7 +148,13 @@ class Alone:
             if self.problem != said:
                 said = self.problem
                 log.warning("the quota controller does not act", problem=self.problem)
+                if self._about is not None:
+                    recorder.event(self._about, "Warning", "KueueManages", "StandAside", self.problem)
             await asyncio.sleep(LOOK_SECONDS)
+
+    def _says(self, problem: str) -> None:
+        self.problem = problem
+        STANDS_ASIDE.set(bool(problem))
 
     def suspect(self, workload: Workload) -> None:
         """Somebody else has admitted the Workload. Whoever that is, it is looked at."""
@@ -151,12 +176,12 @@ class Alone:
                 log.info("it is not known whether Kueue manages", error=str(error))
                 continue
             if problem:
-                self.problem = problem
                 log.warning("the quota controller stops to act", problem=problem)
                 return
 
     async def _look(self) -> str:
         """Why the quota controller must not act; empty if nothing speaks against it. Raises ApiError."""
+        self._about = None
         held = [await self._look_at(lease) for lease in await self._leases()]
         for problem in held:
             if problem:
@@ -170,15 +195,19 @@ class Alone:
             lease.spec.holder_identity or "",
             lease.spec.renew_time or "",
             self._clock.monotonic(),
+            max(SURE_SECONDS, float(lease.spec.lease_duration_seconds or 0)),
         )
         place = f"Lease {key[0]}/{key[1]}"
         if is_held is None:
             return f"{place} names {lease.spec.holder_identity}, and it is not known yet whether that lives"
-        return f"Kueue manages Workloads: {lease.spec.holder_identity} holds {place}" if is_held else ""
+        if not is_held:
+            return ""
+        self._about = Reference(LEASES, "Lease", *key, lease.metadata.uid)
+        return f"Kueue manages Workloads: {lease.spec.holder_identity} holds {place}"
 
     async def _leases(self) -> list[Lease]:
         query = {"fieldSelector": f"metadata.name={self._name}"}
-        body = await self._client.request("GET", "/apis/coordination.k8s.io/v1/leases", query=query)
+        body = await self._client.request("GET", f"/apis/{LEASES}/leases", query=query)
         return msgspec.json.decode(body, type=List[Lease]).items
 
     async def _look_at_workloads(self) -> str:
@@ -189,6 +218,8 @@ class Alone:
             body = await get_or_none(self._client, f"{KUEUE}/namespaces/{namespace}/workloads/{name}")
             del self._suspects[key]
             if body is not None and (manager := self._manager(body)):
+                uid = msgspec.json.decode(body, type=ManagedObject).metadata.uid
+                self._about = Reference(API_VERSION, "Workload", namespace, name, uid)
                 return f"Kueue manages Workloads: {manager} wrote to {key} less than a minute ago"
         return ""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 
 from controllers.quota.draft import Counted
 
-__all__ = ["PLANS", "count"]
+__all__ = ["PLANS", "STANDS_ASIDE", "count"]
 
 RESERVED = Counter("kueue_quota_reserved_workloads_total", "Workloads that got quota.", ["cluster_queue"])
 ADMITTED = Counter("kueue_admitted_workloads_total", "Workloads that were admitted.", ["cluster_queue"])
@@ -22,6 +22,10 @@ PREEMPTED = Counter(
 )
 PLANS = Counter("reprieve_quota_plans_total", "Plans of the quota plane that entered a phase.", ["phase"])
 """Kueue has no plans."""
+STANDS_ASIDE = Gauge(
+    "reprieve_quota_stands_aside",
+    "1 while this process leads but leaves quota alone: Kueue manages, or may manage.",
+)
 
 
 def count(counted: Counted) -> None:

@@ -5,13 +5,11 @@ The product has its own client (`kube/`). A test that used that one would not se
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import http.client
 import json
 import socket
 import ssl
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import quote, urlencode, urlsplit
 
-import yaml
+from hack.controlplane.access import access_of
 
 __all__ = ["ApiError", "Client", "Json", "Watch", "path_of"]
 
@@ -119,16 +117,8 @@ class Client:
 
     @classmethod
     def of_kubeconfig(cls, path: Path) -> Self:
-        """A client for a kubeconfig with client certificates or a token. Raises ValueError for other credentials: they
-        need `kubectl proxy`."""
-        config = yaml.safe_load(path.read_text())
-        context = _named(config["contexts"], config["current-context"])["context"]
-        cluster = _named(config["clusters"], context["cluster"])["cluster"]
-        user = _named(config["users"], context["user"])["user"]
-        token = user.get("token")
-        if token is None and "client-certificate-data" not in user and "client-certificate" not in user:
-            raise ValueError(f"{path}: this kind of credentials needs kubectl proxy")
-        return cls(cluster["server"], _tls(cluster, user), token)
+        """A client for a kubeconfig (see `access_of`)."""
+        return cls(*access_of(path))
 
     def impersonating(self, user: str, group: str = "system:masters") -> Client:
         """A client of the same API server that acts as this user. Close it, too."""
@@ -371,33 +361,8 @@ def path_of(api_version: str, kind: str, namespace: str | None = None, name: str
     return "/".join(parts)
 
 
-def _named(entries: Iterable[Json], name: str) -> Json:
-    return next(entry for entry in entries if entry["name"] == name)
-
-
 def _message(content: str) -> str:
     try:
         return str(json.loads(content)["message"])
     except (ValueError, KeyError, TypeError):
         return content[:500]
-
-
-def _tls(cluster: Json, user: Json) -> ssl.SSLContext:
-    context = ssl.create_default_context(
-        cafile=cluster.get("certificate-authority"), cadata=_decoded(cluster, "certificate-authority-data")
-    )
-    if cluster.get("insecure-skip-tls-verify"):
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if "client-certificate" in user:
-        context.load_cert_chain(user["client-certificate"], user["client-key"])
-    elif certificate := _decoded(user, "client-certificate-data"):
-        with tempfile.NamedTemporaryFile("w") as file:  # the ssl module reads certificates only from files
-            file.write(f"{certificate}\n{_decoded(user, 'client-key-data')}")
-            file.flush()
-            context.load_cert_chain(file.name)
-    return context
-
-
-def _decoded(entry: Json, key: str) -> str | None:
-    return base64.b64decode(entry[key]).decode() if key in entry else None

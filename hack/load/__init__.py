@@ -1,1 +1,2 @@
-"""A load of Workloads for any cluster with Kueue's API. It needs a kubeconfig, and knows nothing of who admits them."""
+"""Makes Workloads, finishes them and ends their evictions, on any cluster where somebody admits them (`python -m
+hack.load`). It knows only Kueue's API, and works the same whoever admits."""

@@ -1,225 +1,255 @@
-"""Makes Workloads, finishes those that are admitted, ends those that are evicted, and records when."""
+"""Runs the load: Workloads come at their intervals, run once they are admitted, and finish.
+
+Their maker also ends evictions: Workloads without an owner keep their quota until it does so. A Workload that was
+evicted runs from the beginning once it is admitted again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
+import msgspec
 
-from api.times import rfc3339
-from hack.controlplane.client import Json
-from hack.load.shape import CLASSES, KUEUE, Class, queue_names, queue_objects, workload
-from kube.client import MERGE_PATCH, ApiClient, ApiError
-from kube.lines import lines
+from hack.load import objects
+from hack.load.api import APPLY, MERGE, Api, RefusedError
+from hack.load.following import Following, Seen
+from hack.load.shape import Class, Shape
 
-__all__ = ["Recorded", "bare_writes", "run_load"]
+__all__ = ["Load", "Ran", "StalledError", "place"]
 
-CLASS: Final = "load.reprieve.dev/class"
-LIMIT_SECONDS: Final = 3600.0
-AT_ONCE: Final = 16
-"""Writes of the generator at a time."""
+STALL_SECONDS: Final = 120.0
+LOOK_SECONDS: Final = 0.5
+DELETED_AT_ONCE: Final = 500
+
+
+class StalledError(Exception):
+    """Nothing has happened for a long time."""
+
+
+@dataclass
+class Ran:
+    """What became of a load."""
+
+    wall: float
+    """Seconds from the first request to create a Workload to the last one that finished."""
+    to_admission: dict[str, list[float]]
+    """By class: from the answer to the creation to the first time that Admitted was seen, in seconds."""
+    evictions: dict[str, int]
+    """By class: evictions that were ended."""
+    sent: Counter[str]
+    """Requests of the load itself, by what they were for: create, finish, end."""
+    conflicts: int
+    """Requests of the load that came too late: somebody else had written the Workload."""
 
 
 @dataclass(slots=True)
-class Recorded:
-    """What became of the load. Times are monotonic seconds."""
+class _Item:
+    """A Workload, as its maker knows it. Times are monotonic seconds."""
 
-    seconds: float = 0.0
-    waits: dict[str, list[float]] = field(default_factory=dict)
-    """By class: from creation to the first admission."""
-    finished: int = 0
+    name: str
+    of: Class
+    created: float
+    admitted: float | None = None
+    """When it was first."""
     evictions: int = 0
-    writes: Counter[str] = field(default_factory=Counter)
-    """Of the generator, by kind."""
+    seen: Seen | None = None
+    """The newest state."""
+    is_written: bool = False
+    """A write is on its way."""
+    refused: int = 0
+    """The version that the API server would not have changed."""
+    running: asyncio.TimerHandle | None = None
+    is_finished: bool = False
 
 
-class Generator:
-    """One load in one namespace."""
+@asynccontextmanager
+async def place(
+    api: Api, shape: Shape, name: str, *, with_queues: bool = True, keep: bool = False
+) -> AsyncIterator[None]:
+    """A namespace of this name, and its queues. They are deleted afterwards, with everything in them, unless `keep`."""
+    namespace = f"/api/v1/namespaces/{name}"
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    await api.send("place", "POST", "/api/v1/namespaces", body)
+    made = list(objects.queues(shape, name)) if with_queues else []
+    try:
+        for each in made:
+            await api.send("place", "POST", _collection(each), each)
+        yield
+    finally:
+        if not keep:
+            await _delete_workloads(api, name)
+            for each in reversed(made):
+                await api.send("place", "DELETE", f"{_collection(each)}/{each['metadata']['name']}")
+            await api.send("place", "DELETE", namespace)
 
-    def __init__(self, client: ApiClient, namespace: str, classes: Sequence[Class]) -> None:
-        self._client, self._namespace, self._classes = client, namespace, classes
-        self._path = f"/apis/{KUEUE}/namespaces/{namespace}/workloads"
-        self._by_name = {each.name: each for each in classes}
-        self._total = len(queue_names(namespace)) * sum(each.count for each in classes)
-        self._created: dict[str, float] = {}
-        self._running: set[str] = set()
-        self._done: set[str] = set()
-        self._slots = asyncio.Semaphore(AT_ONCE)
+
+class Load:
+    """One load in its place."""
+
+    def __init__(self, api: Api, shape: Shape, name: str, *, stall_seconds: float = STALL_SECONDS) -> None:
+        """`name`: of the place."""
+        self._api, self._shape, self._name, self._stall = api, shape, name, stall_seconds
+        self._items: dict[str, _Item] = {}
+        self._left = shape.size
+        self._moved = 0.0
+        """When something happened last."""
+        self._done = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._over = asyncio.Event()
-        self.recorded = Recorded(waits={each.name: [] for each in classes})
+        self._failed: BaseException | None = None
 
-    async def run(self) -> Recorded:
-        """Everything, from the first creation until the last Workload is finished. Raises TimeoutError."""
-        began = time.monotonic()
-        watching = asyncio.create_task(self._watch())
-        makers = [
-            asyncio.create_task(self._make(queue, kind))
-            for queue in queue_names(self._namespace)
-            for kind in self._classes
+    async def run(self) -> Ran:
+        """Returns when every Workload has finished. Raises StalledError, or RefusedError for what nobody expects."""
+        sent, refused = self._api.sent.copy(), self._api.refused.copy()
+        following = asyncio.create_task(Following(self._api, self._name, self._changed).run())
+        self._moved = began = time.monotonic()
+        making = [
+            asyncio.create_task(self._make(queue, each, began))
+            for queue in objects.local_queue_names(self._shape)
+            for each in self._shape.classes
         ]
         try:
-            async with asyncio.timeout(LIMIT_SECONDS):
-                await self._until_over(watching)
+            await self._until_done([following, *making])
         finally:
-            for task in (watching, *makers, *self._tasks):
+            for task in (following, *making, *self._tasks):
                 task.cancel()
-            await asyncio.gather(watching, *makers, *self._tasks, return_exceptions=True)
-        self.recorded.seconds = time.monotonic() - began
-        return self.recorded
+            await asyncio.gather(following, *making, *self._tasks, return_exceptions=True)
+            for item in self._items.values():
+                if item.running is not None:
+                    item.running.cancel()
+        wall = time.monotonic() - began
+        return self._ran(wall, self._api.sent - sent, self._api.refused - refused)
 
-    async def _until_over(self, watching: asyncio.Task[None]) -> None:
-        """Wait for the end of the load. Raises what ends the watch before."""
-        over = asyncio.create_task(self._over.wait())
-        await asyncio.wait({watching, over}, return_when=asyncio.FIRST_COMPLETED)
-        over.cancel()
-        if watching.done():
-            watching.result()
+    async def _until_done(self, tasks: list[asyncio.Task[None]]) -> None:
+        while not self._done.is_set():
+            for task in tasks:
+                if task.done():
+                    task.result()
+            if self._failed is not None:
+                raise self._failed
+            if time.monotonic() - self._moved > self._stall:
+                raise StalledError(self._where())
+            try:
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._done.wait()
+            except TimeoutError:
+                continue
 
-    async def _make(self, queue: str, kind: Class) -> None:
-        began = time.monotonic()
-        for number in range(kind.count):
-            await asyncio.sleep(max(0.0, began + number * kind.interval - time.monotonic()))
-            name = f"{queue}-{kind.name}-{number}"
-            body = orjson.dumps(workload(name, self._namespace, queue, kind))
-            self._created[name] = time.monotonic()
-            await self._write("create", "POST", self._path, body)
+    def _where(self) -> str:
+        items = self._items.values()
+        admitted = sum(item.admitted is not None for item in items)
+        return (
+            f"nothing has happened for {self._stall:g} s: {len(items)} of {self._shape.size} Workloads are created, "
+            f"{admitted} were admitted, {self._shape.size - self._left} have finished"
+        )
 
-    async def _watch(self) -> None:
-        """See every change. An API server ends a watch whose client is slow: then all are listed anew."""
-        while True:
-            listed = orjson.loads(await self._client.request("GET", self._path, seconds=60.0))
-            for body in listed["items"]:
-                self._see(body)
-            version = listed["metadata"]["resourceVersion"]
-            query = {"watch": "true", "resourceVersion": version}
-            with suppress(ApiError):
-                async with self._client.stream(self._path, query=query, read_seconds=LIMIT_SECONDS) as answer:
-                    async for batch in lines(answer.iter_any()):
-                        for line in batch:
-                            self._take(orjson.loads(line))
+    async def _make(self, queue: str, of: Class, began: float) -> None:
+        """Create the Workloads of one class in one queue, each when it is due."""
+        for number in range(of.count):
+            await asyncio.sleep(max(0.0, began + number * of.interval - time.monotonic()))
+            name = f"{queue}-{of.name}-{number}"
+            body = objects.workload(name, self._name, queue, of)
+            item = self._items[name] = _Item(name, of, time.monotonic())
+            await self._api.send("create", "POST", _path("workloads", self._name), body)
+            item.created = self._moved = time.monotonic()
 
-    def _take(self, event: Json) -> None:
-        if event["type"] in ("ADDED", "MODIFIED"):
-            self._see(event["object"])
+    def _changed(self, name: str, seen: Seen) -> None:
+        """The watch, or the answer to a write, shows a state."""
+        item = self._items.get(name)
+        if item is None or (item.seen is not None and item.seen.version >= seen.version):
+            return
+        item.seen = seen
+        if seen.is_admitted and item.admitted is None:
+            item.admitted = self._moved = time.monotonic()
+        self._act(item)
 
-    def _see(self, body: Json) -> None:
-        name = body["metadata"]["name"]
-        conditions = {each["type"]: each["status"] for each in body.get("status", {}).get("conditions", ())}
-        if conditions.get("Finished") == "True":
-            self._finished(name)
-        elif conditions.get("Evicted") == "True":
-            self._running.discard(name)
-            if conditions.get("QuotaReserved") == "True":
-                self._start(self._end(body))
-        elif conditions.get("Admitted") == "True" and name not in self._running:
-            self._running.add(name)
-            kind = body["metadata"]["labels"][CLASS]
-            if (created := self._created.pop(name, None)) is not None:
-                self.recorded.waits[kind].append(time.monotonic() - created)
-            self._start(self._finish(body, self._by_name[kind].seconds))
+    def _act(self, item: _Item) -> None:
+        """Do what is to be done now."""
+        seen = item.seen
+        if seen is None or item.is_finished or item.is_written:
+            return
+        if seen.is_evicted or not seen.is_admitted:
+            if item.running is not None:
+                item.running.cancel()
+                item.running = None
+            if seen.is_evicted and seen.has_quota and seen.version != item.refused:
+                self._start(item, self._end(item, seen))
+        elif item.running is None:
+            loop = asyncio.get_running_loop()
+            item.running = loop.call_later(item.of.seconds, self._has_run, item)
 
-    def _finished(self, name: str) -> None:
-        self._done.add(name)
-        self.recorded.finished = len(self._done)
-        if len(self._done) == self._total:
-            self._over.set()
+    def _has_run(self, item: _Item) -> None:
+        if not item.is_written:
+            self._start(item, self._finish(item))
 
-    def _start(self, work: Any) -> None:
-        task = asyncio.create_task(work)
+    def _start(self, item: _Item, write: Coroutine[Any, Any, None]) -> None:
+        item.is_written = True
+        task = asyncio.create_task(self._written(item, write))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _finish(self, body: Json, seconds: float) -> None:
-        """The Workload runs, and finishes if it has not been evicted meanwhile."""
-        await asyncio.sleep(seconds)
-        name = body["metadata"]["name"]
-        if name in self._running:
-            with suppress(ApiError):  # it has changed: the watch shows what it is now
-                await self._set(body, "finish", "Finished", "True", {})
+    async def _written(self, item: _Item, write: Coroutine[Any, Any, None]) -> None:
+        try:
+            await write
+        except (RefusedError, OSError, msgspec.DecodeError) as error:
+            self._failed = self._failed or error
+        item.is_written = False
+        self._moved = time.monotonic()
+        self._act(item)
 
-    async def _end(self, body: Json) -> None:
-        self.recorded.evictions += 1
-        with suppress(ApiError):
-            await self._set(body, "end", "QuotaReserved", "False", {"admission": None})
+    async def _finish(self, item: _Item) -> None:
+        path = f"{_path('workloads', self._name)}/{item.name}/status?fieldManager=load-finish&force=true"
+        await self._api.send("finish", "PATCH", path, objects.finished(item.name, self._name), APPLY)
+        item.is_finished = True
+        item.seen = None
+        self._left -= 1
+        if not self._left:
+            self._done.set()
 
-    async def _set(self, body: Json, what: str, kind: str, status: str, fields: Json) -> None:
-        condition = {
-            "type": kind,
-            "status": status,
-            "reason": "Load",
-            "message": "",
-            "lastTransitionTime": rfc3339(time.time()),
-        }
-        others = [each for each in body["status"]["conditions"] if each["type"] != kind]
-        patch = {
-            "metadata": {"resourceVersion": body["metadata"]["resourceVersion"]},
-            "status": {"conditions": [*others, condition], **fields},
-        }
-        path = f"{self._path}/{body['metadata']['name']}/status"
-        await self._write(what, "PATCH", path, orjson.dumps(patch), MERGE_PATCH)
+    async def _end(self, item: _Item, seen: Seen) -> None:
+        """End an eviction. If somebody has written the Workload meanwhile, its newest state is looked at again."""
+        path = f"{_path('workloads', self._name)}/{item.name}/status?fieldManager=load-end"
+        try:
+            answer = await self._api.send(
+                "end", "PATCH", path, objects.ended(str(seen.version), seen.conditions), MERGE
+            )
+        except RefusedError as error:
+            if error.status != 409:
+                raise
+            item.refused = seen.version
+            return
+        item.evictions += 1
+        newest = Seen.of(answer)
+        if item.seen is None or item.seen.version < newest.version:
+            item.seen = newest
 
-    async def _write(
-        self, what: str, method: str, path: str, body: bytes, content_type: str = "application/json"
-    ) -> None:
-        async with self._slots:
-            self.recorded.writes[what] += 1
-            await self._client.request(method, path, body=body, content_type=content_type, seconds=60.0)
-
-
-def sized(share: float) -> list[Class]:
-    """The classes with this share of their Workloads."""
-    return [
-        Class(
-            each.name,
-            max(1, round(each.count * share)),
-            each.cpus,
-            each.seconds,
-            each.priority,
-            each.interval,
-        )
-        for each in CLASSES
-    ]
+    def _ran(self, wall: float, sent: Counter[str], refused: Counter[str]) -> Ran:
+        to_admission: dict[str, list[float]] = {each.name: [] for each in self._shape.classes}
+        evictions = dict.fromkeys(to_admission, 0)
+        for item in self._items.values():
+            evictions[item.of.name] += item.evictions
+            if item.admitted is not None:
+                to_admission[item.of.name].append(max(0.0, item.admitted - item.created))
+        own = Counter({what: sent[what] for what in ("create", "finish", "end") if sent[what]})
+        return Ran(wall, to_admission, evictions, own, refused.total())
 
 
-async def run_load(client: ApiClient, namespace: str, share: float = 1.0) -> Recorded:
-    """Create namespace and queues, and run the load with this share of its 15,000 Workloads. Raises ApiError."""
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-    await client.request("POST", "/api/v1/namespaces", body=orjson.dumps(body))
-    for each in queue_objects(namespace, namespace):
-        space = f"/namespaces/{namespace}" if "namespace" in each["metadata"] else ""
-        path = f"/apis/{KUEUE}{space}/{each['kind'].lower()}s"
-        await client.request("POST", path, body=orjson.dumps(each))
-    return await Generator(client, namespace, sized(share)).run()
+async def _delete_workloads(api: Api, namespace: str) -> None:
+    """A few at a time: the API server limits how long one request may take."""
+    path = _path("workloads", namespace)
+    while b'"items":[]' not in await api.send("place", "GET", f"{path}?limit=1"):
+        await api.send("place", "DELETE", f"{path}?limit={DELETED_AT_ONCE}")
 
 
-async def bare_writes(client: ApiClient, namespace: str, count: int, patches: int) -> float:
-    """Seconds that so many creations take, each with so many status patches after it, and nobody who reacts."""
-    path, kind = f"/apis/{KUEUE}/namespaces/{namespace}/workloads", CLASSES[0]
-    slots = asyncio.Semaphore(AT_ONCE)
+def _path(plural: str, namespace: str) -> str:
+    return f"/apis/{objects.API_VERSION}/namespaces/{namespace}/{plural}"
 
-    async def one(number: int) -> None:
-        async with slots:
-            name = f"bare-{number}"
-            body = orjson.dumps(workload(name, namespace, "bare", kind))
-            await client.request("POST", path, body=body)
-            for turn in range(patches):
-                condition = {
-                    "type": f"Bare{turn}",
-                    "status": "True",
-                    "reason": "Load",
-                    "message": "The workload is admitted",
-                    "lastTransitionTime": rfc3339(time.time()),
-                }
-                patch = orjson.dumps({"status": {"conditions": [condition] * 1}})
-                await client.request("PATCH", f"{path}/{name}/status", body=patch, content_type=MERGE_PATCH)
 
-    began = time.monotonic()
-    await asyncio.gather(*(one(number) for number in range(count)))
-    return time.monotonic() - began
+def _collection(body: objects.Json) -> str:
+    namespace, plural = body["metadata"].get("namespace"), f"{body['kind'].lower()}s"
+    return _path(plural, namespace) if namespace else f"/apis/{objects.API_VERSION}/{plural}"

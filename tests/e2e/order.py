@@ -13,7 +13,7 @@ SHARING: Final = {
     "reprieve_plane": ("gangs", "contention", "cycles", "apart", "jobs", "waits", "tenant"),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules"),
     "control_plane": ("controlplane", "plans", "views", "followers", "manifests"),
-    "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans"),
+    "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),
     "quota_plane": ("quota_admission", "quota_preemption", "quota_checks"),
 }
 """By the fixture of a shared plane: the files that use it. One process runs them in a row. So it starts once, and

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ from tests.e2e.quota_sandbox import KUEUE, QUOTA, QuotaSandbox
 from tests.e2e.support import wait_for
 
 LEASE = "c1f6bfd2.kueue.x-k8s.io"
+STANDS_ASIDE = "reason=KueueManages"
 API = "coordination.k8s.io/v1"
 
 
@@ -48,6 +50,13 @@ def managing(client: Client, namespace: str) -> Iterator[None]:
         client.delete(API, "Lease", LEASE, namespace)
 
 
+def stands_aside(box: QuotaSandbox) -> float:
+    """The metric."""
+    with urllib.request.urlopen(f"{box.plane.ops_url}/metrics") as answer:  # noqa: S310  # our own URL
+        lines = answer.read().decode().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("reprieve_quota_stands_aside "))
+
+
 @pytest.fixture(scope="module")
 def box(start_plane: Callable[[Options], ControlPlane]) -> QuotaSandbox:
     sharing = {"quota": {"mode": "Enforce", "fairSharing": {}}}
@@ -70,7 +79,13 @@ def test_nothing_is_admitted_while_kueue_holds_its_lease(box: QuotaSandbox) -> N
         box.workload("beside", "q", 1)
         box.rest()
         assert not box.conditions("beside")
+        assert stands_aside(box) == 1
+        (event,) = wait_for(
+            lambda: box.client.list("events.k8s.io/v1", "Event", box.name, fields=STANDS_ASIDE)
+        )
+        assert event["regarding"]["name"] == LEASE
     box.until_admitted("beside")
+    assert stands_aside(box) == 0
 
 
 def test_a_workload_that_kueue_admits_stops_us(box: QuotaSandbox) -> None:

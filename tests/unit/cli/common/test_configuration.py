@@ -11,6 +11,7 @@ from webhooks.configuration import settings_of
 HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
 LOOPBACK = HEAD + "extender: {plainHTTP: true, bindAddress: 127.0.0.1}\n"
 TLS = HEAD + "extender: {tls: {certFile: a.pem, keyFile: b.pem, clientCAFile: c.pem}}\n"
+QUOTA = HEAD + "extender: null\nquota: {mode: Enforce}\n"
 WEBHOOKS = HEAD + "extender: null\nwebhooks: {gateOpeners: {example.com/gate: [jane]}}\n"
 
 
@@ -34,11 +35,24 @@ def test_defaults() -> None:
     assert configuration.extender.port == 9443
     assert configuration.ops.port == 9080
     assert configuration.planning.plan_deadline_seconds == 300
-    assert configuration.feature_gates == {"WorkloadAwarePreemption": True}
+    assert configuration.quota.mode == "Off"
+    assert configuration.feature_gates == {
+        "WorkloadAwarePreemption": True,
+        "TimeBasedSamePriorityPreemption": True,
+        "ACRequeueAfter": True,
+    }
 
 
 @pytest.mark.parametrize(
-    "text", [TLS, LOOPBACK, LOOPBACK + "featureGates: {WorkloadAwarePreemption: true}", WEBHOOKS]
+    "text",
+    [
+        TLS,
+        LOOPBACK,
+        LOOPBACK + "featureGates: {WorkloadAwarePreemption: true, TimeBasedSamePriorityPreemption: false}",
+        WEBHOOKS,
+        QUOTA,
+        TLS + "quota: {mode: Enforce, fairSharing: {}, freeOverdue: true}",
+    ],
 )
 def test_what_is_printed_is_the_same_configuration(text: str) -> None:
     configuration = parse(text)
@@ -96,6 +110,25 @@ def test_plain_http_on_loopback(address: str) -> None:
         (
             HEAD + "extender: null",
             "extender: is null, webhooks is null, and quota.mode is Off: there is nothing to serve",
+        ),
+        (LOOPBACK + "quota: {mode: On}", "quota.mode: "),
+        (LOOPBACK + "quota: {mode: Observe}", "quota.mode: Observe is not in this version"),
+        (LOOPBACK + "quota: {overdueSeconds: 0}", "quota.overdueSeconds: expected"),
+        (LOOPBACK + "quota: {freeOverdue: 1}", "quota.freeOverdue: expected"),
+        (
+            LOOPBACK + "quota: {planDeadlineSeconds: 300}",
+            "quota.planDeadlineSeconds: is not more than quota.overdueSeconds",
+        ),
+        (LOOPBACK + "quota: {writesInFlight: 0}", "quota.writesInFlight: expected an integer >= 1"),
+        (LOOPBACK + "quota: {kueueLease: ''}", "quota.kueueLease: expected"),
+        (LOOPBACK + "quota: {fairSharing: {enable: true}}", "quota.fairSharing.enable: is no such field"),
+        (
+            LOOPBACK + "quota: {fairSharing: {preemptionStrategies: []}}",
+            "quota.fairSharing.preemptionStrategies: names no strategy",
+        ),
+        (
+            LOOPBACK + "featureGates: {ACRequeueAfter: false}",
+            "featureGates.ACRequeueAfter: is locked to true",
         ),
         (LOOPBACK + "webhooks: {clientNames: [a]}", "webhooks.clientNames: have no effect without"),
         (
@@ -204,3 +237,12 @@ def test_the_mode_of_the_gates() -> None:
     assert parse(TLS + "planning: {gates: UntilPlanned}\n").planning.gates == "UntilPlanned"
     with pytest.raises(ConfigurationError, match=r"planning\.gates"):
         parse(TLS + "planning: {gates: Never}\n")
+
+
+@pytest.mark.parametrize("off", ["Off", "'Off'"])
+def test_off_needs_no_quotes(off: str) -> None:
+    assert parse(LOOPBACK + f"quota: {{mode: {off}}}\n").quota.mode == "Off"
+    planning = parse(LOOPBACK + f"planning: {{gates: {off}, confirmation: {off}}}\n").planning
+    assert (planning.gates, planning.confirmation) == ("Off", "Off")
+    with pytest.raises(ConfigurationError, match=r"^planning\.partialGangs: expected a string"):
+        parse(LOOPBACK + "planning: {partialGangs: Off}\n")

@@ -35,3 +35,14 @@ def judged(*looks: Look) -> bool | None:
 )
 def test_a_lease_is_held_while_it_is_seen_to_change(looks: list[Look], expected: bool | None) -> None:
     assert judged(*looks) is expected
+
+
+def test_a_lease_that_is_renewed_seldom_is_held_for_as_long_as_it_says() -> None:
+    """Kueue's Configuration sets duration and period."""
+    seen, _ = judge(None, "kueue", "1", 0.0, 60.0)
+    seen, held = judge(seen, "kueue", "1", 40.0, 60.0)
+    assert held is None
+    seen, held = judge(seen, "kueue", "2", 41.0, 60.0)
+    assert held is True
+    assert judge(seen, "kueue", "2", 100.9, 60.0)[1] is True
+    assert judge(seen, "kueue", "2", 101.0, 60.0)[1] is False
