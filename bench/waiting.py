@@ -7,6 +7,7 @@ control plane of its own each: with and without reprieve, with and without the g
 gangs are ordinary pods that wait: what they cost is kube-scheduler's own.
 
 REPRIEVE_BENCH_WAITING has the number of nodes, of pods on each, and of gangs, such as 5000,30,1000.
+REPRIEVE_BENCH_WAITING_SETTINGS has the settings to run, by number, such as 2,4: all four are much at that size.
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ from hack.controlplane.plane import ControlPlane, Options
 __all__ = ["Measured", "Size", "Waiting", "run", "tables"]
 
 SIZES: Final = os.environ.get("REPRIEVE_BENCH_WAITING", "300,10,100")
+WITHOUT_ALONE, WITHOUT, WITH_ALONE, WITH = (
+    "without reprieve, no gangs",
+    "without reprieve, the gangs' pods",
+    "with reprieve, no gangs",
+    "with reprieve and gangs",
+)
+SETTINGS: Final = os.environ.get("REPRIEVE_BENCH_WAITING_SETTINGS", "1,2,3,4")
 MEMBERS: Final = 8
 ORDINARY_PER_SECOND: Final = 20.0
 SECONDS: Final = 60.0
@@ -80,13 +88,15 @@ def run(console: Console) -> bool:
         f"[bold]The waiting cluster[/]: {size.nodes:,} nodes, {size.nodes * size.pods:,} pods, {size.gangs:,} gangs"
     )
     settings = {
-        "without reprieve, no gangs": (False, 0),
-        "without reprieve, the gangs' pods": (False, size.gangs),
-        "with reprieve, no gangs": (True, 0),
-        "with reprieve and gangs": (True, size.gangs),
+        WITHOUT_ALONE: (False, 0),
+        WITHOUT: (False, size.gangs),
+        WITH_ALONE: (True, 0),
+        WITH: (True, size.gangs),
     }
+    chosen = [list(settings)[int(number) - 1] for number in SETTINGS.split(",")]
     measured = {}
-    for name, (reprieve, gangs) in settings.items():
+    for name in chosen:
+        reprieve, gangs = settings[name]
         with console.status(name), ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reprieve-bench-")))
             told = {"planning": {"gates": "UntilPlanned"}}
@@ -108,11 +118,10 @@ def run(console: Console) -> bool:
 
 def _print(console: Console, measured: dict[str, Measured]) -> None:
     table, looks = tables(measured)
-    ours = measured["with reprieve and gangs"].ordinary
-    for name in ("without reprieve, no gangs", "without reprieve, the gangs' pods"):
-        theirs = measured[name].ordinary
+    for name in (each for each in (WITHOUT_ALONE, WITHOUT) if {each, WITH} <= measured.keys()):
+        ours, theirs = measured[WITH].ordinary, measured[name].ordinary
         ratios = (f"{quantile(ours, at) / quantile(theirs, at):.2f}" for at in (0.5, 0.99))
-        table.add_row(f"with reprieve and gangs / {name}", "", *ratios, "", "", "")
+        table.add_row(f"{WITH} / {name}", "", *ratios, "", "", "")
     console.print(table)
     console.print(looks)
 

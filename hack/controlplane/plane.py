@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http
 import http.client
+import os
 import shutil
 import ssl
 import sys
@@ -35,8 +36,9 @@ __all__ = ["ControlPlane", "Options", "take_down"]
 
 START_SECONDS: Final = 120.0
 RECORDS: Final = "processes.json"
-COLLECTS_SELDOM: Final = {"GOGC": "400"}
-"""For programs in Go: less garbage collection for more memory. It takes a quarter of the CPU time of a start."""
+COLLECTS_SELDOM: Final = {"GOGC": os.environ.get("GOGC", "400")}
+"""For programs in Go: less garbage collection for more memory. It takes a quarter of the CPU time of a start.
+A very large cluster needs a lower number, from the environment."""
 HEALTH: Final = {"kube-controller-manager": "/healthz", "kube-scheduler": "/readyz"}
 """A scheduler is ready when its caches are filled."""
 
