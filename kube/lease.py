@@ -75,7 +75,8 @@ class Held(NamedTuple):
     """The Lease is ours."""
 
     number: int
-    """Of the term. Each one that is acquired has a higher number than all before it."""
+    """Of the term. Higher than all that this process has seen. Numbers begin again where somebody deletes the Lease and
+    no process is left that knew it. Only the holder tells terms apart then."""
     until: float
     """The term ends then, in monotonic seconds, if the Lease is not renewed before."""
 

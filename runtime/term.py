@@ -16,9 +16,10 @@ __all__ = ["EternalTerms", "Term", "Terms"]
 class Term:
     """The time during which this process may write.
 
-    `number` grows from term to term. `holder` names the process, and is another one after each start. Nothing may be
-    written after the end (monotonic seconds), which whoever made the term may put off. A writer begins no write in the
-    last `margin` seconds. Nobody else has written since `began` (monotonic seconds; now if it is not given).
+    `number` grows from term to term of a process. `holder` names the process, and is another one after each start. Both
+    together name one term. Nothing may be written after the end (monotonic seconds), which whoever made the term may
+    put off. A writer begins no write in the last `margin` seconds. Nobody else has written since `began` (monotonic
+    seconds; now if it is not given).
     """
 
     def __init__(

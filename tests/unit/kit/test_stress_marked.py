@@ -93,25 +93,51 @@ def lease(number: int, holder: str) -> Json:
 
 
 @pytest.mark.parametrize(
-    ("number", "holder", "later", "wrong"),
-    [
-        (2, "another", 10.0, 1),
-        (2, "another", 1.0, 0),
-        (2, "nobody", 10.0, 0),
-        (2, "", 10.0, 0),
-        (2, "one", 10.0, 0),
-        (1, "another", 10.0, 0),
-    ],
-    ids=["late", "on its way", "created for nobody", "released", "its own", "edited by hand"],
+    ("holder", "later", "wrong"),
+    [("another", 10.0, 1), ("another", 1.0, 0), ("nobody", 10.0, 1), ("", 10.0, 1), ("one", 10.0, 0)],
+    ids=["late", "on its way", "created for nobody", "released", "its own"],
 )
-def test_a_mark_of_an_old_term(
-    forge: Forge, single: Json, number: int, holder: str, later: float, wrong: int
+def test_a_mark_of_a_term_that_has_ended(
+    forge: Forge, single: Json, holder: str, later: float, wrong: int
 ) -> None:
     forge.tell(lease(1, "one"), "ADDED")
-    forge.tell(lease(number, holder))
+    forge.tell(lease(2, holder))
     forge.now += later
     forge.mark(single, 1)
-    assert len(check("marks_of_an_old_term", forge)) == wrong
+    assert len(check("marks_without_lease", forge)) == wrong
+
+
+def test_a_lease_that_was_deleted_ends_the_term(forge: Forge, single: Json) -> None:
+    forge.tell(lease(1, "one"), "ADDED")
+    forge.tell(lease(1, "one"), "DELETED")
+    forge.now += 10
+    forge.mark(single, 1)
+    assert len(check("marks_without_lease", forge)) == 1
+
+
+def test_terms_that_are_counted_anew(forge: Forge, single: Json) -> None:
+    """The Lease was deleted, and no process was left that knew it."""
+    forge.tell(lease(3, "former"), "ADDED")
+    forge.tell(lease(3, "former"), "DELETED")
+    forge.tell(lease(1, "one"), "ADDED", uid="uid-lease-2")
+    forge.now += 10
+    forge.mark(single, 1)
+    assert check("marks_without_lease", forge) == []
+
+
+def test_a_holder_that_the_lease_never_named_has_no_election(forge: Forge, single: Json) -> None:
+    forge.tell(lease(1, "another"), "ADDED")
+    forge.now += 10
+    forge.mark(single, 1)
+    assert check("marks_without_lease", forge) == []
+
+
+def test_who_had_the_lease_in_a_gap_is_not_known(forge: Forge, single: Json) -> None:
+    forge.tell(lease(1, "one"), "ADDED")
+    other = forge.tell(lease(2, "another"))
+    forge.miss("Lease", other)
+    forge.mark(single, 1)
+    assert check("marks_without_lease", forge) == []
 
 
 def test_a_mark_that_only_stays_is_not_late(forge: Forge, single: Json) -> None:
@@ -120,7 +146,7 @@ def test_a_mark_that_only_stays_is_not_late(forge: Forge, single: Json) -> None:
     forge.tell(lease(2, "another"))
     forge.now += 10
     forge.tell(made, labels={"new": "label"})
-    assert check("marks_of_an_old_term", forge) == []
+    assert check("marks_without_lease", forge) == []
 
 
 @pytest.mark.parametrize(
