@@ -1,13 +1,14 @@
 """The waiting cluster: many gangs that cannot fit, a little churn, and ordinary pods that arrive all the time.
 
 Every node is nearly full of pods of priority 1000. Gangs of eight pods of priority 100 ask for a whole node each, so
-none of them fits. Half of their pods have the scheduling gate, filter holds the others. One pod is deleted and one
-created a second, and ordinary pods arrive at a steady rate, find room, and are deleted. The same load runs on a
-control plane of its own each: with and without reprieve, with and without the gangs. Without reprieve the pods of the
-gangs are ordinary pods that wait: what they cost is kube-scheduler's own.
+none of them fits. All of their pods have the scheduling gate, or half of them, and filter holds the others. One pod is
+deleted and one created a second, and ordinary pods arrive at a steady rate, find room, and are deleted. The same load
+runs several times on one cluster: with reprieve, with the gangs and without them; then reprieve ends, and another
+kube-scheduler, which does not know it, serves the pods, without the gangs and with them. The pods of the gangs are
+ordinary pods that wait then: what they cost is kube-scheduler's own.
 
-REPRIEVE_BENCH_WAITING has the number of nodes, of pods on each, and of gangs, such as 5000,30,1000.
-REPRIEVE_BENCH_WAITING_SETTINGS has the settings to run, by number, such as 2,4: all four are much at that size.
+REPRIEVE_BENCH_WAITING has the number of nodes, of pods on each, and of gangs, such as 5000,30,1000. That size needs
+GOGC=60 in the environment on a machine with 23 GB of memory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from api.groups import SCHEDULING_GATE
+from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE
 from bench.metrics import Samples, grown, quantile, reprieve_metrics
 from bench.place import REPRIEVE, Place
 from bench.watching import Bindings, Plans
@@ -36,13 +37,15 @@ from hack.controlplane.plane import ControlPlane, Options
 __all__ = ["Measured", "Size", "Waiting", "run", "tables"]
 
 SIZES: Final = os.environ.get("REPRIEVE_BENCH_WAITING", "300,10,100")
-WITHOUT_ALONE, WITHOUT, WITH_ALONE, WITH = (
+WITHOUT_ALONE, WITHOUT, WITH_ALONE, WITH_GATED, WITH = (
     "without reprieve, no gangs",
-    "without reprieve, the gangs' pods",
+    "without reprieve, the gangs' pods, half gated",
     "with reprieve, no gangs",
-    "with reprieve and gangs",
+    "with reprieve and gangs, all gated",
+    "with reprieve and gangs, half gated",
 )
-SETTINGS: Final = os.environ.get("REPRIEVE_BENCH_WAITING_SETTINGS", "1,2,3,4")
+PEER: Final = "peer"
+"""The kube-scheduler that does not know reprieve."""
 MEMBERS: Final = 8
 ORDINARY_PER_SECOND: Final = 20.0
 SECONDS: Final = 60.0
@@ -50,8 +53,16 @@ NEW_GANGS: Final = 20
 """Feasible gangs that come one after the other, of each of two priorities."""
 SETTLE_SECONDS: Final = 10.0
 LIMIT_SECONDS: Final = 900.0
+BIND_SECONDS: Final = 60.0
+"""Ordinary pods that are not bound so long after the last one was created are counted and deleted."""
 PRIORITIES: Final = {"lowest": 1, "middle": 100, "highest": 900}
 RUNNING: Final = 1000
+OPTIONS: Final = Options(
+    reprieve=True,
+    schedulers=[PEER],
+    scheduler_settings={"percentageOfNodesToScore": 100},
+    reprieve_settings={"planning": {"gates": "UntilPlanned"}},
+)
 HELD_BY_GATE: Final[dict[str, Any]] = {"schedulingGates": [{"name": SCHEDULING_GATE}]}
 
 
@@ -75,7 +86,8 @@ class Measured:
     """What was measured of one setting."""
 
     ordinary: list[float]
-    """Seconds from creation to binding of each ordinary pod."""
+    """Seconds from creation to binding of each ordinary pod; to the end of the measurement if it was not bound."""
+    unbound: int
     first_looks: dict[str, list[float]] = field(default_factory=dict)
     """By priority, the seconds from the last member of a new gang to its plan."""
     per_second: dict[str, float] = field(default_factory=dict)
@@ -87,54 +99,56 @@ def run(console: Console) -> bool:
     console.print(
         f"[bold]The waiting cluster[/]: {size.nodes:,} nodes, {size.nodes * size.pods:,} pods, {size.gangs:,} gangs"
     )
-    settings = {
-        WITHOUT_ALONE: (False, 0),
-        WITHOUT: (False, size.gangs),
-        WITH_ALONE: (True, 0),
-        WITH: (True, size.gangs),
-    }
-    chosen = [list(settings)[int(number) - 1] for number in SETTINGS.split(",")]
-    measured = {}
-    for name in chosen:
-        reprieve, gangs = settings[name]
-        with console.status(name), ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reprieve-bench-")))
-            told = {"planning": {"gates": "UntilPlanned"}}
-            options = Options(
-                reprieve=reprieve,
-                scheduler_settings={"percentageOfNodesToScore": 100},
-                reprieve_settings=told if reprieve else {},
-            )
-            plane = stack.enter_context(ControlPlane(folder, options))
-            load = Waiting(
-                Place(plane.client, "waiting"), size, partial(reprieve_metrics, plane) if reprieve else None
-            )
-            load.fill()
-            load.wait_with(gangs, are_groups=reprieve)
-            measured[name] = load.measure(groups=reprieve)
-    _print(console, measured)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reprieve-bench-")))
+        plane = stack.enter_context(ControlPlane(folder, OPTIONS))
+        status = stack.enter_context(console.status("the cluster fills"))
+        measured = _measure_all(plane, size, status.update)
+    table, looks = tables(measured)
+    for one, other in ((WITH_GATED, WITHOUT_ALONE), (WITH, WITHOUT)):
+        ours, theirs = measured[one].ordinary, measured[other].ordinary
+        ratios = (f"{quantile(ours, at) / quantile(theirs, at):.2f}" for at in (0.5, 0.99))
+        table.add_row(f"{one} / {other}", "", "", *ratios, "", "", "")
+    console.print(table)
+    console.print(looks)
     return all(each.ordinary for each in measured.values())
 
 
-def _print(console: Console, measured: dict[str, Measured]) -> None:
-    table, looks = tables(measured)
-    for name in (each for each in (WITHOUT_ALONE, WITHOUT) if {each, WITH} <= measured.keys()):
-        ours, theirs = measured[WITH].ordinary, measured[name].ordinary
-        ratios = (f"{quantile(ours, at) / quantile(theirs, at):.2f}" for at in (0.5, 0.99))
-        table.add_row(f"{WITH} / {name}", "", *ratios, "", "", "")
-    console.print(table)
-    console.print(looks)
+def _measure_all(plane: ControlPlane, size: Size, tell: Callable[[str], None]) -> dict[str, Measured]:
+    """Each setting, one after the other on one cluster. `tell` is called with the name of each."""
+    place = Place(plane.client, "waiting")
+    ours = Waiting(place, size, partial(reprieve_metrics, plane))
+    theirs = Waiting(place, size, None, scheduler=PEER)
+    measured: dict[str, Measured] = {}
+    ours.fill()
+    for name, load, gangs, ungated in (
+        (WITH, ours, size.gangs, 2),
+        (WITH_GATED, ours, size.gangs, 0),
+        (WITH_ALONE, ours, 0, 0),
+        (WITHOUT_ALONE, theirs, 0, 0),
+        (WITHOUT, theirs, size.gangs, 2),
+    ):
+        tell(name)
+        groups = load is ours
+        if not groups:
+            plane.reprieve.stop()
+        load.wait_with(gangs, are_groups=groups, ungated=ungated)
+        measured[name] = load.measure(groups=groups)
+        load.remove_gangs()
+    return measured
 
 
 def tables(measured: dict[str, Measured]) -> tuple[Table, Table]:
     """What ordinary pods took, and the first looks at new gangs."""
-    ordinary = Table("", "ordinary pods", "p50 s to bind", "p99", "filter calls/s", "searches/s", "writes/s")
+    ordinary = Table(
+        "", "ordinary pods", "not bound", "p50 s to bind", "p99", "filter calls/s", "searches/s", "writes/s"
+    )
     looks = Table("", "new gang of priority", "gangs", "p50 s to its plan", "p99", title="First look")
     for name, each in measured.items():
         rates = [
             f"{each.per_second[key]:.1f}" if each.per_second else "" for key in ("filter", "search", "write")
         ]
-        ordinary.add_row(name, str(len(each.ordinary)), *_quantiles(each.ordinary), *rates)
+        ordinary.add_row(name, str(len(each.ordinary)), str(each.unbound), *_quantiles(each.ordinary), *rates)
         for priority, seconds in each.first_looks.items():
             looks.add_row(name, priority, str(len(seconds)), *_quantiles(seconds))
     return ordinary, looks
@@ -147,9 +161,17 @@ def _quantiles(seconds: list[float]) -> tuple[str, str]:
 class Waiting:
     """A nearly full cluster, and gangs that wait."""
 
-    def __init__(self, place: Place, size: Size, metrics: Callable[[], Samples] | None) -> None:
-        """`metrics` reads those of reprieve; None where it does not run or cannot be asked."""
+    def __init__(
+        self,
+        place: Place,
+        size: Size,
+        metrics: Callable[[], Samples] | None,
+        scheduler: str = "default-scheduler",
+    ) -> None:
+        """`metrics` reads those of reprieve; None where it does not run or cannot be asked. `scheduler` serves the
+        pods."""
         self._place, self._client, self._size, self._metrics = place, place.client, size, metrics
+        self._scheduler = scheduler
         self._nodes = place.node_names(size.nodes)
         self._cpu = 3600 // size.pods
 
@@ -163,8 +185,11 @@ class Waiting:
     def _filler(self, node: str, number: int) -> Json:
         return self._place.pod(f"{node}-{number}", priority=RUNNING, cpu=f"{self._cpu}m", node_name=node)
 
-    def wait_with(self, gangs: int, *, are_groups: bool) -> None:
-        """So many gangs wait. Returns when each was looked at. Without groups, their pods wait."""
+    def wait_with(self, gangs: int, *, are_groups: bool, ungated: int = 2) -> None:
+        """So many gangs wait. Returns when each was looked at. Without groups, their pods wait.
+
+        The pods of every `ungated`-th gang have no scheduling gate; 0: all have one.
+        """
         client, place = self._client, self._place
         if are_groups:
             client.create_all(
@@ -177,7 +202,8 @@ class Waiting:
                 cpu="3900m",
                 priority=PRIORITIES["middle"],
                 group=f"w{number}",
-                **(HELD_BY_GATE if number % 2 else {}),
+                schedulerName=self._scheduler,
+                **(HELD_BY_GATE if not ungated or number % ungated else {}),
             )
             for number in range(gangs)
             for member in range(MEMBERS)
@@ -189,6 +215,13 @@ class Waiting:
             time.sleep(1.0)
         time.sleep(SETTLE_SECONDS)
 
+    def remove_gangs(self) -> None:
+        """Delete what waits."""
+        for group in self._client.list(REPRIEVE, "PodGroup", self._place.namespace):
+            self._client.delete(REPRIEVE, "PodGroup", group["metadata"]["name"], self._place.namespace)
+        self._place.remove_pods(POD_GROUP_LABEL)
+        time.sleep(SETTLE_SECONDS)
+
     def measure(self, *, groups: bool) -> Measured:
         """Run the load for a while. With `groups`, also gangs that fit come."""
         churn = threading.Event()
@@ -197,7 +230,7 @@ class Waiting:
         try:
             before = self._metrics() if self._metrics else {}
             began = time.monotonic()
-            measured = Measured(self._ordinary())
+            measured = Measured(*self._ordinary())
             if self._metrics:
                 measured.per_second = _rates(before, self._metrics(), time.monotonic() - began)
             if groups:
@@ -216,8 +249,11 @@ class Waiting:
             self._client.create(self._filler(node, number))
             turn += 1
 
-    def _ordinary(self) -> list[float]:
-        """Ordinary pods arrive at a steady rate, and are deleted once they are bound."""
+    def _ordinary(self) -> tuple[list[float], int]:
+        """Ordinary pods arrive at a steady rate, and are deleted once they are bound.
+
+        Returns the seconds of each, and how many were not bound in time.
+        """
         place = self._place
         with Bindings(self._client, place.namespace, "load=ordinary") as bindings:
             began, created = time.monotonic(), {}
@@ -225,12 +261,22 @@ class Waiting:
                 time.sleep(max(0.0, began + number / ORDINARY_PER_SECOND - time.monotonic()))
                 name = f"ordinary-{number}"
                 created[name] = time.monotonic()
-                lowest = PRIORITIES["lowest"]
-                self._client.create(place.pod(name, cpu="100m", priority=lowest, labels={"load": "ordinary"}))
+                self._client.create(
+                    place.pod(
+                        name,
+                        cpu="100m",
+                        priority=PRIORITIES["lowest"],
+                        labels={"load": "ordinary"},
+                        schedulerName=self._scheduler,
+                    )
+                )
                 self._delete_bound(bindings)
-            bindings.wait(created, LIMIT_SECONDS)
-            self._delete_bound(bindings)
-            return [bindings.bound[name] - at for name, at in created.items()]
+            with suppress(TimeoutError):
+                bindings.wait(created, BIND_SECONDS)
+            end = time.monotonic()
+            unbound = len(created.keys() - bindings.bound.keys())
+            place.remove_pods("load=ordinary")
+            return [bindings.bound.get(name, end) - at for name, at in created.items()], unbound
 
     def _delete_bound(self, bindings: Bindings) -> None:
         for name in bindings.take_new():

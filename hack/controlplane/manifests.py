@@ -91,9 +91,11 @@ def write_configurations(layout: Layout) -> None:
         "burst": 5000,
     }
     configuration["leaderElection"] = {"leaderElect": False}
+    settings = dict(options.scheduler_settings or {})
     for name in options.schedulers:
+        shared = {key: value for key, value in settings.items() if key != "extenders"}
         profile = {"profiles": [{"schedulerName": name}]}
-        _dump(layout.directory / f"{name}.yaml", configuration | profile)
+        _dump(layout.directory / f"{name}.yaml", configuration | shared | profile)
     entrance = SERVICE if options.replicas > 1 else "reprieve"
     if options.reprieve:
         for extender in extenders:
@@ -104,7 +106,7 @@ def write_configurations(layout: Layout) -> None:
                 "keyFile": str(scheduler.key),
             }
         configuration["extenders"] = extenders
-    configuration |= options.scheduler_settings or {}
+    configuration |= settings
     _dump(layout.directory / "kube-scheduler.yaml", configuration)
 
     for name in layout.replicas:
