@@ -151,9 +151,9 @@ class Cluster:
         """[N], the nodes that admit the pod by the static filters, and from which it is not excluded."""
         return self.admission.mask(int(self.snapshot.pod_class[pod]))
 
-    def refusal(self, pod: int, node: int) -> str | None:
-        """Why a static filter refuses the node for the pod, or EXCLUDED; None if the node admits it."""
-        return self.admission.refusals(int(self.snapshot.pod_class[pod]))[node]
+    def refusals(self, pod: int) -> list[str | None]:
+        """[N], why a static filter refuses each node for the pod, or EXCLUDED; None where the node admits it."""
+        return self.admission.refusals(int(self.snapshot.pod_class[pod]))
 
     def exclusion(self, pod: int, node: int) -> Exclusion | None:
         """What was seen, if the pod is excluded from the node."""

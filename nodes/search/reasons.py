@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -48,15 +48,9 @@ def unavailable(nodes: NDArray[np.intp], room: Room, pod: int, *, named: int = N
 
     Of the first `named` nodes that are excluded it says what was seen there.
     """
-    counts: Counter[str] = Counter()
-    excluded = []
-    for node in nodes.tolist():
-        refusals = room.refusals(pod, node)
-        counts.update(refusals)
-        if refusals == [EXCLUDED]:
-            excluded.append(node)
+    counts = room.refusals(pod, nodes)
     words = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    seen = "; ".join(room.exclusion(pod, node) for node in excluded[:named])
+    seen = "; ".join(islice(room.exclusions(pod, nodes), named if counts[EXCLUDED] else 0))
     return f"0/{len(nodes)} nodes are available" + (f": {words}" if words else "") + (seen and f" ({seen})")
 
 

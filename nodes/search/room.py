@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nodes.filters.node_resources import NodeResourcesFit
-
-if TYPE_CHECKING:
-    from nodes.search.problem import Cluster
+from nodes.search.problem import EXCLUDED, Cluster
 
 __all__ = ["Room"]
 
@@ -45,44 +43,59 @@ class Room:
 
     def fits(self, pod: int, nodes: NDArray[np.intp]) -> Bools:
         """Which of the nodes take the member."""
-        request = self._cluster.request(pod)
         admitted = self._cluster.mask(pod)[nodes]
-        fits: Bools = admitted & ((self.free[nodes] >= request) | (request == 0)).all(axis=1)
+        fits: Bools = admitted & ~self._short(pod, nodes).any(axis=1)
         return fits & ~self._kept_off(pod, nodes).any(axis=1) if len(self._cluster.tokens) else fits
 
-    def refusals(self, pod: int, node: int) -> list[str]:
-        """What the scheduler would say of a node that does not take the member: the filter that fails first.
+    def refusals(self, pod: int, nodes: NDArray[np.intp]) -> Counter[str]:
+        """How many of the nodes the scheduler would refuse for the member, by the reason of the first such filter.
 
-        Of a node that its filters here admit, and the scheduler did not take: EXCLUDED.
+        A node with too little of several resources counts for each of them. For nodes that the filters here admit, and
+        the scheduler did not take, the reason is EXCLUDED.
         """
-        static = self._cluster.refusal(pod, node)
-        if static is not None:
-            return [static]
+        static = self._cluster.refusals(pod)
+        counts = Counter(reason for node in nodes.tolist() if (reason := static[node]) is not None)
+        admitted = nodes[self._cluster.mask(pod)[nodes]]
+        why = np.concatenate([self._kept_off(pod, admitted), self._short(pod, admitted)], axis=1)
+        if why.size:
+            _, rows, sizes = np.unique(
+                np.packbits(why, axis=1), axis=0, return_index=True, return_counts=True
+            )
+            for row, size in zip(rows.tolist(), sizes.tolist(), strict=True):
+                counts.update(dict.fromkeys(self._words(why[row].tolist()), size))
+        return counts
+
+    def _words(self, why: list[bool]) -> list[str]:
+        """The reasons of a node that the static filters admit: [T] tokens, and then [R] resources, that apply."""
         tokens = self._cluster.tokens
-        kept_off = self._kept_off(pod, np.array([node], np.intp))[0].tolist()
+        kept_off, short = why[: len(tokens)], why[len(tokens) :]
         named = [
             (early, token.reason)
             for token, early, applies in zip(tokens.tokens, tokens.before_resources, kept_off, strict=True)
             if applies
         ]
         early = [reason for is_early, reason in named if is_early]
-        return early[:1] or list(self._insufficient(pod, node)) or [reason for _, reason in named][:1]
+        insufficient = [
+            NodeResourcesFit.reason(resource)
+            for resource, is_short in zip(self._cluster.resources, short, strict=True)
+            if is_short
+        ]
+        return early[:1] or insufficient or [reason for _, reason in named][:1]
 
-    def exclusion(self, pod: int, node: int) -> str:
-        """What a person reads of a node from which the member is excluded; empty if it is not."""
-        excluded = self._cluster.exclusion(pod, node)
-        if excluded is None:
-            return ""
-        name = self._cluster.snapshot.node_names[node]
-        who = f"pod {excluded.pod}" if excluded.pod else "a pod of another namespace"
-        return f"node {name}: the scheduler did not take {who} there: {excluded.seen}"
+    def exclusions(self, pod: int, nodes: NDArray[np.intp]) -> Iterator[str]:
+        """What a person reads of each of these nodes from which the member is excluded."""
+        static, names = self._cluster.refusals(pod), self._cluster.snapshot.node_names
+        for node in nodes.tolist():
+            excluded = self._cluster.exclusion(pod, node) if static[node] == EXCLUDED else None
+            if excluded is not None:
+                who = f"pod {excluded.pod}" if excluded.pod else "a pod of another namespace"
+                yield f"node {names[node]}: the scheduler did not take {who} there: {excluded.seen}"
 
-    def _insufficient(self, pod: int, node: int) -> Iterator[str]:
+    def _short(self, pod: int, nodes: NDArray[np.intp]) -> Bools:
+        """[len(nodes), R], the resources of which each node has too little."""
         request = self._cluster.request(pod)
-        short = ((request > 0) & (self.free[node] < request)).tolist()
-        for resource, is_short in zip(self._cluster.resources, short, strict=True):
-            if is_short:
-                yield NodeResourcesFit.reason(resource)
+        short: Bools = (request > 0) & (self.free[nodes] < request)
+        return short
 
     def _kept_off(self, pod: int, nodes: NDArray[np.intp]) -> Bools:
         """[len(nodes), T], the tokens that keep the member off each node."""
