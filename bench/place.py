@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from api.groups import POD_GROUP_LABEL
 from hack.controlplane import objects
-from hack.controlplane.client import Client, Json, path_of
+from hack.controlplane.client import Client, Json
 from hack.controlplane.nodes import wait_for_nodes
 
 __all__ = ["REPRIEVE", "Place", "gangs_in_pieces"]
@@ -86,19 +86,23 @@ class Place:
 
     def remove_pods(self, labels: str = "") -> None:
         """Delete these pods at once, and wait until they are gone."""
-        path = f"{path_of('v1', 'Pod', self.namespace)}?gracePeriodSeconds=0&labelSelector={labels}"
-        self.client.text("DELETE", path)
+        names = [pod["metadata"]["name"] for pod in self.pods(labels)]
+        self.client.delete_all("v1", "Pod", names, self.namespace, grace_seconds=0)
         _wait(lambda: not self.pods(labels), "pods stay", every=1.0)
+
+    def remove_groups(self) -> None:
+        """Delete the PodGroups of this place."""
+        groups = self.client.list(REPRIEVE, "PodGroup", self.namespace)
+        names = [group["metadata"]["name"] for group in groups]
+        self.client.delete_all(REPRIEVE, "PodGroup", names, self.namespace)
 
     def remove(self) -> None:
         """Delete everything that was created here. The namespace takes a while to go."""
         client = self.client
-        for group in client.list(REPRIEVE, "PodGroup", self.namespace):
-            client.delete(REPRIEVE, "PodGroup", group["metadata"]["name"], self.namespace)
+        self.remove_groups()
         self.remove_pods()
         client.delete("v1", "Namespace", self.namespace)
-        for name in self._nodes:
-            client.delete("v1", "Node", name)
+        client.delete_all("v1", "Node", self._nodes)
         for name in self._classes.values():
             client.delete("scheduling.k8s.io/v1", "PriorityClass", name)
 

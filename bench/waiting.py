@@ -217,8 +217,7 @@ class Waiting:
 
     def remove_gangs(self) -> None:
         """Delete what waits."""
-        for group in self._client.list(REPRIEVE, "PodGroup", self._place.namespace):
-            self._client.delete(REPRIEVE, "PodGroup", group["metadata"]["name"], self._place.namespace)
+        self._place.remove_groups()
         self._place.remove_pods(POD_GROUP_LABEL)
         time.sleep(SETTLE_SECONDS)
 

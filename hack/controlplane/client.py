@@ -242,6 +242,22 @@ class Client:
             if error.status != 404:
                 raise
 
+    def delete_all(
+        self,
+        api_version: str,
+        kind: str,
+        names: Iterable[str],
+        namespace: str | None = None,
+        grace_seconds: int | None = None,
+        parallel: int = 8,
+    ) -> None:
+        """Delete many objects of one kind, in no particular order. Raises ApiError."""
+        with ThreadPoolExecutor(parallel) as pool:
+            for _ in pool.map(
+                lambda name: self.delete(api_version, kind, name, namespace, grace_seconds), names
+            ):
+                pass
+
     def ready(self) -> bool:
         """Whether the API server answers that it is ready."""
         try:
