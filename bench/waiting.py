@@ -172,6 +172,8 @@ class Waiting:
         pods."""
         self._place, self._client, self._size, self._metrics = place, place.client, size, metrics
         self._scheduler = scheduler
+        self._turn = 0
+        """Gangs of each turn have names of their own: plans stay for a while."""
         self._nodes = place.node_names(size.nodes)
         self._cpu = 3600 // size.pods
 
@@ -191,17 +193,19 @@ class Waiting:
         The pods of every `ungated`-th gang have no scheduling gate; 0: all have one.
         """
         client, place = self._client, self._place
+        self._turn += 1
+        waits = f"w{self._turn}-"
         if are_groups:
             client.create_all(
-                place.pod_group(f"w{number}", min_count=MEMBERS, priority=PRIORITIES["middle"])
+                place.pod_group(f"{waits}{number}", min_count=MEMBERS, priority=PRIORITIES["middle"])
                 for number in range(gangs)
             )
         client.create_all(
             place.pod(
-                f"w{number}-{member}",
+                f"{waits}{number}-{member}",
                 cpu="3900m",
                 priority=PRIORITIES["middle"],
-                group=f"w{number}",
+                group=f"{waits}{number}",
                 schedulerName=self._scheduler,
                 **(HELD_BY_GATE if not ungated or number % ungated else {}),
             )
@@ -209,11 +213,17 @@ class Waiting:
             for member in range(MEMBERS)
         )
         deadline = time.monotonic() + LIMIT_SECONDS
-        while are_groups and len(client.list(REPRIEVE, "PreemptionPlan", place.namespace)) < gangs:
+        while are_groups and self._planned(waits) < gangs:
             if time.monotonic() > deadline:
                 raise TimeoutError("some gangs were not looked at")
             time.sleep(1.0)
         time.sleep(SETTLE_SECONDS)
+
+    def _planned(self, prefix: str) -> int:
+        """How many gangs whose names begin so were looked at."""
+        plans = self._client.list(REPRIEVE, "PreemptionPlan", self._place.namespace)
+        names = {plan["spec"]["preemptor"]["name"] for plan in plans}
+        return sum(name.startswith(prefix) for name in names)
 
     def remove_gangs(self) -> None:
         """Delete what waits."""
@@ -286,7 +296,7 @@ class Waiting:
         place, client, priority, seconds = self._place, self._client, PRIORITIES[rank], []
         with Plans(client, place.namespace) as plans:
             for number in range(NEW_GANGS):
-                name = f"{rank}-{number}"
+                name = f"{rank}-{self._turn}-{number}"
                 client.create(place.pod_group(name, min_count=2, priority=priority))
                 for member in range(2):
                     client.create(place.pod(f"{name}-{member}", cpu="100m", priority=priority, group=name))
