@@ -1,8 +1,9 @@
 """Writes the status of ClusterQueues, LocalQueues and Cohorts: counts, usage, and whether the queue is active.
 
-A status is written by server-side apply, at most once a second for each object, and only if it has changed. One field
-manager owns these fields. What another manager wrote before and an apply does not remove, such as flavors that Kueue
-listed, is removed by a merge patch.
+A status is written by server-side apply, at most once a second for each object, and only if it has changed. While many
+objects change all the time, each waits longer, so that the API server has time for the Workloads. One field manager
+owns these fields. What another manager wrote before and an apply does not remove, such as flavors that Kueue listed, is
+removed by a merge patch.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ BURST_SECONDS: Final = 0.05
 """Changes come in bursts. One write serves all changes of so long a time."""
 PAUSE_SECONDS: Final = 1.0
 """The minimum time between two writes of one object."""
+RATE: Final = 25.0
+"""Writes a second of all objects, while more of them change all the time. Each is written less often then."""
 TICK_SECONDS: Final = 0.2
 """How often that is looked at which concerns many queues at once, or has no event."""
 BACKOFF: Final = Backoff(0.2, 60.0)
@@ -112,6 +115,8 @@ class QueueStatuses:
         self._queue: KeyedQueue[Item] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._not_before: dict[Item, float] = {}
         """An object is not written again before this time, in monotonic seconds."""
+        self._turn = 0.0
+        """When the next write would come, had all come one by one at the rate, in monotonic seconds."""
         self._seen: dict[str, tuple[Activity, ClusterQueueSpec]] = {}
         """By ClusterQueue: what its LocalQueues depend on, as it was when it was last looked at."""
         self._locals: dict[str, str] = {}
@@ -296,7 +301,10 @@ class QueueStatuses:
             self._put_off(item)
 
     def _put_off(self, item: Item) -> None:
-        self._not_before[item] = self._clock.monotonic() + PAUSE_SECONDS
+        """The object was written, or refused."""
+        self._turn = max(self._clock.monotonic(), self._turn)
+        self._not_before[item] = self._turn + PAUSE_SECONDS
+        self._turn += 1 / RATE
 
     def _is_written(self, item: Item, desired: Desired) -> bool:
         if self._is_unread(item):

@@ -14,7 +14,7 @@ from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFla
 from api.meta import ObjectMeta
 from api.workloads import Workload
 from controllers.quota.queue_metrics import QueueMetrics
-from controllers.quota.queue_statuses import QueueStatuses, QueueViews
+from controllers.quota.queue_statuses import RATE, QueueStatuses, QueueViews
 from kube.client import ApiClient, ApiError
 from kube.sender import Sender
 from quota.statuses import Tally
@@ -171,6 +171,23 @@ async def test_a_second_passes_between_two_writes() -> None:
             for _ in range(5):
                 await world.pass_time(0.15)
             assert len(world.writes("ClusterQueue", "q")) == count
+
+
+async def test_many_objects_share_a_rate_while_they_change_all_the_time() -> None:
+    world, names = world_of(), [f"l{number}" for number in range(100)]
+    for name in names:
+        world.put(local_queue(name, "q"))
+    async with world.running():
+        for step in range(48):
+            world.waiting.active = step
+            for name in names:
+                world.views.changes.changed("LocalQueue", f"ns/{name}")
+            await world.pass_time(0.25)
+        counts = [len(world.writes("LocalQueue", name)) for name in names]
+    assert min(counts) >= 2
+    assert (
+        sum(counts) <= len(names) + RATE * 12
+    )  # one a second each would be twelve times as many as there are
 
 
 async def test_a_newer_object_is_looked_at_again() -> None:
