@@ -162,6 +162,24 @@ def test_a_deactivated_workload_gives_its_quota_back_and_may_return(quotas: Sand
     box.until_admitted("w")
 
 
+def test_a_deactivated_workload_holds_its_quota_until_it_has_ended(quotas: Sandboxes) -> None:
+    """Also if it is activated again meanwhile."""
+    box = quotas("again")
+    box.queue("q", 1)
+    box.workload("w", "q", 1)
+    box.until_admitted("w")
+    box.workload("next", "q", 1, priority=1)
+    box.patch_spec("Workload", "w", {"active": False}, namespaced=True)
+    box.until("w", "Evicted", "True", "Deactivated")
+    box.patch_spec("Workload", "w", {"active": True}, namespaced=True)
+    box.rest()
+    assert box.is_true("w", "QuotaReserved")
+    assert not box.is_true("next", "QuotaReserved")
+    box.end("w")
+    box.until_admitted("next")
+    box.until("w", "Requeued", "True", "Reactivated")
+
+
 def test_a_workload_that_runs_too_long_is_deactivated(quotas: Sandboxes) -> None:
     box = quotas("long")
     box.queue("q", 1)

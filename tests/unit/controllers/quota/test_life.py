@@ -15,6 +15,7 @@ from controllers.quota.draft import Draft, Step
 from controllers.quota.evicting import Preemption
 from controllers.quota.life import EVICTION_OVERDUE, Around, Limits, Waiting, next_step, settle
 from quota.decision import decide
+from quota.workloads import holds_quota
 from tests.kit.quota import (
     at,
     cluster_queue,
@@ -250,6 +251,18 @@ def test_a_deactivated_workload_is_evicted_and_waits_no_longer() -> None:
     assert said(ended)["Requeued"] == ("False", "Deactivated")
     active = look(with_spec(ended, active=True), 7).workload
     assert said(active)["Requeued"] == ("True", "Reactivated")
+
+
+def test_a_workload_that_is_activated_again_before_it_ended_still_ends() -> None:
+    """Until its maker has ended it, it holds the quota: nobody else may get that, and it stays evicted."""
+    item = look(with_spec(admitted(JOB, 1), active=False), 5).workload
+    again = with_spec(item, active=True)
+    assert holds_quota(item)
+    assert holds_quota(again)
+    assert not look(again, 6).status
+    ended = look(set_condition(again, "QuotaReserved", "False", "x", 7), 7).workload
+    assert not holds_quota(ended)
+    assert said(ended)["Requeued"] == ("True", "Reactivated")
 
 
 def test_a_workload_runs_no_longer_than_it_may() -> None:
