@@ -26,7 +26,7 @@ from quota.workloads import (
     time_us,
 )
 
-__all__ = ["Cluster", "holds_still", "look", "returned_at"]
+__all__ = ["Cluster", "came_back", "holds_same", "holds_still", "look", "returned_at"]
 
 SECOND: Final = 1_000_000
 WAITS: Final = "WaitingForPreemptedWorkloads"
@@ -55,7 +55,7 @@ def look(plan: Planned, cluster: Cluster, now: int, options: Options) -> Look:
         return Look(now, ending, frozenset())
     if not _is_ready(preemptor):
         return Look(now, None, frozenset())
-    remaining = dict(_remaining(plan, cluster))
+    remaining = dict(_remaining(plan, cluster, now))
     for uid, workload in remaining.items():
         problem = _problem(plan.victims[uid], preemptor, workload, cluster.queue(plan.queue), now, options)
         if problem:
@@ -63,29 +63,42 @@ def look(plan: Planned, cluster: Cluster, now: int, options: Options) -> Look:
     return Look(now, None, frozenset(remaining))
 
 
-def _remaining(plan: Planned, cluster: Cluster) -> Iterator[tuple[str, Workload]]:
+def _remaining(plan: Planned, cluster: Cluster, now: int) -> Iterator[tuple[str, Workload]]:
     """The victims that hold the quota that the plan is about, and are not on their way out."""
     for uid, victim in plan.victims.items():
         workload = cluster.find(victim.key, uid)
-        if workload is not None and holds_still(victim, workload, plan.decided) and not is_evicting(workload):
+        if workload is None or is_evicting(workload):
+            continue
+        if holds_still(victim, workload, plan.decided, now):
             yield uid, workload
 
 
-def holds_still(victim: PlannedVictim, workload: Workload, decided: int) -> bool:
-    """Whether the Workload holds the same quota as when the plan was made (`decided`, in microseconds).
+def holds_still(victim: PlannedVictim, workload: Workload, decided: int, now: int) -> bool:
+    """Whether the Workload holds the same quota as when the plan was made (`decided`). Times are in microseconds.
 
-    Quota that it got later has nothing to do with the plan: nobody goes twice for one preemptor. A time that cannot be
-    read counts as another one.
+    Quota that it got later has nothing to do with the plan: nobody goes twice for one preemptor.
     """
+    return holds_same(victim, workload) and not came_back(workload, decided, now)
+
+
+def holds_same(victim: PlannedVictim, workload: Workload) -> bool:
+    """Whether the Workload got the quota that it holds in the second that the plan names. A time that cannot be read is
+    another one."""
     if not holds_quota(workload):
-        return False
-    returned = returned_at(workload)
-    if returned is not None and returned >= decided:
         return False
     try:
         return reserved_at(workload) // SECOND * SECOND == victim.since
     except QuotaError:
         return False
+
+
+def came_back(workload: Workload, decided: int, now: int) -> bool:
+    """Whether an eviction of the Workload was called off, or it got quota again, after the plan was made (`decided`).
+
+    A time that is still to come says nothing of that: it was written by a clock that is ahead.
+    """
+    returned = returned_at(workload)
+    return returned is not None and decided <= returned <= now
 
 
 def returned_at(workload: Workload) -> int | None:

@@ -39,7 +39,7 @@ from controllers.quota.plan_life import (
     Written,
     reduce,
 )
-from controllers.quota.plan_look import Cluster, holds_still, look, returned_at
+from controllers.quota.plan_look import Cluster, came_back, holds_still, look, returned_at
 from controllers.quota.planned import Planned, covers, promise_of, read, spec_of
 from controllers.quota.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
 from quota.cycle import Entry
@@ -62,6 +62,11 @@ OVERTAKEN: Final = Ending(
     "Aborted",
     "NoLongerFits",
     "the preemptor does not fit by this plan any longer, and a cycle found no other way",
+)
+RETURNED: Final = Ending(
+    "Aborted",
+    "VictimReturned",
+    "the eviction of a victim was called off, and the preemptor still needs its quota: it is decided about anew",
 )
 ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
 UNREADABLE: Final = Ending("Aborted", "Unreadable", "the plan cannot be read")
@@ -118,7 +123,7 @@ class QuotaPlans:
             self._postponed[plan.queue] = due
             self._wake(due)
         elif former is not None and covers(former.plan, plan):
-            self._observe_cluster(former.plan.key)
+            self._go_on(former.plan, plan)
         elif plan.key in self._lives:
             self._wanted_again.add(plan.key)  # the end of this very plan is still being written
         else:
@@ -138,7 +143,7 @@ class QuotaPlans:
             for uid in life.called if life.stage == "Evicting" else ():
                 victim = life.plan.victims[uid]
                 workload = self._cluster.find(key, uid) if victim.key == key else None
-                if workload is not None and holds_still(victim, workload, life.plan.decided):
+                if workload is not None and holds_still(victim, workload, life.plan.decided, self._now()):
                     return self._preemption(life.plan, uid)
         return None
 
@@ -233,7 +238,16 @@ class QuotaPlans:
     def _holds(self, plan: Planned, uid: str) -> bool:
         victim = plan.victims[uid]
         workload = self._cluster.find(victim.key, uid)
-        return workload is not None and holds_still(victim, workload, plan.decided)
+        return workload is not None and holds_still(victim, workload, plan.decided, self._now())
+
+    def _go_on(self, former: Planned, decision: Planned) -> None:
+        """A cycle asks for what this plan is about. It cannot do that if a victim came back: nobody goes twice."""
+        for uid, victim in decision.victims.items():
+            workload = self._cluster.find(victim.key, uid)
+            if workload is not None and came_back(workload, former.decided, self._now()):
+                self._observe(former.key, Overruled(RETURNED))
+                return
+        self._observe_cluster(former.key)
 
     def _preemption(self, plan: Planned, uid: str) -> Preemption | None:
         preemptor, victim = self._cluster.find(plan.preemptor, plan.uid), plan.victims[uid]

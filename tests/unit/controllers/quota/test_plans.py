@@ -216,6 +216,37 @@ async def test_whoever_is_not_the_same_holder_stays(back: Workload) -> None:
     assert stage.going(*VICTIMS) == ["other"]
 
 
+async def test_a_plan_ends_when_the_preemptor_needs_a_victim_whose_eviction_was_called_off() -> None:
+    """By this plan it does not go twice. So the plan must not keep the preemptor from being decided about anew."""
+    stage = await staged()
+    stage.clock.advance(5)
+    stage.put(set_condition(OWN, "Evicted", "False", "CalledOff", NOW + 3))
+    stage.put(preempted(OTHER, NOW + 4, "InCohortReclamation"))
+    assert stage.going(*VICTIMS) == []
+    assert not stage.plans.waits("ns/hero")
+    stage.begin(HERO)
+    assert stage.plans.promises() == []
+    await stage.plans.settle()
+    assert stage.phases == {"hero": ("Aborted", "VictimReturned")}
+    assert stage.freed == ["a"]
+    await stage.preempt(HERO)
+    assert stage.going(*VICTIMS) == ["own"]
+
+
+async def test_a_return_that_is_still_to_come_does_not_save_a_victim() -> None:
+    """Somebody's clock is ahead, or somebody wants to stay."""
+    own = set_condition(OWN, "Evicted", "False", "CalledOff", NOW + 500)
+    stage = await staged(own, OTHER)
+    assert stage.going(own, OTHER) == ["own", "other"]
+    stage.clock.advance(501)
+    stage.put(preempted(OTHER, NOW, "InCohortReclamation"))
+    assert stage.going(own) == []
+    await stage.preempt(HERO)
+    assert stage.phases == {"hero": ("Aborted", "VictimReturned")}
+    await stage.preempt(HERO)
+    assert stage.going(own) == ["own"]
+
+
 async def test_the_plan_is_over_when_the_preemptor_has_its_quota_and_not_while_that_is_assumed() -> None:
     stage = await staged()
     stage.quota.assume(held(stage.quota.state.workloads["ns/hero"], NOW))
