@@ -59,6 +59,8 @@ class Waiting(NamedTuple):
     reason: str
     message: str
     gated: bool = False
+    of_equal: bool = False
+    """An equal Workload got this answer. A text that it has for the same reason tells more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,12 +309,14 @@ def _say(draft: Draft, waiting: Waiting, around: Around, limits: Limits) -> None
     """A new reason is written at once, a new text not too often."""
     before = draft.condition(QUOTA_RESERVED)
     if before is not None and before.status == "False" and before.reason == waiting.reason:
-        if before.message == waiting.message:
+        if before.message == waiting.message or waiting.of_equal:
             return
         due = around.written + limits.message
         if draft.now < due and not _announces(around, before.message):
             draft.look_again(due)
             return
+    if not waiting.of_equal and (before is None or before.reason != waiting.reason):
+        draft.event("Warning", waiting.reason, waiting.message)
     wait(draft, waiting.reason, waiting.message, gated=waiting.gated)
 
 

@@ -79,6 +79,11 @@ class WorkloadWriter:
         """How many are being written."""
         return len(self._tasks)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether at least half of the slots are free."""
+        return 2 * len(self._tasks) <= self._slots.size
+
     def start(self, step: Step, rank: Rank) -> None:
         """Write the step of a Workload that is not busy. Raises QuotaError if it cannot be counted so."""
         key = key_of(step.workload)

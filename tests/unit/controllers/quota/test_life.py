@@ -434,6 +434,28 @@ def test_a_new_text_is_written_not_too_often() -> None:
     assert look(first, 8, written=us(5), waiting=Waiting("ExceedsMaxQuota", "never")).status
 
 
+def test_an_equal_says_the_reason_and_keeps_a_text_that_tells_more() -> None:
+    equal = Waiting("WaitingForQuota", "an equal one got this answer", of_equal=True)
+    step = look(JOB, 5, waiting=equal)
+    found = condition(step.workload, "QuotaReserved")
+    assert found is not None
+    assert (found.reason, found.message) == ("WaitingForQuota", "an equal one got this answer")
+    assert not step.events, "the one that got the answer has the event"
+    own = look(step.workload, 20, waiting=Waiting("WaitingForQuota", "1 more needed"), written=us(5))
+    assert own.status
+    assert not look(own.workload, 40, waiting=equal, written=us(20)).status
+    other = look(own.workload, 40, waiting=equal._replace(reason="ExceedsMaxQuota"), written=us(39))
+    assert said(other.workload)["QuotaReserved"] == ("False", "ExceedsMaxQuota")
+
+
+def test_a_new_reason_is_an_event() -> None:
+    first = look(JOB, 5, waiting=Waiting("WaitingForQuota", "1 more needed"))
+    assert [(each.type, each.reason) for each in first.events] == [("Warning", "WaitingForQuota")]
+    second = look(first.workload, 20, waiting=Waiting("WaitingForQuota", "2 more needed"))
+    assert second.status
+    assert not second.events
+
+
 WAITING = Waiting(WAITS, "It waits")
 
 
