@@ -43,6 +43,8 @@ class Waiting:
     asked: tuple[Workload, State, State] | None = None
     """What `heads` returned last, if there is no answer yet; and the `quotas` and `turns` of that time."""
     tried: tuple[Tried, State] | None = None
+    told: str = ""
+    """Why it waits, as the caller knows."""
 
     @property
     def is_ready(self) -> bool:
@@ -109,9 +111,33 @@ class Alike:
     """When the parked ones are tried again, although nothing has changed."""
     sorted: Place | None = None
     """By which its ClusterQueue has sorted it; None if it was without a head."""
+    told: str = ""
+    """Why the last ones were parked together."""
+    untold: set[Waiting] = field(default_factory=set)
+    """Members that may have been told something else. So nobody walks over all of them after each answer."""
 
-    def park_from(self, place: Place) -> None:
-        """Park this one and all behind it."""
+    def answered(self, waiting: Waiting, reason: str) -> None:
+        """One of them got an answer of its own."""
+        waiting.told = reason
+        if reason != self.told:
+            self.untold.add(waiting)
+
+    def park(self, waiting: Waiting, reason: str, *, with_equals: bool) -> list[str]:
+        """Park it, and perhaps all behind it. Returns the keys of those that were not told this reason yet."""
+        if with_equals:
+            self._park_from(waiting.place)
+            return self._tell(reason)
+        if waiting.line is self.ready:
+            self.parked.add(waiting)
+        return []
+
+    def release(self) -> None:
+        if self.parked.size > self.ready.size:
+            self.ready, self.parked = self.parked, self.ready
+        self.ready.take_all(self.parked)
+        self.timer = None
+
+    def _park_from(self, place: Place) -> None:
         ahead: list[Waiting] = []
         while (head := self.ready.head()) is not None and head.place < place:
             self.ready.discard(head)
@@ -122,11 +148,17 @@ class Alike:
         for waiting in ahead:
             self.ready.add(waiting)
 
-    def release(self) -> None:
-        if self.parked.size > self.ready.size:
-            self.ready, self.parked = self.parked, self.ready
-        self.ready.take_all(self.parked)
-        self.timer = None
+    def _tell(self, reason: str) -> list[str]:
+        """The parked ones that were not told this reason count as told now. Returns their keys."""
+        if reason != self.told:
+            self.told = reason
+            self.untold.update(self.parked.items(), self.ready.items())
+        parked = {each for each in self.untold if each.line is self.parked}
+        self.untold -= parked
+        news = sorted(each.key for each in parked if each.told != reason)
+        for each in parked:
+            each.told = reason
+        return news
 
 
 class _Order(LazyHeap[Place, Alike]):
@@ -244,6 +276,7 @@ class ClusterLine:
         """Forget it."""
         if waiting.line is not None:
             waiting.line.discard(waiting)
+        alike.untold.discard(waiting)
         alike.members -= 1
         if self.sticky is waiting:
             self.sticky = None

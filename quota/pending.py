@@ -161,8 +161,10 @@ class PendingQueues:
             }
         )
 
-    def answered(self, entry: Entry, now: int) -> None:
+    def answered(self, entry: Entry, now: int) -> list[str]:
         """What the cycle says of a head. Its Workload must be the object that the last call of `heads` returned.
+
+        Returns the keys of those that are parked together with it and were not told its reason yet, sorted.
 
         The entry parks nobody if parked Workloads of the tree came back after that call: quota was freed, and the
         entry may be wrong. If the Workload itself has changed so that it would come back, the entry has no effect at
@@ -170,25 +172,30 @@ class PendingQueues:
         """
         waiting = self._waiting.get(key_of(entry.workload))
         if waiting is None or waiting.alike is None or waiting.asked is None:
-            return
+            return []
         workload, quotas, turns = waiting.asked
         if workload is not entry.workload:
-            return
+            return []
         waiting.asked = None
         alike, cluster = waiting.alike, waiting.alike.cluster
+        alike.answered(waiting, entry.quota_reserved_reason)
         if entry.requeue_reason == "PendingPreemption":
             cluster.sticky = waiting if cluster.best_effort else None
         elif cluster.sticky is waiting and entry.outcome != "Admit":
             cluster.sticky = None
         waiting.tried = None if entry.tried is None else (entry.tried, quotas)
         if turns != cluster.turns:
-            return
+            return []
         if entry.retry_at is not None:
             if entry.retry_at <= now:
-                return
+                return []
             self._retry(alike, entry.retry_at)
-        if entry.outcome != "Admit" and entry.requeue != "immediate":
-            self._park(waiting, alike, entry.requeue_reason in PARKS_EQUALS and cluster.best_effort)
+        if entry.outcome == "Admit" or entry.requeue == "immediate":
+            return []
+        with_equals = entry.requeue_reason in PARKS_EQUALS and cluster.best_effort
+        told = alike.park(waiting, entry.quota_reserved_reason, with_equals=with_equals)
+        self._sort(alike)
+        return told
 
     def freed(self, trees: Collection[str], now: int) -> None:
         """Quota came back in these trees, or something changed there that a decision depends on.
@@ -253,6 +260,7 @@ class PendingQueues:
         if waiting.alike is not None:
             waiting.alike.cluster.leave(waiting, waiting.alike)
         waiting.alike = waiting.timer = waiting.asked = waiting.tried = None
+        waiting.told = ""
 
     def _move(self, waiting: Waiting, place: Place) -> None:
         """Give it another place in its line."""
@@ -266,6 +274,7 @@ class PendingQueues:
     def _ready(self, waiting: Waiting, alike: Alike) -> None:
         waiting.timer = None
         alike.ready.add(waiting)
+        alike.untold.add(waiting)
         self._sort(alike)
 
     def _delay(self, waiting: Waiting, until: int) -> None:
@@ -284,13 +293,6 @@ class PendingQueues:
         return None
 
     # ---- parked ones
-
-    def _park(self, waiting: Waiting, alike: Alike, with_equals: bool) -> None:
-        if with_equals:
-            alike.park_from(waiting.place)
-        elif waiting.line is alike.ready:
-            alike.parked.add(waiting)
-        self._sort(alike)
 
     def _retry(self, alike: Alike, time: int) -> None:
         if alike.timer is None or time < alike.timer[0]:

@@ -36,10 +36,13 @@ LEAST_MIN_ADMIT: Final = 60_000_000
 class QuotaState:
     """The objects of the quota plane; `snapshot` copies them. Not safe for several threads."""
 
-    def __init__(self, *, partial: bool = False) -> None:
+    def __init__(self, *, partial: bool = False, deactivated_hold: bool = True) -> None:
         """`partial`: the objects come from files, which may leave out kinds. As long as there is no AdmissionCheck at
-        all, every check that is named is taken as active. Topologies are taken as present."""
-        self._partial = partial
+        all, every check that is named is taken as active. Topologies are taken as present.
+
+        `deactivated_hold`: the quota of a deactivated Workload counts until it is given back. Kueue frees it at once.
+        """
+        self._partial, self._deactivated_hold = partial, deactivated_hold
         self._cluster_queues: dict[str, ClusterQueue] = {}
         self._cohorts: dict[str, Cohort] = {}
         self._flavors: dict[str, ResourceFlavor] = {}
@@ -212,7 +215,8 @@ class QuotaState:
         # An invalid time is an error here, even of a workload that waits. So one such workload cannot stop a cycle.
         queue_timestamp(workload)
         requeue_at(workload)
-        holder, key = holder_of(workload), key_of(workload)
+        counts = self._deactivated_hold or workload.spec.active
+        holder, key = holder_of(workload) if counts else None, key_of(workload)
         before = self._holders.get(key)
         self._drop(key)
         if holder is not None:

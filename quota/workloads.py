@@ -75,15 +75,12 @@ def effective_priority(workload: Workload) -> int:
 
 
 def holds_quota(workload: Workload) -> bool:
-    """Whether its usage counts: quota is reserved, and the Workload is neither finished nor deactivated.
+    """Whether its usage counts: quota is reserved, and the Workload has not finished.
 
-    The usage of an evicted Workload counts until its reservation is gone.
+    The usage of an evicted Workload counts until its reservation is gone. So does that of a deactivated one: something
+    of it may still run. Kueue does not count a deactivated one (`QuotaState`).
     """
-    return (
-        workload.spec.active
-        and _is_true(workload, QUOTA_RESERVED) is not None
-        and _is_true(workload, FINISHED) is None
-    )
+    return _is_true(workload, QUOTA_RESERVED) is not None and _is_true(workload, FINISHED) is None
 
 
 def is_evicting(workload: Workload) -> bool:

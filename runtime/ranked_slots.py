@@ -25,6 +25,11 @@ class RankedSlots:
         self._waiting: list[tuple[Rank, int, asyncio.Future[None]]] = []
         self._numbers = count()
 
+    @property
+    def size(self) -> int:
+        """How many may hold a slot at present."""
+        return self._slots
+
     async def acquire(self, rank: Rank) -> None:
         """Wait for a slot. Whoever gets one must `release` it."""
         if self._held < self._slots and not self._waiting:

@@ -70,7 +70,7 @@ class QuotaObjects(Reader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._state = QuotaState(partial=True)
+        self._state = QuotaState(partial=True, deactivated_hold=False)
 
     def keep(self, thing: Any, place: str) -> None:
         """Apply the object to the state."""

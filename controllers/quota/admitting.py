@@ -79,9 +79,6 @@ def sync_admitted(draft: Draft, required: Collection[str]) -> None:
 
 def wait(draft: Draft, reason: str, message: str, *, gated: bool) -> None:
     """The Workload waits. `gated`: it would need a preemption, and a preemption gate is closed (KEP-8303)."""
-    before = draft.condition(QUOTA_RESERVED)
-    if before is None or before.reason != reason:
-        draft.event("Warning", reason, message)
     draft.set(QUOTA_RESERVED, False, reason, message)
     draft.set(ADMITTED, False, "NoReservation", "The workload has no reservation")
     if gated:

@@ -20,12 +20,18 @@ STRATEGIES: dict[Strategy, int] = {
     "LessThanOrEqualToFinalShare": FINAL_SHARE,
     "LessThanInitialShare": INITIAL_SHARE,
 }
+STRATEGY_LISTS: tuple[list[Strategy], ...] = (
+    ["LessThanOrEqualToFinalShare"],
+    ["LessThanInitialShare"],
+    ["LessThanOrEqualToFinalShare", "LessThanInitialShare"],
+)
 
 
 class FairSharingConfiguration(Section):
     """Fair sharing, as in Kueue's Configuration.
 
-    preemptionStrategies: the rules by which a ClusterQueue takes quota back from one with a larger share, in order.
+    preemptionStrategies: the rules by which a ClusterQueue takes quota back from one with a larger share, in order: one
+    of them, or LessThanOrEqualToFinalShare and then LessThanInitialShare.
     """
 
     preemption_strategies: list[Strategy] = field(default_factory=lambda: list(STRATEGIES))
@@ -65,13 +71,18 @@ def check_quota(settings: QuotaConfiguration) -> None:
         raise FieldError("quota.mode", "Observe is not in this version")
     if settings.plan_deadline_seconds <= settings.overdue_seconds:
         raise FieldError("quota.planDeadlineSeconds", "is not more than quota.overdueSeconds")
-    sharing = settings.fair_sharing
-    if sharing is not None:
-        given = sharing.preemption_strategies
-        if not given or len(set(given)) != len(given):
-            raise FieldError(
-                "quota.fairSharing.preemptionStrategies", "names no strategy, or one of them twice"
-            )
+    if settings.fair_sharing is not None:
+        _check_strategies(settings.fair_sharing.preemption_strategies)
+
+
+def _check_strategies(given: list[Strategy]) -> None:
+    """The rules are those of Kueue (pkg/config, validateFairSharing)."""
+    path = "quota.fairSharing.preemptionStrategies"
+    if not given:
+        raise FieldError(path, "is empty")
+    if given not in STRATEGY_LISTS:
+        supported = ", ".join(f"[{', '.join(each)}]" for each in STRATEGY_LISTS)
+        raise FieldError(path, f"[{', '.join(given)}] is none of {supported}")
 
 
 def search_options(settings: QuotaConfiguration, *, time_based: bool) -> Options:

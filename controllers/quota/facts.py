@@ -7,6 +7,7 @@ from collections.abc import Callable
 from api.workloads import QUOTA_RESERVED, Workload
 from controllers.quota.evicting import Preemption
 from controllers.quota.life import Around, Waiting
+from controllers.quota.preempting import Preempting
 from quota.activity import required_checks
 from quota.state import QuotaState
 from quota.workloads import key_of
@@ -17,9 +18,15 @@ __all__ = ["Facts"]
 class Facts:
     """Answers for one term. Times are microseconds since 1970."""
 
-    def __init__(self, state: QuotaState, preemption_of: Callable[[str], Preemption | None]) -> None:
-        """`preemption_of`: what an active plan wants of a Workload (key)."""
-        self._state, self._preemption_of = state, preemption_of
+    def __init__(
+        self,
+        state: QuotaState,
+        preemption_of: Callable[[str], Preemption | None],
+        preempting_of: Callable[[str], Preempting | None],
+    ) -> None:
+        """`preemption_of`: what an active plan wants of a Workload (key). `preempting_of`: what it says of its own
+        plan."""
+        self._state, self._preemption_of, self._preempting_of = state, preemption_of, preempting_of
         self._waiting: dict[str, Waiting] = {}
         self._written: dict[str, int] = {}
         """When the text of why a Workload waits was last written."""
@@ -44,6 +51,7 @@ class Facts:
             inactive=known.inactive if known is not None else "",
             required=required_checks(queue.spec, admission) if queue is not None else None,
             preemption=self._preemption_of(key),
+            preempting=self._preempting_of(key),
             taken_back=self._why_taken_back(key, workload),
             waiting=self._waiting.get(key),
             nothing_runs=workload.metadata.uid in self._ended,

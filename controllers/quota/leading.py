@@ -102,7 +102,7 @@ class Leading:
         )
         fence = Fence(ConditionWriter(sender, clock=clock), quota.workloads.apply, term, clock)
         self._resuming = Resuming(known.plans, self.plans, cluster, fence.write_all)
-        self.facts = Facts(quota.state, self.plans.preemption_of)
+        self.facts = Facts(quota.state, self.plans.preemption_of, self.plans.preempting_of)
         self._following = Following(quota.state, self._pending, self._look, self.now, self._stir)
         self._statuses = QueueStatuses(
             quota.state,
@@ -127,6 +127,7 @@ class Leading:
             limits,
             self._look,
             self.now,
+            self.plans.not_evicted,
         )
         self._scheduling = Scheduling(
             quota,

@@ -33,9 +33,11 @@ from controllers.quota.evicting import (
     preempt,
     sync_not_admitted,
 )
+from controllers.quota.preempting import WAITS, Preempting
 from controllers.quota.retries import end_wait, judge_checks, reset_checks, show_wait, why_retry
 from quota.queues import ADMISSION_GATED_BY
 from quota.unsupported import why_unsupported
+from quota.workloads import has_closed_preemption_gate
 
 __all__ = ["EVICTION_OVERDUE", "Around", "Limits", "Waiting", "next_step", "settle"]
 
@@ -57,6 +59,8 @@ class Waiting(NamedTuple):
     reason: str
     message: str
     gated: bool = False
+    of_equal: bool = False
+    """An equal Workload got this answer. A text that it has for the same reason tells more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,8 @@ class Around:
     """The admission checks that it needs for the flavors that it has. None: its ClusterQueue is gone."""
     preemption: Preemption | None = None
     """A plan that names it as a victim."""
+    preempting: Preempting | None = None
+    """The plan for which it is the preemptor."""
     taken_back: str = ""
     """Why the quota that somebody else gave it is taken back; empty if it is not."""
     waiting: Waiting | None = None
@@ -284,17 +290,37 @@ def _why_waiting(draft: Draft, around: Around) -> Waiting | None:
         return Waiting(
             "Suspended", f"ClusterQueue {around.cluster_queue.metadata.name} is inactive: {around.inactive}"
         )
-    return around.waiting
+    return _with_plan(draft, around)
+
+
+def _with_plan(draft: Draft, around: Around) -> Waiting | None:
+    """What the last cycle said, and what becomes of the plan that followed from it."""
+    waiting, plan = around.waiting, around.preempting
+    if plan is None or has_closed_preemption_gate(draft.workload):
+        return waiting
+    if waiting is not None and waiting.reason == WAITS:
+        return Waiting(WAITS, plan.message(waiting.message))
+    # A new process goes on from the plan before a cycle says anything.
+    says = plan.problem or plan.is_due
+    return Waiting(WAITS, plan.message("")) if says else waiting
 
 
 def _say(draft: Draft, waiting: Waiting, around: Around, limits: Limits) -> None:
     """A new reason is written at once, a new text not too often."""
     before = draft.condition(QUOTA_RESERVED)
     if before is not None and before.status == "False" and before.reason == waiting.reason:
-        if before.message == waiting.message:
+        if before.message == waiting.message or waiting.of_equal:
             return
         due = around.written + limits.message
-        if draft.now < due:
+        if draft.now < due and not _announces(around, before.message):
             draft.look_again(due)
             return
+    if not waiting.of_equal and (before is None or before.reason != waiting.reason):
+        draft.event("Warning", waiting.reason, waiting.message)
     wait(draft, waiting.reason, waiting.message, gated=waiting.gated)
+
+
+def _announces(around: Around, said: str) -> bool:
+    """Whether victims wait for the text to be written."""
+    plan = around.preempting
+    return plan is not None and plan.is_due and not said.endswith(plan.announcement)

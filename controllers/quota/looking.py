@@ -46,9 +46,12 @@ class Looking:
         limits: Limits,
         look: KeyedQueue[str],
         now: Callable[[], int],
+        not_evicted: Callable[[str, str, str], None],
     ) -> None:
+        """`not_evicted`: tell a plan that a write to a Workload (key, UID) failed, and what the API server said."""
         self._workload_of, self._facts, self._following = workload_of, facts, following
         self._recorder, self._limits, self._look, self._now = recorder, limits, look, now
+        self._not_evicted = not_evicted
         self._refusals: dict[str, tuple[str, int]] = {}
         """By key: the version of a Workload whose write was refused, and until when nothing is written to it."""
 
@@ -80,11 +83,13 @@ class Looking:
         if self._is_refused(key, workload, now):
             return
         self._following.let_in(key)
-        step = next_step(workload, self._facts.around(workload), self._limits, now)
+        around = self._facts.around(workload)
+        step = next_step(workload, around, self._limits, now)
         if step.again is not None:
             self._look.add_after(key, max(0.001, (step.again - now) / 1_000_000))
         if step.writes_status or step.deactivates:
-            writer.start(step, REASONS if _only_says(workload, step) else CHANGES)
+            is_urgent = around.preempting is not None and around.preempting.is_due
+            writer.start(step, REASONS if _only_says(workload, step) and not is_urgent else CHANGES)
 
     def _is_refused(self, key: str, workload: Workload, now: int) -> bool:
         """Whether a write was refused a moment ago, and the Workload is as it was."""
@@ -105,6 +110,7 @@ class Looking:
         elif outcome.error:
             if step.workload.status.admission is not None:
                 self._refused(key, step, outcome.error)
+            self._not_evicted(key, step.workload.metadata.uid, outcome.answer)
             wait = round(self._look.retry(key) * 1_000_000)
             self._refusals[key] = step.workload.metadata.resource_version, self._now() + wait
         else:

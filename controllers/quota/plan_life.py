@@ -68,6 +68,8 @@ class Life:
     """When the end is written again, if that failed."""
     is_writing: bool = False
     """The end is being written."""
+    began: int = 0
+    """When this process began to carry it out."""
 
     @property
     def is_active(self) -> bool:

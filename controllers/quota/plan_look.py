@@ -12,6 +12,7 @@ from api.meta import Condition
 from api.workloads import EVICTED, FINISHED, QUOTA_RESERVED, Workload
 from controllers.quota.plan_life import Ending, Look
 from controllers.quota.planned import Planned, PlannedVictim
+from controllers.quota.preempting import WAITS
 from quota.amounts import QuotaError
 from quota.asks import Options
 from quota.policies import still_goes
@@ -26,11 +27,9 @@ from quota.workloads import (
     time_us,
 )
 
-__all__ = ["Cluster", "holds_still", "look", "returned_at"]
+__all__ = ["Cluster", "holds_same", "holds_still", "look", "some_came_back"]
 
 SECOND: Final = 1_000_000
-WAITS: Final = "WaitingForPreemptedWorkloads"
-"""The reason of QuotaReserved=False."""
 RESERVED: Final = Ending("QuotaReserved", "QuotaReserved", "the preemptor got its quota")
 
 
@@ -47,15 +46,16 @@ class Cluster(Protocol):
         """The ClusterQueue, if it exists."""
 
 
-def look(plan: Planned, cluster: Cluster, now: int, options: Options) -> Look:
-    """What the cluster shows of the plan. `now` is in microseconds."""
+def look(plan: Planned, cluster: Cluster, now: int, options: Options, announced: str) -> Look:
+    """What the cluster shows of the plan. `now` is in microseconds. `announced`: what a preemptor with gates says
+    before the first victim goes."""
     preemptor = cluster.find(plan.preemptor, plan.uid)
     ending = _ending(plan, preemptor, cluster)
     if ending is not None or preemptor is None:
         return Look(now, ending, frozenset())
-    if not _is_ready(preemptor):
+    if not _is_ready(preemptor, announced):
         return Look(now, None, frozenset())
-    remaining = dict(_remaining(plan, cluster))
+    remaining = dict(_remaining(plan, cluster, now))
     for uid, workload in remaining.items():
         problem = _problem(plan.victims[uid], preemptor, workload, cluster.queue(plan.queue), now, options)
         if problem:
@@ -63,24 +63,28 @@ def look(plan: Planned, cluster: Cluster, now: int, options: Options) -> Look:
     return Look(now, None, frozenset(remaining))
 
 
-def _remaining(plan: Planned, cluster: Cluster) -> Iterator[tuple[str, Workload]]:
+def _remaining(plan: Planned, cluster: Cluster, now: int) -> Iterator[tuple[str, Workload]]:
     """The victims that hold the quota that the plan is about, and are not on their way out."""
     for uid, victim in plan.victims.items():
         workload = cluster.find(victim.key, uid)
-        if workload is not None and holds_still(victim, workload, plan.decided) and not is_evicting(workload):
+        if workload is None or is_evicting(workload):
+            continue
+        if holds_still(victim, workload, plan.decided, now):
             yield uid, workload
 
 
-def holds_still(victim: PlannedVictim, workload: Workload, decided: int) -> bool:
-    """Whether the Workload holds the same quota as when the plan was made (`decided`, in microseconds).
+def holds_still(victim: PlannedVictim, workload: Workload, decided: int, now: int) -> bool:
+    """Whether the Workload holds the same quota as when the plan was made (`decided`). Times are in microseconds.
 
-    Quota that it got later has nothing to do with the plan: nobody goes twice for one preemptor. A time that cannot be
-    read counts as another one.
+    Quota that it got later has nothing to do with the plan: nobody goes twice for one preemptor.
     """
+    return holds_same(victim, workload) and not _came_back(workload, decided, now)
+
+
+def holds_same(victim: PlannedVictim, workload: Workload) -> bool:
+    """Whether the Workload got the quota that it holds in the second that the plan names. A time that cannot be read is
+    another one."""
     if not holds_quota(workload):
-        return False
-    returned = returned_at(workload)
-    if returned is not None and returned >= decided:
         return False
     try:
         return reserved_at(workload) // SECOND * SECOND == victim.since
@@ -88,9 +92,19 @@ def holds_still(victim: PlannedVictim, workload: Workload, decided: int) -> bool
         return False
 
 
-def returned_at(workload: Workload) -> int | None:
-    """When the Workload got quota again after an eviction, in microseconds; None if it did not."""
-    return _when(workload, EVICTED, "False")
+def some_came_back(plan: Planned, cluster: Cluster, decided: int, now: int) -> bool:
+    """Whether a victim of the plan came back at or after `decided`: a plan of that time leaves it alone."""
+    found = (cluster.find(victim.key, uid) for uid, victim in plan.victims.items())
+    return any(each is not None and _came_back(each, decided, now) for each in found)
+
+
+def _came_back(workload: Workload, decided: int, now: int) -> bool:
+    """Whether an eviction of the Workload was called off, or it got quota again, after the plan was made (`decided`).
+
+    A time that is still to come says nothing of that: it was written by a clock that is ahead.
+    """
+    returned = _when(workload, EVICTED, "False")
+    return returned is not None and decided <= returned <= now
 
 
 # ---- the preemptor
@@ -136,13 +150,15 @@ def _aborted(reason: str, message: str) -> Ending:
     return Ending("Aborted", reason, message)
 
 
-def _is_ready(preemptor: Workload) -> bool:
+def _is_ready(preemptor: Workload, announced: str) -> bool:
     """Whether victims may go. A Workload with gates says first that it waits for them (KEP-8303).
 
-    That is written in the version whose gates were open. If a gate closes first, the write fails.
+    That is written for each plan, on condition of a version whose gates were open. If a gate closes first, the write
+    fails.
     """
     return not preemptor.spec.preemption_gates or any(
-        each.type == QUOTA_RESERVED and each.reason == WAITS for each in preemptor.status.conditions or ()
+        each.type == QUOTA_RESERVED and each.reason == WAITS and each.message.endswith(announced)
+        for each in preemptor.status.conditions or ()
     )
 
 

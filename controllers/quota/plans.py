@@ -39,8 +39,9 @@ from controllers.quota.plan_life import (
     Written,
     reduce,
 )
-from controllers.quota.plan_look import Cluster, holds_still, look, returned_at
+from controllers.quota.plan_look import Cluster, holds_still, look, some_came_back
 from controllers.quota.planned import Planned, covers, promise_of, read, spec_of
+from controllers.quota.preempting import Preempting, Troubles, announcement
 from controllers.quota.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
 from quota.cycle import Entry
 from quota.decision import Options
@@ -48,6 +49,7 @@ from quota.explain import preemption_message
 from quota.particulars import particulars
 from quota.promises import Promise
 from quota.snapshot import QuotaSnapshot
+from quota.workloads import holds_quota, is_evicting
 from runtime.failpoints import failpoint
 from runtime.plan_objects import PlanNotStoredError
 
@@ -62,6 +64,11 @@ OVERTAKEN: Final = Ending(
     "Aborted",
     "NoLongerFits",
     "the preemptor does not fit by this plan any longer, and a cycle found no other way",
+)
+RETURNED: Final = Ending(
+    "Aborted",
+    "VictimReturned",
+    "the eviction of a victim was called off, and the preemptor still needs its quota: it is decided about anew",
 )
 ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
 UNREADABLE: Final = Ending("Aborted", "Unreadable", "the plan cannot be read")
@@ -95,6 +102,7 @@ class QuotaPlans:
         """Plans that are to be decided again once they are forgotten."""
         self._postponed: dict[str, int] = {}
         """By ClusterQueue: when a decision that came too early may be taken again."""
+        self._troubles = Troubles()
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken, self._sleeps_until = asyncio.Event(), 0
 
@@ -113,20 +121,24 @@ class QuotaPlans:
         spec = spec_of(entry, particulars(snapshot, entry, self._now()))
         plan = read(spec, (spec.preemptor.namespace, plan_name(spec)), self._now())
         former = self._active(plan.preemptor)
-        if self._is_too_early(plan):
+        if some_came_back(plan, self._cluster, plan.decided, self._now()):
+            # Times have whole seconds: the plan could not tell a return of this second from a return after it.
             due = plan.decided + SECOND
             self._postponed[plan.queue] = due
             self._wake(due)
         elif former is not None and covers(former.plan, plan):
+            if some_came_back(plan, self._cluster, former.plan.decided, self._now()):
+                self._observe(former.plan.key, Overruled(RETURNED))
             self._observe_cluster(former.plan.key)
         elif plan.key in self._lives:
             self._wanted_again.add(plan.key)  # the end of this very plan is still being written
         else:
-            self._add(Life(plan, plan.decided + self._deadline))
+            self._add(Life(plan, plan.decided + self._deadline, began=self._now()))
             self._spawn(self._begin(plan, spec, former.plan.key if former is not None else None))
 
     def overtaken(self, preemptor: str) -> None:
         """A cycle found no way for the preemptor (key). A promise that does not help it must not keep others out."""
+        self._troubles.stored(preemptor)
         life = self._active(preemptor)
         if life is not None:
             self._observe(life.plan.key, Overruled(OVERTAKEN))
@@ -138,9 +150,30 @@ class QuotaPlans:
             for uid in life.called if life.stage == "Evicting" else ():
                 victim = life.plan.victims[uid]
                 workload = self._cluster.find(key, uid) if victim.key == key else None
-                if workload is not None and holds_still(victim, workload, life.plan.decided):
+                if workload is not None and holds_still(victim, workload, life.plan.decided, self._now()):
                     return self._preemption(life.plan, uid)
         return None
+
+    def preempting_of(self, key: str) -> Preempting | None:
+        """What the Workload says of its own plan; None if there is nothing to say."""
+        life = self._active(key)
+        if life is None or life.stage != "Evicting":
+            problem = self._troubles.of_plan(key)
+            return Preempting(len(life.plan.victims) if life is not None else 0, problem) if problem else None
+        plan, preemptor = life.plan, self._cluster.find(key, life.plan.uid)
+        problem = self._troubles.of_victims(life.called)
+        if preemptor is None or not preemptor.spec.preemption_gates:
+            return Preempting(len(plan.victims), problem)
+        text = announcement(plan, life.began)
+        return Preempting(len(plan.victims), problem, text, is_due=not life.called)
+
+    def not_evicted(self, key: str, uid: str, answer: str) -> None:
+        """The write of an eviction failed, and is tried again. `answer`: what the API server said, without names."""
+        for each in self._by_workload.get(key, ()):
+            life = self._lives[each]
+            if uid in life.called and life.is_active:
+                self._troubles.not_evicted(uid, answer)
+                self._look_at(life.plan.preemptor)
 
     def waits(self, key: str) -> bool:
         """Whether the Workload waits for its own plan: the plan is being stored, or victims still hold their quota."""
@@ -155,16 +188,22 @@ class QuotaPlans:
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """The Workload came, changed or went. What is only assumed of it is not looked at."""
-        del before, after
+        if after is None or holds_quota(after):
+            self._troubles.stored(key)
+        uid = before.metadata.uid if before is not None else ""
+        shown = self._cluster.find(key, uid)
+        is_over = (shown is None or is_evicting(shown)) and self._troubles.evicted([uid])
         for each in list(self._by_workload.get(key, ())):
             self._observe_cluster(each)
+            if is_over and each in self._lives:
+                self._look_at(self._lives[each].plan.preemptor)
 
     # ---- for a new term
 
     def take_over(self, plan: Planned, ending: Ending | None) -> None:
         """Go on from a stored plan, or end it. Nobody is called before `look_at_all`."""
         decided = min(plan.decided, self._now())
-        self._add(Life(plan, decided + self._deadline, stage="Evicting"))
+        self._add(Life(plan, decided + self._deadline, stage="Evicting", began=self._now()))
         if ending is not None:
             self._observe(plan.key, Overruled(ending))
 
@@ -233,7 +272,7 @@ class QuotaPlans:
     def _holds(self, plan: Planned, uid: str) -> bool:
         victim = plan.victims[uid]
         workload = self._cluster.find(victim.key, uid)
-        return workload is not None and holds_still(victim, workload, plan.decided)
+        return workload is not None and holds_still(victim, workload, plan.decided, self._now())
 
     def _preemption(self, plan: Planned, uid: str) -> Preemption | None:
         preemptor, victim = self._cluster.find(plan.preemptor, plan.uid), plan.victims[uid]
@@ -241,15 +280,6 @@ class QuotaPlans:
             return None
         message = preemption_message(preemptor, victim.reason, plan.path, victim.path)
         return Preemption("/".join(plan.key), uid, victim.reason, message, plan.queue)
-
-    def _is_too_early(self, plan: Planned) -> bool:
-        """Whether a victim came back in this very second. Times in objects have whole seconds: the plan could not tell
-        that from a return after the decision, and would leave the victim alone."""
-        for uid, victim in plan.victims.items():
-            workload = self._cluster.find(victim.key, uid)
-            if workload is not None and returned_at(workload) == plan.decided:
-                return True
-        return False
 
     # ---- lives
 
@@ -265,7 +295,8 @@ class QuotaPlans:
     def _observe_cluster(self, key: PlanKey) -> None:
         life = self._lives.get(key)
         if life is not None:
-            self._observe(key, look(life.plan, self._cluster, self._now(), self._options))
+            announced = announcement(life.plan, life.began)
+            self._observe(key, look(life.plan, self._cluster, self._now(), self._options, announced))
 
     def _observe(self, key: PlanKey, seen: Observation) -> None:
         life = self._lives.get(key)
@@ -292,6 +323,7 @@ class QuotaPlans:
 
     def _forget(self, plan: Planned) -> None:
         ending = self._lives.pop(plan.key).ending
+        self._troubles.evicted(plan.victims)
         if self._current.get(plan.preemptor) == plan.key:
             del self._current[plan.preemptor]
         for each in _concerned(plan):
@@ -318,8 +350,11 @@ class QuotaPlans:
             await self._store.begin(spec)
         except PlanNotStoredError as error:
             log.warning("a plan could not be stored", plan="/".join(plan.key), error=str(error))
+            self._troubles.not_stored(plan.preemptor, str(error))
             self._observe(plan.key, NotWritten(self._now()))
+            self._look_at(plan.preemptor)
             return
+        self._troubles.stored(plan.preemptor)
         await failpoint("quota.plan_stored")
         if former is not None:
             self._observe(former, Overruled(REPLACED))
@@ -327,6 +362,7 @@ class QuotaPlans:
             self._current[plan.preemptor] = plan.key
         self._observe(plan.key, Written())
         self._observe_cluster(plan.key)
+        self._look_at(plan.preemptor)
 
     async def _end(self, key: PlanKey, ending: Ending) -> None:
         try:

@@ -20,7 +20,7 @@ from api.kueue import API_VERSION
 from api.times import rfc3339_micro
 from api.workloads import Workload
 from controllers.quota.plan_life import Ending
-from controllers.quota.plan_look import Cluster, holds_still
+from controllers.quota.plan_look import Cluster, holds_same
 from controllers.quota.planned import Planned, with_names
 from controllers.quota.plans import QuotaPlans
 from controllers.quota.stored_plans import StoredPlans
@@ -139,7 +139,7 @@ class Resuming:
                 workload = self._cluster.find(victim.key, uid)
                 if workload is None or is_evicting(workload):
                     continue
-                if holds_still(victim, workload, plan.decided):
+                if holds_same(victim, workload):
                     found[uid] = workload
         log.info("victims of stored plans are fenced", workloads=sorted(map(key_of, found.values())))
         return found.values()

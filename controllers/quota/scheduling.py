@@ -16,6 +16,7 @@ import structlog
 
 from controllers.quota.admitting import admission_of, reserve
 from controllers.quota.draft import Draft
+from controllers.quota.equals import Equals
 from controllers.quota.facts import Facts
 from controllers.quota.following import Following
 from controllers.quota.life import Waiting, settle
@@ -59,6 +60,7 @@ class Scheduling:
         look: Callable[[str], None],
     ) -> None:
         """`look`: have a Workload (key) looked at."""
+        self._equals = Equals(facts, writer, look)
         self._quota, self._pending, self._following, self._facts = quota, pending, following, facts
         self._plans, self._writer, self._options = plans, writer, options
         self._executor, self._now, self._look = executor, now, look
@@ -70,6 +72,11 @@ class Scheduling:
 
     async def run(self) -> None:
         """Run cycles until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._equals.run(), name="equals say why they wait")
+            tasks.create_task(self._run(), name="cycles")
+
+    async def _run(self) -> None:
         while True:
             try:
                 again = await self._cycle()
@@ -124,12 +131,13 @@ class Scheduling:
             return not fresh.fits(entry) or self._admit(key, entry, now)
         if entry.outcome == "Preempt" and not self._victims_as_decided(entry):
             return True
-        self._pending.answered(entry, now)
+        equals = self._pending.answered(entry, now)
         if entry.outcome == "Preempt":
             self._plans.begin(entry, fresh.snapshot)
         elif entry.outcome in ("NoFit", "NoCandidates"):
             self._plans.overtaken(key)
         self._says(key, entry)
+        self._equals.add(equals, entry.quota_reserved_reason)
         return entry.requeue == "parked" or entry.tried is not None
 
     def _admit(self, key: str, entry: Entry, now: int) -> bool:

@@ -39,8 +39,11 @@ class Outcome(NamedTuple):
     """Why it was refused; empty if the object has changed meanwhile, or is gone."""
     wait: float = 0.0
     """The API server asked for so many seconds of patience."""
+    answer: str = ""
+    """The error without names of objects, for those who may not see them."""
 
 
+FAULT: Final = Outcome(False, "a fault of ours", answer="a fault of ours")
 Done = Callable[[str, Step, Outcome], None]
 
 
@@ -76,6 +79,11 @@ class WorkloadWriter:
         """How many are being written."""
         return len(self._tasks)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether at least half of the slots are free."""
+        return 2 * len(self._tasks) <= self._slots.size
+
     def start(self, step: Step, rank: Rank) -> None:
         """Write the step of a Workload that is not busy. Raises QuotaError if it cannot be counted so."""
         key = key_of(step.workload)
@@ -97,7 +105,7 @@ class WorkloadWriter:
         self._quota.resolve_all()
 
     async def _run(self, key: str, before: Workload, step: Step, rank: Rank) -> None:
-        outcome = Outcome(False, "a fault of ours")
+        outcome = FAULT
         try:
             async with self._slots.held(rank):
                 outcome = await self._write(key, before, step)
@@ -143,7 +151,7 @@ class WorkloadWriter:
         if error.status in (CONFLICT, 404):
             return Outcome(False)
         log.warning("a Workload was not written", workload=key, error=str(error))
-        return Outcome(False, str(error))
+        return Outcome(False, str(error), answer=f"{error.status or 'no answer'} {error.reason}")
 
     async def _look(self, key: str, before: Workload) -> None:
         retry = Retry(LOOK_BACKOFF)

@@ -41,7 +41,7 @@ def scenarios(name: str) -> Iterator[Scenario]:
 
 
 def state_of(objects: Iterable[dict[str, Any]]) -> QuotaState:
-    state = QuotaState()
+    state = QuotaState(deactivated_hold=False)
     for each in objects:
         state.apply(msgspec.convert(each, KINDS[each["kind"]]))
     return state

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from controllers.quota.equals import SAID
 from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 from tests.e2e.support import condition, wait_for
 
@@ -74,6 +75,20 @@ def test_strict_fifo_blocks_and_best_effort_passes(quotas: Sandboxes) -> None:
     assert not box.is_true("strict-small", "Admitted")
     box.finish("strict-runs")
     box.until_admitted("strict-large")
+
+
+def test_those_that_are_parked_with_an_equal_say_why_they_wait(quotas: Sandboxes) -> None:
+    box = quotas("equals")
+    box.queue("q", 1)
+    box.workload("runs", "q", 1)
+    box.until_admitted("runs")
+    box.patch_spec("LocalQueue", "q", {"stopPolicy": "Hold"}, namespaced=True)
+    equals = [box.workload(f"equal{number}", "q", 1) for number in range(5)]
+    for each in equals:
+        box.until(each, "QuotaReserved", "False", "Suspended")
+    box.patch_spec("LocalQueue", "q", {"stopPolicy": "None"}, namespaced=True)
+    texts = [box.until(each, "QuotaReserved", "False", "WaitingForQuota")["message"] for each in equals]
+    assert texts.count(SAID) == len(equals) - 1, texts
 
 
 def test_queues_borrow_from_their_cohort(quotas: Sandboxes) -> None:
@@ -160,6 +175,24 @@ def test_a_deactivated_workload_gives_its_quota_back_and_may_return(quotas: Sand
     box.until("w", "Requeued", "True", "Reactivated")
     box.finish("next")
     box.until_admitted("w")
+
+
+def test_a_deactivated_workload_holds_its_quota_until_it_has_ended(quotas: Sandboxes) -> None:
+    """Also if it is activated again meanwhile."""
+    box = quotas("again")
+    box.queue("q", 1)
+    box.workload("w", "q", 1)
+    box.until_admitted("w")
+    box.workload("next", "q", 1, priority=1)
+    box.patch_spec("Workload", "w", {"active": False}, namespaced=True)
+    box.until("w", "Evicted", "True", "Deactivated")
+    box.patch_spec("Workload", "w", {"active": True}, namespaced=True)
+    box.rest()
+    assert box.is_true("w", "QuotaReserved")
+    assert not box.is_true("next", "QuotaReserved")
+    box.end("w")
+    box.until_admitted("next")
+    box.until("w", "Requeued", "True", "Reactivated")
 
 
 def test_a_workload_that_runs_too_long_is_deactivated(quotas: Sandboxes) -> None:

@@ -203,7 +203,9 @@ def preempted(workload: Workload, seconds: int, reason: str) -> Workload:
     return msgspec.structs.replace(gone, status=msgspec.structs.replace(gone.status, admission=None))
 
 
-def set_condition(workload: Workload, type_: str, status: str, reason: str, seconds: int) -> Workload:
+def set_condition(
+    workload: Workload, type_: str, status: str, reason: str, seconds: int, message: str = ""
+) -> Workload:
     """The same with this condition; the transition is then, unless the status is what it was."""
     others = []
     transition = at(seconds)
@@ -212,7 +214,7 @@ def set_condition(workload: Workload, type_: str, status: str, reason: str, seco
             others.append(old)
         elif old.status == status:
             transition = old.last_transition_time or transition
-    new = Condition(type_, status, reason, last_transition_time=transition)
+    new = Condition(type_, status, reason, message, last_transition_time=transition)
     status_ = msgspec.structs.replace(workload.status, conditions=[*others, new])
     return msgspec.structs.replace(workload, status=status_)
 

@@ -19,6 +19,7 @@ from quota.cycle import Entry
 from quota.pending import RELEASE_INTERVAL, PendingQueues
 from quota.queues import (
     ADMISSION_GATED_BY,
+    PARKS_EQUALS,
     RequeueReason,
     backs_off,
     comes_back,
@@ -118,6 +119,7 @@ class Model:
         self.sticky: dict[str, str] = {}
         self.asked: dict[str, Asked] = {}
         self.tried: dict[str, Tried] = {}
+        self.told: dict[str, str] = {}
         self.retries: dict[tuple[str, bytes], int] = {}
         self.released: dict[str, int] = {}
         self.put_off: set[str] = set()
@@ -157,6 +159,7 @@ class Model:
         self.parked.discard(key)
         self.asked.pop(key, None)
         self.tried.pop(key, None)
+        self.told.pop(key, None)
 
     def unstick(self, key: str) -> None:
         self.sticky = {queue: one for queue, one in self.sticky.items() if one != key}
@@ -249,12 +252,14 @@ class Model:
         parked = [self.pending[key] for name in queues for key in self.members(name) & self.parked]
         return tree not in self.put_off or all(precedence(head) < precedence(each) for each in parked)
 
-    def answered(self, entry: Entry) -> None:
-        key = key_of(entry.workload)
+    def answered(self, entry: Entry) -> list[str]:
+        """Those that are told why they wait."""
+        key, reason = key_of(entry.workload), entry.quota_reserved_reason
         asked = self.asked.get(key)
         if asked is None or asked.workload is not entry.workload:
-            return
+            return []
         del self.asked[key]
+        self.told[key] = reason
         queue, best_effort = self.queue(key), self.is_best_effort(self.queue(key))
         if entry.requeue_reason == "PendingPreemption":
             self.sticky.pop(queue, None)
@@ -266,10 +271,10 @@ class Model:
         if entry.tried is not None and not asked.freed and not asked.outdated:
             self.tried[key] = entry.tried
         if asked.outdated:
-            return
+            return []
         if entry.retry_at is not None:
             if entry.retry_at <= self.now:
-                return
+                return []
             place = queue, shape_of(self.pending[key])
             self.retries[place] = min(entry.retry_at, self.retries.get(place, entry.retry_at))
         if entry.requeue == "parked" and entry.requeue_reason is not None:
@@ -278,6 +283,12 @@ class Model:
                 *equals(self.world, self.pending[key], entry.requeue_reason, self.pending.values()),
             }
             self.parked |= {each for each in parked if not backs_off(self.pending[each], self.now)}
+            if entry.requeue_reason in PARKS_EQUALS and best_effort:
+                alike = self.parked & self.alike(queue, shape_of(self.pending[key]))
+                news = sorted(each for each in alike if self.told.get(each) != reason)
+                self.told |= dict.fromkeys(news, reason)
+                return news
+        return []
 
     def is_best_effort(self, queue: str) -> bool:
         return queue in self.queues and self.queues[queue].spec.queueing_strategy == "BestEffortFIFO"
@@ -463,9 +474,9 @@ class Live(RuleBasedStateMachine):
                 backing_off=backs_off(head, now),
             )
             retry_at = None if reason != "PreemptionNoCandidates" or wait is None else now + wait
-            entry = Entry(head, "NoFit", None, "", "", when, reason, tried, retry_at)
-        self.model.answered(entry)
-        self.live.answered(entry, now)
+            why = "ExceedsMaxQuota" if now % 3 else "WaitingForQuota"
+            entry = Entry(head, "NoFit", None, "", why, when, reason, tried, retry_at)
+        assert self.live.answered(entry, now) == self.model.answered(entry)
 
     @rule(trees=st.sets(st.sampled_from("abcxy"), min_size=1))
     def freed(self, trees: set[str]) -> None:

@@ -238,3 +238,18 @@ def test_times_that_are_none_are_refused_of_whoever_waits() -> None:
     ):
         with pytest.raises(QuotaError, match=f"^Workload ns/w: {field}: "):
             state(QUEUE, broken)
+
+
+@pytest.mark.parametrize("hold", [True, False])
+def test_the_quota_of_a_deactivated_workload_counts_until_it_is_given_back_and_with_kueue_not(
+    hold: bool,
+) -> None:
+    world = QuotaState(deactivated_hold=hold)
+    for each in (QUEUE, flavor("default"), held(workload("a", "q", 3), 10)):
+        world.apply(each)
+    inactive = held(workload("a", "q", 3), 10)
+    inactive = msgspec.structs.replace(inactive, spec=msgspec.structs.replace(inactive.spec, active=False))
+    world.apply(inactive)
+    assert used(world.snapshot(), "q") == (3000 if hold else 0)
+    world.apply(set_condition(inactive, "QuotaReserved", "False", "Pending", 20))
+    assert used(world.snapshot(), "q") == 0

@@ -51,9 +51,11 @@ def test_it_holds_quota_until_the_reservation_is_gone() -> None:
     assert holds_quota(set_condition(HELD, "Finished", "False", "Running", 20))
 
 
-def test_one_that_is_not_active_holds_nothing() -> None:
+def test_one_that_is_deactivated_holds_its_quota_until_the_reservation_is_gone() -> None:
+    """Something of it may still run. If it is activated again meanwhile, nobody else has got its quota."""
     inactive = msgspec.structs.replace(HELD, spec=msgspec.structs.replace(HELD.spec, active=False))
-    assert not holds_quota(inactive)
+    assert holds_quota(inactive)
+    assert not holds_quota(preempted(inactive, 20, "InClusterQueue"))
 
 
 def test_since_when() -> None:

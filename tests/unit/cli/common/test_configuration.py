@@ -12,6 +12,7 @@ HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
 LOOPBACK = HEAD + "extender: {plainHTTP: true, bindAddress: 127.0.0.1}\n"
 TLS = HEAD + "extender: {tls: {certFile: a.pem, keyFile: b.pem, clientCAFile: c.pem}}\n"
 QUOTA = HEAD + "extender: null\nquota: {mode: Enforce}\n"
+FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 WEBHOOKS = HEAD + "extender: null\nwebhooks: {gateOpeners: {example.com/gate: [jane]}}\n"
 
 
@@ -52,6 +53,8 @@ def test_defaults() -> None:
         WEBHOOKS,
         QUOTA,
         TLS + "quota: {mode: Enforce, fairSharing: {}, freeOverdue: true}",
+        TLS + f"quota: {{fairSharing: {{preemptionStrategies: [{INITIAL}]}}}}",
+        TLS + f"quota: {{fairSharing: {{preemptionStrategies: [{FINAL}]}}}}",
     ],
 )
 def test_what_is_printed_is_the_same_configuration(text: str) -> None:
@@ -124,7 +127,20 @@ def test_plain_http_on_loopback(address: str) -> None:
         (LOOPBACK + "quota: {fairSharing: {enable: true}}", "quota.fairSharing.enable: is no such field"),
         (
             LOOPBACK + "quota: {fairSharing: {preemptionStrategies: []}}",
-            "quota.fairSharing.preemptionStrategies: names no strategy",
+            "quota.fairSharing.preemptionStrategies: is empty",
+        ),
+        (
+            LOOPBACK + f"quota: {{fairSharing: {{preemptionStrategies: [{INITIAL}, {FINAL}]}}}}",
+            f"quota.fairSharing.preemptionStrategies: [{INITIAL}, {FINAL}] is none of [{FINAL}], [{INITIAL}], "
+            f"[{FINAL}, {INITIAL}]",
+        ),
+        (
+            LOOPBACK + f"quota: {{fairSharing: {{preemptionStrategies: [{FINAL}, {FINAL}]}}}}",
+            f"quota.fairSharing.preemptionStrategies: [{FINAL}, {FINAL}] is none of",
+        ),
+        (
+            LOOPBACK + "quota: {fairSharing: {preemptionStrategies: [Nope]}}",
+            "quota.fairSharing.preemptionStrategies[0]: invalid enum value 'Nope'",
         ),
         (
             LOOPBACK + "featureGates: {ACRequeueAfter: false}",

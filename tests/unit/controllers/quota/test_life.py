@@ -9,12 +9,14 @@ import msgspec
 import pytest
 
 from api.kueue import ClusterQueue, LocalQueue
-from api.workloads import AdmissionCheckState, PreemptionGateState, RequeueState, Workload
+from api.workloads import AdmissionCheckState, PreemptionGate, PreemptionGateState, RequeueState, Workload
 from controllers.quota.admitting import reserve
 from controllers.quota.draft import Draft, Step
 from controllers.quota.evicting import Preemption
 from controllers.quota.life import EVICTION_OVERDUE, Around, Limits, Waiting, next_step, settle
+from controllers.quota.preempting import WAITS, Preempting
 from quota.decision import decide
+from quota.workloads import holds_quota
 from tests.kit.quota import (
     at,
     cluster_queue,
@@ -252,6 +254,18 @@ def test_a_deactivated_workload_is_evicted_and_waits_no_longer() -> None:
     assert said(active)["Requeued"] == ("True", "Reactivated")
 
 
+def test_a_workload_that_is_activated_again_before_it_ended_still_ends() -> None:
+    """Until its maker has ended it, it holds the quota: nobody else may get that, and it stays evicted."""
+    item = look(with_spec(admitted(JOB, 1), active=False), 5).workload
+    again = with_spec(item, active=True)
+    assert holds_quota(item)
+    assert holds_quota(again)
+    assert not look(again, 6).status
+    ended = look(set_condition(again, "QuotaReserved", "False", "x", 7), 7).workload
+    assert not holds_quota(ended)
+    assert said(ended)["Requeued"] == ("True", "Reactivated")
+
+
 def test_a_workload_runs_no_longer_than_it_may() -> None:
     item = with_status(
         with_spec(admitted(JOB, 10), maximum_execution_time_seconds=100),
@@ -418,6 +432,72 @@ def test_a_new_text_is_written_not_too_often() -> None:
     assert soon.again == us(15)
     assert look(first, 15, **given).status
     assert look(first, 8, written=us(5), waiting=Waiting("ExceedsMaxQuota", "never")).status
+
+
+def test_an_equal_says_the_reason_and_keeps_a_text_that_tells_more() -> None:
+    equal = Waiting("WaitingForQuota", "an equal one got this answer", of_equal=True)
+    step = look(JOB, 5, waiting=equal)
+    found = condition(step.workload, "QuotaReserved")
+    assert found is not None
+    assert (found.reason, found.message) == ("WaitingForQuota", "an equal one got this answer")
+    assert not step.events, "the one that got the answer has the event"
+    own = look(step.workload, 20, waiting=Waiting("WaitingForQuota", "1 more needed"), written=us(5))
+    assert own.status
+    assert not look(own.workload, 40, waiting=equal, written=us(20)).status
+    other = look(own.workload, 40, waiting=equal._replace(reason="ExceedsMaxQuota"), written=us(39))
+    assert said(other.workload)["QuotaReserved"] == ("False", "ExceedsMaxQuota")
+
+
+def test_a_new_reason_is_an_event() -> None:
+    first = look(JOB, 5, waiting=Waiting("WaitingForQuota", "1 more needed"))
+    assert [(each.type, each.reason) for each in first.events] == [("Warning", "WaitingForQuota")]
+    second = look(first.workload, 20, waiting=Waiting("WaitingForQuota", "2 more needed"))
+    assert second.status
+    assert not second.events
+
+
+WAITING = Waiting(WAITS, "It waits")
+
+
+def text(step: Step) -> str:
+    found = condition(step.workload, "QuotaReserved")
+    assert found is not None
+    assert (found.status, found.reason) == ("False", WAITS)
+    return found.message
+
+
+def test_a_preemptor_says_what_failed_and_not_too_often() -> None:
+    first = look(JOB, 5, waiting=WAITING, preempting=Preempting(2))
+    assert text(first) == "It waits"
+    given: Any = {"waiting": WAITING, "preempting": Preempting(2, "1 eviction failed"), "written": us(5)}
+    assert look(first.workload, 8, **given).again == us(15)
+    assert text(look(first.workload, 15, **given)) == "It waits; 1 eviction failed"
+    del given["waiting"]
+    assert text(look(JOB, 8, **given)) == "Pending the preemption of 2 workload(s); 1 eviction failed"
+    given["waiting"] = Waiting("WaitingForQuota", "no room")
+    assert text(look(JOB, 8, **given)).endswith("1 eviction failed"), "the plan goes on"
+
+
+def opened(position: Any) -> Workload:
+    states = [PreemptionGateState("g", position, at(1))]
+    return with_status(with_spec(JOB, preemption_gates=[PreemptionGate("g")]), preemption_gates=states)
+
+
+def test_a_preemptor_with_gates_announces_its_plan_at_once_and_once() -> None:
+    first = look(opened("Open"), 5, waiting=WAITING).workload
+    given: Any = {"preempting": Preempting(2, "", " [plan p]", is_due=True), "written": us(5)}
+    assert text(look(first, 6, waiting=WAITING, **given)) == "It waits [plan p]"
+    assert text(look(first, 6, **given)) == "Pending the preemption of 2 workload(s) [plan p]"
+    step = look(first, 6, waiting=Waiting("WaitingForQuota", "no room"), **given)
+    assert text(step) == "Pending the preemption of 2 workload(s) [plan p]"
+    given["preempting"] = Preempting(2, "", " [plan p]")
+    later = look(step.workload, 7, waiting=Waiting("WaitingForQuota", "no room"), **given)
+    assert said(later.workload)["QuotaReserved"] == ("False", "WaitingForQuota")
+
+
+def test_a_preemptor_whose_gate_is_closed_announces_nothing() -> None:
+    given: Any = {"waiting": WAITING, "preempting": Preempting(2, "", " [plan p]", is_due=True)}
+    assert text(look(opened("Closed"), 5, **given)) == "It waits"
 
 
 def test_nothing_follows_for_a_finished_workload() -> None:

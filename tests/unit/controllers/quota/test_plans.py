@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from api.meta import ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor
 from api.workloads import PreemptionGate, PreemptionGateState, Workload
+from controllers.quota.preempting import WAITS
 from controllers.quota.resuming import FENCED
 from controllers.quota.stored_plans import StoredPlans
 from kube.client import ApiError
@@ -92,7 +93,9 @@ async def test_nobody_goes_before_the_plan_is_stored_and_its_quota_is_promised_a
     assert promise.victims == {"ns/own", "ns/other"}
     await stage.plans.settle()
     assert stage.going(*VICTIMS) == ["own", "other"]
-    assert sorted(stage.looked) == ["ns/other", "ns/own"]
+    assert sorted(stage.looked) == ["ns/hero", "ns/other", "ns/own"], (
+        "and the preemptor says what it waits for"
+    )
     assert stage.phases == {"hero": ("Evicting", "Evicting")}
 
 
@@ -161,26 +164,118 @@ async def test_nobody_goes_for_a_plan_that_cannot_be_stored_and_it_is_tried_agai
     assert stage.going(*VICTIMS) == ["own", "other"]
 
 
+def gated(item: Workload, position: Literal["Open", "Closed"] = "Open") -> Workload:
+    states = [PreemptionGateState("g", position, "2026-01-01T00:00:00Z")]
+    item = with_spec(item, preemption_gates=[PreemptionGate("g")])
+    return msgspec.structs.replace(item, status=msgspec.structs.replace(item.status, preemption_gates=states))
+
+
+def announced(stage: PlanStage, item: Workload) -> Workload:
+    """The preemptor has written what its plan asks it to say."""
+    says = stage.plans.preempting_of(key_of(item))
+    assert says is not None
+    assert says.is_due
+    return set_condition(item, "QuotaReserved", "False", WAITS, NOW, says.message("It waits"))
+
+
 async def test_a_workload_with_gates_says_first_that_it_waits() -> None:
     """That write fails if a gate closes first (KEP-8303)."""
-    states = [PreemptionGateState("g", "Open", "2026-01-01T00:00:00Z")]
-    gated = with_spec(HERO, preemption_gates=[PreemptionGate("g")])
-    gated = msgspec.structs.replace(
-        gated, status=msgspec.structs.replace(gated.status, preemption_gates=states)
-    )
-    stage = PlanStage(*QUEUES, *VICTIMS, gated)
-    await stage.preempt(gated)
+    hero = gated(HERO)
+    stage = PlanStage(*QUEUES, *VICTIMS, hero)
+    await stage.preempt(hero)
     assert stage.going(*VICTIMS) == []
-    says = set_condition(gated, "QuotaReserved", "False", "WaitingForPreemptedWorkloads", NOW)
+    assert "ns/hero" in stage.looked
+    says = announced(stage, hero)
     stage.put(says)
     assert stage.going(*VICTIMS) == ["own", "other"]
-    closed = [PreemptionGateState("g", "Closed", "2026-01-01T00:00:00Z")]
-    stage.put(
-        msgspec.structs.replace(says, status=msgspec.structs.replace(says.status, preemption_gates=closed))
-    )
+    stage.put(gated(says, "Closed"))
     await stage.plans.settle()
     assert stage.going(*VICTIMS) == []
     assert stage.phases == {"hero": ("Aborted", "PreemptionGated")}
+
+
+async def test_what_a_workload_with_gates_said_for_another_plan_or_by_another_process_does_not_count() -> (
+    None
+):
+    """A gate may have closed since then, and nobody here has seen it."""
+    stage = PlanStage(*QUEUES, *VICTIMS, gated(HERO))
+    await stage.preempt(HERO)
+    said_it = announced(stage, gated(HERO))
+    plain = set_condition(gated(HERO), "QuotaReserved", "False", WAITS, NOW, "It waits")
+    stage.put(plain)
+    assert stage.going(*VICTIMS) == []
+    stage.put(said_it)
+    stage.clock.advance(1)
+    again = stage.restart(*QUEUES)
+    await again.resuming.resume(again.quota.state.workloads.values())
+    assert again.going(*VICTIMS) == []
+    again.put(announced(again, said_it))
+    assert again.going(*VICTIMS) == ["own", "other"]
+
+
+# ---- what the preemptor says of failures
+
+
+async def test_a_preemptor_says_that_its_plan_could_not_be_stored() -> None:
+    stage = PlanStage(*QUEUES, *VICTIMS, HERO)
+    stage.api.refuse = lambda method, path: ApiError(503, "Unavailable", "etcd is away")
+    assert stage.plans.preempting_of("ns/hero") is None
+    await stage.preempt(HERO)
+    says = stage.plans.preempting_of("ns/hero")
+    assert says is not None
+    assert says.message("It waits").startswith(
+        "It waits; the plan could not be stored, which is tried again: ns/hero-"
+    )
+    assert says.message("It waits").endswith("503 Unavailable: etcd is away")
+    assert "ns/hero" in stage.looked
+    stage.api.refuse = lambda _method, _path: None
+    stage.clock.advance(1.0)
+    stage.plans.tell_time()
+    await stage.plans.settle()
+    assert stage.plans.preempting_of("ns/hero") == says, "until it is stored"
+    await stage.preempt(HERO)
+    says = stage.plans.preempting_of("ns/hero")
+    assert says is not None
+    assert says.message("It waits") == "It waits"
+
+
+@pytest.mark.parametrize("end", ["gone", "admitted", "overtaken"])
+async def test_a_preemptor_that_needs_no_plan_any_longer_says_nothing_of_it(end: str) -> None:
+    stage = PlanStage(*QUEUES, *VICTIMS, HERO)
+    stage.api.refuse = lambda method, path: ApiError(503, "Unavailable", "etcd is away")
+    await stage.preempt(HERO)
+    match end:
+        case "gone":
+            stage.remove(HERO)
+        case "admitted":
+            stage.put(held(HERO, NOW))
+        case _:
+            stage.plans.overtaken("ns/hero")
+    assert stage.plans.preempting_of("ns/hero") is None
+
+
+async def test_a_preemptor_says_that_evictions_failed_and_not_of_whom() -> None:
+    stage = await staged()
+    stage.looked.clear()
+    stage.plans.not_evicted("ns/own", "own", "403 Forbidden")
+    stage.plans.not_evicted("ns/nobody", "nobody", "404 NotFound")
+    says = stage.plans.preempting_of("ns/hero")
+    assert says is not None
+    assert says.message("") == (
+        "Pending the preemption of 2 workload(s); 1 eviction failed, which is tried again: 403 Forbidden"
+    )
+    assert stage.looked == ["ns/hero"]
+    stage.plans.not_evicted("ns/other", "other", "403 Forbidden")
+    says = stage.plans.preempting_of("ns/hero")
+    assert says is not None
+    assert says.problem == "2 evictions failed, which is tried again: 403 Forbidden"
+    stage.looked.clear()
+    stage.put(evicted(OWN, NOW))
+    stage.put(preempted(OTHER, NOW, "InCohortReclamation"))
+    says = stage.plans.preempting_of("ns/hero")
+    assert says is not None
+    assert says.problem == ""
+    assert stage.looked == ["ns/hero", "ns/hero"]
 
 
 # ---- followed
@@ -214,6 +309,37 @@ async def test_whoever_is_not_the_same_holder_stays(back: Workload) -> None:
     stage = await staged()
     stage.put(back)
     assert stage.going(*VICTIMS) == ["other"]
+
+
+async def test_a_plan_ends_when_the_preemptor_needs_a_victim_whose_eviction_was_called_off() -> None:
+    """By this plan it does not go twice. So the plan must not keep the preemptor from being decided about anew."""
+    stage = await staged()
+    stage.clock.advance(5)
+    stage.put(set_condition(OWN, "Evicted", "False", "CalledOff", NOW + 3))
+    stage.put(preempted(OTHER, NOW + 4, "InCohortReclamation"))
+    assert stage.going(*VICTIMS) == []
+    assert not stage.plans.waits("ns/hero")
+    stage.begin(HERO)
+    assert stage.plans.promises() == []
+    await stage.plans.settle()
+    assert stage.phases == {"hero": ("Aborted", "VictimReturned")}
+    assert stage.freed == ["a"]
+    await stage.preempt(HERO)
+    assert stage.going(*VICTIMS) == ["own"]
+
+
+async def test_a_return_that_is_still_to_come_does_not_save_a_victim() -> None:
+    """Somebody's clock is ahead, or somebody wants to stay."""
+    own = set_condition(OWN, "Evicted", "False", "CalledOff", NOW + 500)
+    stage = await staged(own, OTHER)
+    assert stage.going(own, OTHER) == ["own", "other"]
+    stage.clock.advance(501)
+    stage.put(preempted(OTHER, NOW, "InCohortReclamation"))
+    assert stage.going(own) == []
+    await stage.preempt(HERO)
+    assert stage.phases == {"hero": ("Aborted", "VictimReturned")}
+    await stage.preempt(HERO)
+    assert stage.going(own) == ["own"]
 
 
 async def test_the_plan_is_over_when_the_preemptor_has_its_quota_and_not_while_that_is_assumed() -> None:
