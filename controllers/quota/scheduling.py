@@ -16,11 +16,11 @@ import structlog
 
 from controllers.quota.admitting import admission_of, reserve
 from controllers.quota.draft import Draft
-from controllers.quota.equals import Equals
 from controllers.quota.facts import Facts
 from controllers.quota.following import Following
 from controllers.quota.life import Waiting, settle
 from controllers.quota.plans import QuotaPlans
+from controllers.quota.texts import Texts
 from controllers.quota.writer import WorkloadWriter
 from quota.activity import required_checks
 from quota.amounts import QuotaError
@@ -60,10 +60,10 @@ class Scheduling:
         look: Callable[[str], None],
     ) -> None:
         """`look`: have a Workload (key) looked at."""
-        self._equals = Equals(facts, writer, look)
+        self._texts = Texts(facts, writer, look)
         self._quota, self._pending, self._following, self._facts = quota, pending, following, facts
         self._plans, self._writer, self._options = plans, writer, options
-        self._executor, self._now, self._look = executor, now, look
+        self._executor, self._now = executor, now
         self._stirred = asyncio.Event()
 
     def stir(self) -> None:
@@ -73,7 +73,7 @@ class Scheduling:
     async def run(self) -> None:
         """Run cycles until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._equals.run(), name="equals say why they wait")
+            tasks.create_task(self._texts.run(), name="texts of why Workloads wait")
             tasks.create_task(self._run(), name="cycles")
 
     async def _run(self) -> None:
@@ -136,8 +136,9 @@ class Scheduling:
             self._plans.begin(entry, fresh.snapshot)
         elif entry.outcome in ("NoFit", "NoCandidates"):
             self._plans.overtaken(key)
-        self._says(key, entry)
-        self._equals.add(equals, entry.quota_reserved_reason)
+        if reason := entry.quota_reserved_reason:
+            self._texts.add(key, Waiting(reason, entry.message, entry.outcome == "Gated"))
+            self._texts.add_equals(equals, reason)
         return entry.requeue == "parked" or entry.tried is not None
 
     def _admit(self, key: str, entry: Entry, now: int) -> bool:
@@ -161,13 +162,6 @@ class Scheduling:
         workloads = self._quota.state.workloads
         targets = entry.decision.targets if entry.decision is not None else ()
         return all(workloads.get(each.holder.key) is each.holder.workload for each in targets)
-
-    def _says(self, key: str, entry: Entry) -> None:
-        if not entry.quota_reserved_reason:
-            return
-        waiting = Waiting(entry.quota_reserved_reason, entry.message, entry.outcome == "Gated")
-        if self._facts.says(key, waiting):
-            self._look(key)
 
 
 class _Fresh:

@@ -66,6 +66,8 @@ class WorkloadWriter:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._starting = ""
         """Key of the Workload that is about to be written."""
+        self.begun = 0
+        """How many writes have begun."""
 
     def is_ours(self, key: str) -> bool:
         """Whether what changes about the Workload now is our own write."""
@@ -94,6 +96,7 @@ class WorkloadWriter:
             self._quota.assume(until_written(before, step.workload))
         finally:
             self._starting = ""
+        self.begun += 1
         self._tasks[key] = asyncio.create_task(self._run(key, before, step, rank), name=f"write {key}")
 
     async def close(self) -> None:
