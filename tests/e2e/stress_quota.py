@@ -24,7 +24,8 @@ from tests.e2e.quota_recorder import QuotaRecorder
 from tests.e2e.quota_sandbox import KUEUE, QUOTA, QuotaSandbox
 from tests.e2e.support import REPRIEVE
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.quota_history import CHECKS, stuck
+from tests.kit.quota_rest import stuck
+from tests.kit.quota_rules import CHECKS
 
 __all__ = ["OPTIONS", "Result", "stress"]
 
