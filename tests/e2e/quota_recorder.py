@@ -24,7 +24,7 @@ TOO_OLD: Final = 410
 
 
 class QuotaRecorder:
-    """Watches in threads from when it is made until `close`."""
+    """Watches in threads from when it is made until `close`. What was there before is known, and not judged."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -34,7 +34,9 @@ class QuotaRecorder:
         self._seen = dict.fromkeys(KINDS, 0)
         """By kind: the newest version."""
         self._closed = False
-        self._watches = {kind: client.watch(_version(kind), kind) for kind in KINDS}
+        for kind in KINDS:
+            self._list_anew(kind)
+        self._watches = {kind: self._watch_on(kind, is_too_old=False) for kind in KINDS}
         self._threads = [
             threading.Thread(target=self._follow, args=each, name=f"history of {each[0]}", daemon=True)
             for each in self._watches.items()
@@ -42,9 +44,9 @@ class QuotaRecorder:
         for thread in self._threads:
             thread.start()
 
-    def fault(self) -> None:
-        """Note that a process or a connection is taken away, or has just been."""
-        self._history.faults.append(time.time())
+    def fault(self, begin: float) -> None:
+        """Note that a process or a connection was taken away then, in seconds since the epoch, and is back now."""
+        self._history.faults.append((begin, time.time()))
 
     def history(self) -> QuotaHistory:
         """All that has happened until now. The watches go on, and the history grows."""
@@ -107,7 +109,7 @@ class QuotaRecorder:
             try:
                 if is_too_old:
                     self._list_anew(kind)
-                return self._client.watch(_version(kind), kind, since=self._seen[kind] or None)
+                return self._client.watch(_version(kind), kind, since=self._seen[kind])
             except (OSError, ApiError, http.client.HTTPException) as error:
                 is_too_old = isinstance(error, ApiError) and error.status == TOO_OLD
                 if time.monotonic() > deadline:

@@ -79,8 +79,8 @@ class Change:
 class QuotaHistory:
     """All states of all objects of `KINDS`."""
 
-    faults: list[float] = field(default_factory=list)
-    """When a process or a connection was taken away, in seconds since the epoch."""
+    faults: list[tuple[float, float]] = field(default_factory=list)
+    """When a process or a connection was taken away, and when it came back, in seconds since the epoch."""
     _seen: dict[tuple[int, str], tuple[str, Object, float]] = field(default_factory=dict)
     """By version and UID: ADDED, MODIFIED or DELETED, the object, and when that was told."""
     _lines: dict[tuple[int, str], Json] = field(default_factory=dict)

@@ -34,7 +34,7 @@ __all__ = [
 TAKEN_BACK_SECONDS: Final = 5.0
 """After a change of the leader, an admission of the former one may go beyond the tree for so long."""
 LOST_SECONDS: Final = 10.0
-"""An eviction has no event if its process was taken away so soon after it."""
+"""An eviction may have no event if a process was taken away so soon after it."""
 
 
 def beyond_the_tree(history: QuotaHistory) -> list[str]:
@@ -79,7 +79,9 @@ def admitted_without_quota(history: QuotaHistory) -> list[str]:
     wrong = [
         f"{_at(version, after)} was admitted without quota"
         for version, before, after in history.workloads()
-        if becomes(ADMITTED, before, after) and not is_true(after, QUOTA_RESERVED)
+        if becomes(ADMITTED, before, after)
+        and not is_true(after, QUOTA_RESERVED)
+        and history.is_known(version)
     ]
     ends = [each for each in history.last() if isinstance(each, Workload)]
     return wrong + [
@@ -103,7 +105,7 @@ def evicted_twice(history: QuotaHistory) -> list[str]:
             }
         preemptor = preemptor_of(after) if is_evicted_now(before, after) else ""
         if preemptor:
-            if (preemptor, uid) in evicted:
+            if (preemptor, uid) in evicted and history.is_known(version):
                 wrong.append(f"{_at(version, after)} was evicted twice for the preemptor {preemptor}")
             evicted[preemptor, uid] = version
     return wrong
@@ -113,16 +115,16 @@ def evicted_without_reason(history: QuotaHistory) -> list[str]:
     """Whoever was evicted without a reason, a message, or, where it was preempted, a plan that was stored before."""
     wrong, planned = [], set[tuple[str, str]]()
     for change in history.changes():
-        before, after = change.before, change.after
+        after = change.after
         if isinstance(after, PreemptionPlan):
             planned |= {(after.spec.preemptor.uid, victim.uid) for victim in after.spec.victims or ()}
-        if not isinstance(after, Workload) or not is_evicted_now(before, after):
+        if not isinstance(after, Workload) or not _is_judged(history, change):
             continue
         evicted, where = condition_of(after, EVICTED), _at(change.version, after)
         is_planned = (preemptor_of(after), after.metadata.uid) in planned
         if evicted is None or not evicted.reason or not evicted.message:
             wrong.append(f"{where} was evicted without reason or message")
-        elif evicted.reason == PREEMPTED and not is_planned and history.is_known(change.version):
+        elif evicted.reason == PREEMPTED and not is_planned:
             wrong.append(f"{where} was preempted without a plan")
     return wrong
 
@@ -137,9 +139,9 @@ def evicted_without_event(history: QuotaHistory) -> list[str]:
     wrong = []
     for change in history.changes():
         after = change.after
-        if not isinstance(after, Workload) or not is_evicted_now(change.before, after):
+        if not isinstance(after, Workload) or not _is_judged(history, change):
             continue
-        if any(change.at - 1.0 <= fault <= change.at + LOST_SECONDS for fault in history.faults):
+        if any(begin - LOST_SECONDS <= change.at <= end + 1.0 for begin, end in history.faults):
             continue
         wrong += [
             f"{_at(change.version, after)} was evicted, and there is no event {reason}"
@@ -147,6 +149,16 @@ def evicted_without_event(history: QuotaHistory) -> list[str]:
             if (after.metadata.uid, reason) not in told
         ]
     return wrong
+
+
+def _is_judged(history: QuotaHistory, change: Change) -> bool:
+    """Whether this is an eviction, and all before it is known."""
+    after = change.after
+    return (
+        isinstance(after, Workload)
+        and history.is_known(change.version)
+        and is_evicted_now(change.before, after)
+    )
 
 
 def _events_of(evicted: Workload) -> Iterator[str]:

@@ -263,9 +263,9 @@ def test_an_eviction_without_its_events_is_found(told: str) -> None:
     forged.event("other", "EvictedDueToPreempted")
     (wrong,) = evicted_without_event(forged.history)
     assert "ns/low was evicted, and there is no event" in wrong
-    forged.history.faults.append(50.0)
+    forged.history.faults.append((50.0, 60.0))
     assert len(evicted_without_event(forged.history)) == 1
-    forged.history.faults.append(101.0)  # the process died before it wrote the event
+    forged.history.faults.append((101.0, 110.0))  # the process died before it wrote the event
     assert evicted_without_event(forged.history) == []
 
 
