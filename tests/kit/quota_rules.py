@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from api.kueue import ClusterQueue, Cohort
+from api.kueue import ClusterQueue, Cohort, LocalQueue
 from api.plans import PreemptionPlan
 from api.workloads import ADMITTED, EVICTED, PREEMPTED, QUOTA_RESERVED, Workload
 from controllers.quota.evicting import QUOTA_EXCEEDED
-from quota.workloads import key_of
+from quota.workloads import effective_priority, key_of
 from tests.kit.quota_history import (
     Change,
     Event,
@@ -31,6 +31,7 @@ __all__ = [
     "evicted_without_reason",
 ]
 
+QUEUES: Final = (ClusterQueue, Cohort, LocalQueue)
 TAKEN_BACK_SECONDS: Final = 5.0
 """After a change of the leader, an admission of the former one may go beyond the tree for so long."""
 LOST_SECONDS: Final = 10.0
@@ -92,22 +93,33 @@ def admitted_without_quota(history: QuotaHistory) -> list[str]:
 
 
 def evicted_twice(history: QuotaHistory) -> list[str]:
-    """Whoever was evicted twice for one preemptor, which got no quota in between, while the spec of neither changed."""
-    wrong, evicted = [], dict[tuple[str, str], int]()
-    for version, before, after in history.workloads():
+    """Whoever was evicted twice for one preemptor, and nothing in between explains it.
+
+    The preemptor got quota, or the spec of one of them or of a queue has changed, or the room went to a third Workload
+    of a higher priority than the preemptor: only such a one may pass.
+    """
+    wrong, evicted, priorities = [], dict[tuple[str, str], int](), dict[str, int]()
+    for change in history.changes():
+        before, after = change.before, change.after
+        if isinstance(before, QUEUES) and (not isinstance(after, QUEUES) or before.spec != after.spec):
+            evicted.clear()
+        if not isinstance(after, Workload):
+            continue
         uid = after.metadata.uid
-        if before is not None and (before.spec != after.spec or becomes(QUOTA_RESERVED, before, after)):
-            changed = before.spec != after.spec
+        priorities[uid] = effective_priority(after)
+        if isinstance(before, Workload) and before.spec != after.spec:
+            evicted = {pair: at for pair, at in evicted.items() if uid not in pair}
+        if becomes(QUOTA_RESERVED, before, after):
             evicted = {
-                pair: at
-                for pair, at in evicted.items()
-                if pair[0] != uid and not (changed and pair[1] == uid)
+                (preemptor, victim): at
+                for (preemptor, victim), at in evicted.items()
+                if preemptor != uid and (victim == uid or priorities.get(preemptor, 0) >= priorities[uid])
             }
         preemptor = preemptor_of(after) if is_evicted_now(before, after) else ""
         if preemptor:
-            if (preemptor, uid) in evicted and history.is_known(version):
-                wrong.append(f"{_at(version, after)} was evicted twice for the preemptor {preemptor}")
-            evicted[preemptor, uid] = version
+            if (preemptor, uid) in evicted and history.is_known(change.version):
+                wrong.append(f"{_at(change.version, after)} was evicted twice for the preemptor {preemptor}")
+            evicted[preemptor, uid] = change.version
     return wrong
 
 

@@ -200,7 +200,7 @@ def test_a_workload_that_its_maker_has_ended_is_admitted_for_a_moment() -> None:
     assert admitted_without_quota(forged.history) == []
 
 
-def two_evictions(*between: Workload) -> QuotaHistory:
+def two_evictions(*between: Object) -> QuotaHistory:
     forged = Forger(queue())
     for each in (workload("high", priority=1), workload("other", priority=1)):
         forged.put(each)
@@ -220,9 +220,17 @@ def test_a_second_eviction_for_one_preemptor_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "between", [kit.held(workload("high", priority=1), 8), workload("high", priority=2), held("low", 2)]
+    "between",
+    [
+        kit.held(workload("high", priority=1), 8),
+        workload("high", priority=2),
+        held("low", 2),
+        queue(1),
+        kit.held(workload("higher", priority=2), 8),
+    ],
+    ids=["the preemptor got quota", "its spec", "the victim's spec", "a queue's spec", "a higher one passed"],
 )
-def test_a_preemptor_that_got_quota_or_a_spec_that_changed_may_evict_anew(between: Workload) -> None:
+def test_what_happened_in_between_may_explain_a_second_eviction(between: Object) -> None:
     assert evicted_twice(two_evictions(between)) == []
 
 
