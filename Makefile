@@ -68,12 +68,17 @@ fuzz: build ## Fuzz quantities, durations and the review decoder, all at once (F
 STRESS_SECONDS ?= 600
 STRESS_HISTORIES ?= 10
 STRESS_MUTATIONS ?= 1
+STRESS_QUOTA_RUNS ?= 300
+STRESS_ORDERS ?= 50
+STRESS_LEADERS ?= 1
 
-stress: build binaries ## Random load on a real control plane, judged by watch and audit log; then short histories with two processes and faults; then the same for code that is broken on purpose (STRESS_SECONDS=600, STRESS_HISTORIES=10, STRESS_MUTATIONS=1, STRESS_SEED=...)
+stress: build binaries ## Random load on a real control plane, judged by watch and audit log; then short histories with two processes and faults; then the same for code that is broken on purpose; then queues: short runs with faults, random orders, leaders that go (STRESS_SECONDS=600, STRESS_HISTORIES=10, STRESS_MUTATIONS=1, STRESS_QUOTA_RUNS=300, STRESS_ORDERS=50, STRESS_LEADERS=1, STRESS_SEED=...)
 	@$(BIN)/python -m tests.e2e.stress --seconds $(STRESS_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 	@$(if $(filter-out 0,$(STRESS_HISTORIES)),$(BIN)/python -m tests.e2e.stress --histories $(STRESS_HISTORIES) --seconds 30 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_MUTATIONS)),$(BIN)/python -m tests.e2e.stress.mutations $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
-	@$(BIN)/python -m tests.e2e.stress_quota --seconds 60 $(if $(STRESS_SEED),--seed $(STRESS_SEED))
+	@$(if $(filter-out 0,$(STRESS_QUOTA_RUNS)),$(BIN)/python -m tests.e2e.stress_quota --runs $(STRESS_QUOTA_RUNS) --seconds 10 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
+	@$(if $(filter-out 0,$(STRESS_ORDERS)),$(BIN)/python -m tests.e2e.stress_quota --orders $(STRESS_ORDERS) $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
+	@$(if $(filter-out 0,$(STRESS_LEADERS)),$(BIN)/python -m tests.e2e.stress_quota --leaders $(STRESS_LEADERS))
 
 bench: build ## Measure: decisions, the mirror, the quota search, the queues of Workloads, quota on a real API server (SIZE=15000 Workloads), the webhooks, the verbs, who confirms members, gang preemption of kube-scheduler beside ours, and what happens when the leader goes
 	@$(BIN)/python -m bench

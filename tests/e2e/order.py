@@ -14,7 +14,7 @@ SHARING: Final = {
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules"),
     "control_plane": ("controlplane", "plans", "views", "followers", "manifests"),
     "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),
-    "quota_plane": ("quota_admission", "quota_preemption", "quota_checks"),
+    "quota_plane": ("quota_admission", "quota_preemption", "quota_checks", "quota_orders"),
 }
 """By the fixture of a shared plane: the files that use it. One process runs them in a row. So it starts once, and
 stops after the last of them, because even an idle plane needs the processor."""
@@ -29,7 +29,9 @@ LONGEST: Final = (
     "disagreement",
     "control_plane",
     "quota_plane",
+    "quota_stress",
     "quota_crashes",
+    "quota_leaders",
     "confirmation",
     "gates",
     "webhook_certificates",

@@ -1,12 +1,10 @@
-"""What Workloads and queues went through, as an API server's watches told it, and what must hold of it.
-
-The judge of quota is the engine itself (`quota.state`): all states are given to it in the order of their versions.
-"""
+"""What Workloads and queues went through, as an API server's watches told it. What must hold of it is in `quota_rules`
+and `quota_rest`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,29 +13,43 @@ import msgspec
 
 from api.checks import AdmissionCheck
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
-from api.meta import Condition
+from api.meta import Condition, ObjectMeta, Struct
 from api.plans import PreemptionPlan
-from api.workloads import ADMITTED, EVICTED, PREEMPTED, QUOTA_RESERVED, REQUEUED, Workload
-from quota.amounts import QuotaError
-from quota.cycle import cycle
-from quota.queues import backs_off, heads, is_queued
-from quota.state import QuotaState
-from quota.workloads import key_of, requeue_at
+from api.workloads import EVICTED, PREEMPTED, Workload
 
 __all__ = [
-    "CHECKS",
     "KINDS",
     "Change",
+    "Event",
+    "Object",
     "QuotaHistory",
-    "admitted_without_quota",
-    "beyond_the_tree",
-    "evicted_twice",
-    "evicted_without_reason",
-    "stuck",
+    "becomes",
+    "condition_of",
+    "is_evicted_now",
+    "is_true",
+    "preemptor_of",
 ]
 
 Json = dict[str, Any]
-Object = ClusterQueue | Cohort | ResourceFlavor | AdmissionCheck | LocalQueue | Workload | PreemptionPlan
+
+
+class Regarding(Struct):
+    """The object that an event is about."""
+
+    uid: str = ""
+
+
+class Event(Struct):
+    """What the rules need of an Event of events.k8s.io/v1."""
+
+    metadata: ObjectMeta
+    regarding: Regarding
+    reason: str = ""
+
+
+Object = (
+    ClusterQueue | Cohort | ResourceFlavor | AdmissionCheck | LocalQueue | Workload | PreemptionPlan | Event
+)
 
 KINDS: Final[Mapping[str, type[Object]]] = {
     "ClusterQueue": ClusterQueue,
@@ -47,34 +59,49 @@ KINDS: Final[Mapping[str, type[Object]]] = {
     "LocalQueue": LocalQueue,
     "Workload": Workload,
     "PreemptionPlan": PreemptionPlan,
+    "Event": Event,
 }
 """What is recorded."""
-ACTIVE_PLAN: Final = "Evicting"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One event: an object as it was, and as it is."""
+    """One event of a watch: an object as it was, and as it is."""
 
     version: int
     before: Object | None
     after: Object | None
+    at: float = 0.0
+    """When it was told, in seconds since the epoch."""
 
 
 @dataclass
 class QuotaHistory:
     """All states of all objects of `KINDS`."""
 
-    _seen: dict[tuple[int, str], tuple[str, Object]] = field(default_factory=dict)
-    """By version and UID: ADDED, MODIFIED or DELETED, and the object."""
+    faults: list[tuple[float, float]] = field(default_factory=list)
+    """When a process or a connection was taken away, and when it came back, in seconds since the epoch."""
+    _seen: dict[tuple[int, str], tuple[str, Object, float]] = field(default_factory=dict)
+    """By version and UID: ADDED, MODIFIED or DELETED, the object, and when that was told."""
     _lines: dict[tuple[int, str], Json] = field(default_factory=dict)
+    _gaps: list[tuple[int, int]] = field(default_factory=list)
 
-    def record(self, event: str, body: Json) -> None:
+    def record(self, event: str, body: Json, at: float = 0.0) -> None:
         """One event of a watch. An event that a second watch tells again is no other event."""
         meta = body["metadata"]
-        item = msgspec.convert(body, KINDS[body["kind"]], strict=False)
         key = int(meta["resourceVersion"]), meta["uid"]
-        self._seen[key], self._lines[key] = (event, item), {"event": event, "body": body}
+        if key in self._seen and event != "DELETED":
+            return
+        item = msgspec.convert(body, KINDS[body["kind"]], strict=False)
+        self._seen[key], self._lines[key] = (event, item, at), {"event": event, "at": at, "body": body}
+
+    def gap(self, first: int, last: int) -> None:
+        """Nobody watched all kinds between these versions. Each object is known again as it was at `last`."""
+        self._gaps.append((first, last))
+
+    def is_known(self, version: int) -> bool:
+        """Whether the states of all objects at this version are known."""
+        return not any(first < version <= last for first, last in self._gaps)
 
     def write(self, path: Path) -> None:
         """Every event as a line of JSON, in order, for whoever looks for a cause."""
@@ -83,13 +110,13 @@ class QuotaHistory:
     def changes(self) -> Iterator[Change]:
         """All events, in the order of their versions."""
         last: dict[str, Object] = {}
-        for (version, uid), (event, item) in sorted(self._seen.items(), key=lambda each: each[0]):
+        for (version, uid), (event, item, at) in sorted(self._seen.items(), key=lambda each: each[0]):
             before = last.pop(uid, None)
             if event == "DELETED":
-                yield Change(version, before, None)
+                yield Change(version, before, None, at)
                 continue
             last[uid] = item
-            yield Change(version, before, item)
+            yield Change(version, before, item, at)
 
     def workloads(self) -> Iterator[tuple[int, Workload | None, Workload]]:
         """Version, state before, and state of each Workload that came or changed."""
@@ -101,7 +128,7 @@ class QuotaHistory:
     def evictions(self) -> list[tuple[int, Workload]]:
         """Version and state of each Workload at its eviction."""
         return [
-            (version, after) for version, before, after in self.workloads() if _is_evicted_now(before, after)
+            (version, after) for version, before, after in self.workloads() if is_evicted_now(before, after)
         ]
 
     def last(self) -> list[Object]:
@@ -116,177 +143,37 @@ class QuotaHistory:
         return list(there.values())
 
 
-def beyond_the_tree(history: QuotaHistory) -> list[str]:
-    """Whoever got quota that the cohort tree did not have at that time."""
-    state, wrong = QuotaState(), []
-    for change in history.changes():
-        before, after = change.before, change.after
-        _take(state, before, after)
-        if not isinstance(after, Workload) or not _becomes(QUOTA_RESERVED, before, after):
-            continue
-        if not state.fits_beside_others(key_of(after)):
-            wrong.append(f"{_at(change.version, after)} got quota beyond the tree")
-    return wrong
-
-
-def admitted_without_quota(history: QuotaHistory) -> list[str]:
-    """Whoever was admitted without quota, or is so in the end.
-
-    In between, the maker of a Workload may have ended it, and Admitted follows a moment later.
-    """
-    wrong = [
-        f"{_at(version, after)} was admitted without quota"
-        for version, before, after in history.workloads()
-        if _becomes(ADMITTED, before, after) and not _is_true(after, QUOTA_RESERVED)
-    ]
-    ends = [each for each in history.last() if isinstance(each, Workload)]
-    return wrong + [
-        f"{key_of(each)} has no quota, and stays admitted"
-        for each in ends
-        if _is_true(each, ADMITTED) and not _is_true(each, QUOTA_RESERVED)
-    ]
-
-
-def evicted_twice(history: QuotaHistory) -> list[str]:
-    """Whoever was evicted twice for one preemptor, which got no quota in between, while the spec of neither changed."""
-    wrong, evicted = [], dict[tuple[str, str], int]()
-    for version, before, after in history.workloads():
-        uid = after.metadata.uid
-        if before is not None and (before.spec != after.spec or _becomes(QUOTA_RESERVED, before, after)):
-            changed = before.spec != after.spec
-            evicted = {
-                pair: at
-                for pair, at in evicted.items()
-                if pair[0] != uid and not (changed and pair[1] == uid)
-            }
-        preemptor = _preemptor(after) if _is_evicted_now(before, after) else ""
-        if preemptor:
-            if (preemptor, uid) in evicted:
-                wrong.append(f"{_at(version, after)} was evicted twice for the preemptor {preemptor}")
-            evicted[preemptor, uid] = version
-    return wrong
-
-
-def evicted_without_reason(history: QuotaHistory) -> list[str]:
-    """Whoever was evicted without a reason, a message, or, where it was preempted, a plan that was stored before."""
-    wrong, planned = [], set[tuple[str, str]]()
-    for change in history.changes():
-        before, after = change.before, change.after
-        if isinstance(after, PreemptionPlan):
-            planned |= {(after.spec.preemptor.uid, victim.uid) for victim in after.spec.victims or ()}
-        if not isinstance(after, Workload) or not _is_evicted_now(before, after):
-            continue
-        evicted, where = _condition(after, EVICTED), _at(change.version, after)
-        if evicted is None or not evicted.reason or not evicted.message:
-            wrong.append(f"{where} was evicted without reason or message")
-        elif evicted.reason == PREEMPTED and (_preemptor(after), after.metadata.uid) not in planned:
-            wrong.append(f"{where} was preempted without a plan")
-    return wrong
-
-
-def stuck(history: QuotaHistory, now: int) -> list[str]:
-    """Whoever waits in the end although a cycle would admit it, or would preempt for it, or nothing ends its wait.
-
-    `now` is in microseconds. The end is judged when nothing changes any longer, and no plan is carried out.
-    """
-    state = QuotaState()
-    for each in history.last():
-        _take(state, None, each)
-    plans = [each for each in history.last() if isinstance(each, PreemptionPlan)]
-    wrong = [
-        f"{plan.metadata.namespace}/{plan.metadata.name} is still carried out"
-        for plan in plans
-        if plan.status is not None and plan.status.phase == ACTIVE_PLAN
-    ]
-    return [*wrong, *_left_out(state, now), *_left_waiting(state, now)]
-
-
-def _left_waiting(state: QuotaState, now: int) -> Iterator[str]:
-    """In a StrictFIFO ClusterQueue only the head may be stuck: the others wait for it."""
-    snapshot = state.snapshot()
-    waiting = [each for each in state.workloads.values() if is_queued(each) and not backs_off(each, now)]
-    firsts = {key_of(each) for each in heads(snapshot, waiting, now)}
-    for each in waiting:
-        try:
-            queue = snapshot.queue_of(each)
-        except QuotaError:
-            continue
-        local = state.local_queues[f"{each.metadata.namespace}/{each.spec.queue_name}"]
-        if queue.inactive or local.spec.stop_policy != "None":
-            continue
-        if queue.spec.queueing_strategy == "StrictFIFO" and key_of(each) not in firsts:
-            continue
-        (entry,) = cycle(state.snapshot(), [each], now)
-        if entry.outcome in ("Admit", "Preempt"):
-            yield f"{key_of(each)} waits, and a cycle says {entry.outcome}"
-
-
-def _left_out(state: QuotaState, now: int) -> Iterator[str]:
-    """Those whose delay is over, and who are not queued again."""
-    for each in state.workloads.values():
-        requeued, until = _condition(each, REQUEUED), requeue_at(each)
-        delayed = requeued is not None and requeued.status == "False" and requeued.reason == "AdmissionCheck"
-        if is_queued(each) and delayed and (until is None or until < now):
-            yield f"{key_of(each)} is not queued again after its delay"
-
-
-CHECKS: Final[tuple[Callable[[QuotaHistory], list[str]], ...]] = (
-    beyond_the_tree,
-    admitted_without_quota,
-    evicted_twice,
-    evicted_without_reason,
-)
-"""What must hold at all times."""
-
-
-def _take(state: QuotaState, before: Object | None, after: Object | None) -> None:
-    """Give the state an event. An object that cannot be read stays as it was."""
-    if isinstance(before, PreemptionPlan) or isinstance(after, PreemptionPlan):
-        return
-    if after is not None:
-        try:
-            state.apply(after)
-        except QuotaError:
-            return
-    elif before is not None:
-        meta = before.metadata
-        key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-        state.delete(type(before).__name__, key)
-
-
-def _condition(workload: Workload, kind: str) -> Condition | None:
+def condition_of(workload: Workload, kind: str) -> Condition | None:
+    """The condition of this type."""
     return next((each for each in workload.status.conditions or () if each.type == kind), None)
 
 
-def _is_true(workload: Workload, kind: str) -> bool:
-    found = _condition(workload, kind)
+def is_true(workload: Workload, kind: str) -> bool:
+    """Whether the condition of this type is True."""
+    found = condition_of(workload, kind)
     return found is not None and found.status == "True"
 
 
-def _becomes(kind: str, before: Object | None, after: Workload) -> bool:
+def becomes(kind: str, before: Object | None, after: Workload) -> bool:
     """Whether the condition is True, and was not."""
-    return _is_true(after, kind) and not (isinstance(before, Workload) and _is_true(before, kind))
+    return is_true(after, kind) and not (isinstance(before, Workload) and is_true(before, kind))
 
 
-def _is_evicted_now(before: Object | None, after: Workload) -> bool:
+def is_evicted_now(before: Object | None, after: Workload) -> bool:
     """Whether this is an eviction; another reason, or a later time, is another one."""
-    if _becomes(EVICTED, before, after):
+    if becomes(EVICTED, before, after):
         return True
-    old = _condition(before, EVICTED) if isinstance(before, Workload) else None
-    new = _condition(after, EVICTED)
+    old = condition_of(before, EVICTED) if isinstance(before, Workload) else None
+    new = condition_of(after, EVICTED)
     if old is None or new is None or new.status != "True":
         return False
     return (old.reason, old.last_transition_time) != (new.reason, new.last_transition_time)
 
 
-def _preemptor(workload: Workload) -> str:
+def preemptor_of(workload: Workload) -> str:
     """The UID of the Workload that it was evicted for; empty if it was evicted for another reason."""
-    evicted = _condition(workload, EVICTED)
+    evicted = condition_of(workload, EVICTED)
     if evicted is None or evicted.reason != PREEMPTED:
         return ""
     _, _, rest = evicted.message.partition("UID: ")
     return rest.partition(",")[0].rstrip(")")
-
-
-def _at(version: int, workload: Workload) -> str:
-    return f"version {version}: {key_of(workload)}"

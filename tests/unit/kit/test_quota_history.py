@@ -7,17 +7,21 @@ from typing import Any
 import msgspec
 import pytest
 
+from api.kueue import ClusterQueue
 from api.meta import Condition
-from api.workloads import Workload
+from api.usage import ClusterQueueStatus
+from api.workloads import AdmissionCheckState, Workload
+from runtime.finalizers import RESOURCE_IN_USE
 from tests.kit import quota as kit
-from tests.kit.quota_history import (
+from tests.kit.quota_history import Object, QuotaHistory
+from tests.kit.quota_rest import stuck
+from tests.kit.quota_rules import (
     CHECKS,
-    QuotaHistory,
     admitted_without_quota,
     beyond_the_tree,
     evicted_twice,
+    evicted_without_event,
     evicted_without_reason,
-    stuck,
 )
 
 NOW = kit.us(1000)
@@ -32,13 +36,23 @@ class Forger:
         for each in kit.completed(objects):
             self.put(each)
 
-    def put(self, item: kit.Object, event: str = "MODIFIED", *, version: int = 0) -> None:
+    def put(self, item: Object, event: str = "MODIFIED", *, version: int = 0, at: float = 0.0) -> None:
         self._version = version or self._version + 1
         body: dict[str, Any] = msgspec.to_builtins(item)
         body |= {"kind": type(item).__name__}
         body["metadata"] |= {"resourceVersion": str(self._version)}
         body["metadata"]["uid"] = body["metadata"].get("uid") or f"{body['kind']}-{item.metadata.name}"
-        self.history.record(event, body)
+        self.history.record(event, body, at)
+
+    def event(self, uid: str, reason: str) -> None:
+        self._version += 1
+        meta = {
+            "name": f"e{self._version}",
+            "uid": f"e{self._version}",
+            "resourceVersion": str(self._version),
+        }
+        body = {"kind": "Event", "metadata": meta, "regarding": {"uid": uid}, "reason": reason}
+        self.history.record("ADDED", body)
 
     def plan(self, preemptor: str, *victims: str, phase: str = "QuotaReserved") -> None:
         self._version += 1
@@ -85,8 +99,11 @@ def test_a_history_without_faults_passes() -> None:
     forged.put(workload("high", 2, priority=1))
     forged.plan("high", "low")
     forged.put(evicted(held("low", 2), 7, MESSAGE.format("high")))
+    for reason in ("Preempted", "EvictedDueToPreempted"):
+        forged.event("low", reason)
     forged.put(kit.preempted(workload("low", 2), 7, "InClusterQueue"))
-    forged.put(kit.held(workload("high", 2, priority=1), 8))
+    admitted = kit.held(workload("high", 2, priority=1), 8)
+    forged.put(kit.set_condition(admitted, "Admitted", "True", "Admitted", 8))
     assert [wrong for check in CHECKS for wrong in check(forged.history)] == []
     assert stuck(forged.history, NOW) == []
 
@@ -117,6 +134,45 @@ def test_quota_that_was_lowered_afterwards_is_no_fault() -> None:
     assert len(beyond_the_tree(forged.history)) == 1
 
 
+def test_quota_that_grows_later_is_found() -> None:
+    forged = Forger(queue(3))
+    forged.put(held("first", 2))
+    forged.put(held("second"))
+    assert beyond_the_tree(forged.history) == []
+    forged.put(msgspec.structs.replace(held("second"), status=held("second", 2).status))
+    (wrong,) = beyond_the_tree(forged.history)
+    assert "ns/second got quota beyond the tree" in wrong
+
+
+def test_what_a_cohort_does_not_lend_is_found() -> None:
+    lends = kit.cluster_queue("lender", {"default": {"cpu": (2, None, 1)}}, "team")
+    forged = Forger(lends, kit.cluster_queue("q", {"default": {"cpu": (0, None, None)}}, "team"))
+    forged.put(held("first"))
+    assert beyond_the_tree(forged.history) == []
+    forged.put(held("second"))
+    assert len(beyond_the_tree(forged.history)) == 1
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(4.0, 0), (6.0, 1)])
+def test_what_is_taken_back_at_once_is_no_fault(seconds: float, found: int) -> None:
+    forged = Forger(queue())
+    forged.put(held("first", 2))
+    forged.put(held("late"), at=100.0)
+    assert len(beyond_the_tree(forged.history)) == 1
+    forged.put(evicted(held("late"), 7, "taken back", "QuotaExceeded"), at=100.0 + seconds)
+    assert len(beyond_the_tree(forged.history)) == found
+
+
+def test_what_nobody_watched_is_not_judged() -> None:
+    forged = Forger(queue())
+    forged.put(held("first", 2), version=10)
+    forged.put(held("second"), version=12)
+    forged.put(held("third"), version=14)
+    forged.history.gap(10, 12)
+    (wrong,) = beyond_the_tree(forged.history)
+    assert "ns/third" in wrong
+
+
 def test_events_are_judged_by_version_whatever_order_they_are_told_in() -> None:
     forged = Forger(queue())
     forged.put(held("later", 2), version=20)
@@ -144,7 +200,7 @@ def test_a_workload_that_its_maker_has_ended_is_admitted_for_a_moment() -> None:
     assert admitted_without_quota(forged.history) == []
 
 
-def two_evictions(*between: Workload) -> QuotaHistory:
+def two_evictions(*between: Object) -> QuotaHistory:
     forged = Forger(queue())
     for each in (workload("high", priority=1), workload("other", priority=1)):
         forged.put(each)
@@ -164,9 +220,17 @@ def test_a_second_eviction_for_one_preemptor_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "between", [kit.held(workload("high", priority=1), 8), workload("high", priority=2), held("low", 2)]
+    "between",
+    [
+        kit.held(workload("high", priority=1), 8),
+        workload("high", priority=2),
+        held("low", 2),
+        queue(1),
+        kit.held(workload("higher", priority=2), 8),
+    ],
+    ids=["the preemptor got quota", "its spec", "the victim's spec", "a queue's spec", "a higher one passed"],
 )
-def test_a_preemptor_that_got_quota_or_a_spec_that_changed_may_evict_anew(between: Workload) -> None:
+def test_what_happened_in_between_may_explain_a_second_eviction(between: Object) -> None:
     assert evicted_twice(two_evictions(between)) == []
 
 
@@ -197,6 +261,22 @@ def test_a_preemption_without_a_plan_is_found() -> None:
     assert "ns/low was preempted without a plan" in wrong
 
 
+@pytest.mark.parametrize("told", ["Preempted", "EvictedDueToPreempted"])
+def test_an_eviction_without_its_events_is_found(told: str) -> None:
+    forged = Forger(queue())
+    forged.put(held("low"))
+    forged.put(evicted(held("low"), 7, MESSAGE.format("high")), at=100.0)
+    forged.event("low", told)
+    forged.event("other", "Preempted")
+    forged.event("other", "EvictedDueToPreempted")
+    (wrong,) = evicted_without_event(forged.history)
+    assert "ns/low was evicted, and there is no event" in wrong
+    forged.history.faults.append((50.0, 60.0))
+    assert len(evicted_without_event(forged.history)) == 1
+    forged.history.faults.append((101.0, 110.0))  # the process died before it wrote the event
+    assert evicted_without_event(forged.history) == []
+
+
 def test_a_workload_that_would_fit_is_stuck() -> None:
     forged = Forger(queue())
     forged.put(workload("w"))
@@ -205,7 +285,7 @@ def test_a_workload_that_would_fit_is_stuck() -> None:
 
 def test_a_workload_that_nobody_preempts_for_is_stuck() -> None:
     forged = Forger(queue())
-    forged.put(held("low", 2))
+    forged.put(kit.set_condition(held("low", 2), "Admitted", "True", "Admitted", 5))
     forged.put(workload("high", priority=1))
     assert stuck(forged.history, NOW) == ["ns/high waits, and a cycle says Preempt"]
 
@@ -240,3 +320,52 @@ def test_a_plan_that_does_not_end_is_found() -> None:
     forged = Forger(queue())
     forged.plan("high", "low", phase="Evicting")
     assert stuck(forged.history, NOW) == ["ns/of-high is still carried out"]
+
+
+def with_check(before: Workload, state: Any) -> Workload:
+    check = AdmissionCheckState("check", state, kit.at(5), "")
+    return msgspec.structs.replace(
+        before, status=msgspec.structs.replace(before.status, admission_checks=[check])
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "found"),
+    [
+        ("Pending", []),
+        ("Ready", ["ns/w has quota and no open check, and is not admitted"]),
+        ("Retry", ["ns/w keeps its quota, and its checks say Retry"]),
+        ("Rejected", ["ns/w keeps its quota, and its checks say Rejected"]),
+    ],
+)
+def test_a_check_that_was_answered_in_vain_is_found(state: str, found: list[str]) -> None:
+    forged = Forger(queue())
+    forged.put(with_check(held("w"), state))
+    assert stuck(forged.history, NOW) == found
+
+
+def in_deletion(item: Object) -> Object:
+    item.metadata.deletion_timestamp = kit.at(5)
+    item.metadata.finalizers = [RESOURCE_IN_USE]
+    return item
+
+
+def test_who_stays_in_deletion_is_found() -> None:
+    forged = Forger()
+    forged.put(in_deletion(queue()))
+    forged.put(in_deletion(kit.flavor("default")))
+    forged.put(in_deletion(workload("w")))
+    said = "is being deleted and not used, and keeps its finalizer"
+    assert stuck(forged.history, NOW) == [f"{each} {said}" for each in ("ClusterQueue q", "Workload w")]
+    forged.put(in_deletion(kit.set_condition(held("h"), "Admitted", "True", "Admitted", 5)))
+    assert f"ClusterQueue q {said}" not in stuck(forged.history, NOW)
+
+
+def test_a_queue_that_counts_wrong_is_found() -> None:
+    counting = queue()
+    assert isinstance(counting, ClusterQueue)
+    forged = Forger(msgspec.structs.replace(counting, status=ClusterQueueStatus(reserving_workloads=1)))
+    (wrong,) = stuck(forged.history, NOW)
+    assert wrong.startswith("ClusterQueue q says (1, 0)")
+    forged.put(held("w"))
+    assert not any("says" in each for each in stuck(forged.history, NOW))

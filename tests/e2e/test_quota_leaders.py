@@ -1,0 +1,24 @@
+"""The leader goes in the middle of twenty preemptions: every victim is evicted once, and the preemptor is admitted.
+
+`python -m tests.e2e.stress_quota --leaders N` keeps it away for longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.quota_leaders import OPTIONS, WAYS, TwentyVictims, Way
+
+
+@pytest.fixture(scope="module")
+def replicas(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """Two processes. Each test gives back what it takes away."""
+    return start_plane(Options(**OPTIONS))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_the_leader_goes_in_the_middle_of_twenty_preemptions(replicas: ControlPlane, way: Way) -> None:
+    TwentyVictims(replicas, way).run()

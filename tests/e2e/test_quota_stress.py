@@ -1,0 +1,29 @@
+"""Random load on queues for some seconds, with faults. `python -m tests.e2e.stress_quota` takes longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.stress_quota import OPTIONS, stress
+
+SECONDS: Final = 6.0
+SEEDS: Final = (1, 2, 3)
+
+
+@pytest.fixture(scope="module")
+def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """Each run gives back what it takes away."""
+    return start_plane(Options(**OPTIONS))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_some_seconds_of_random_load_with_faults(plane: ControlPlane, seed: int) -> None:
+    """A seed does not decide how many steps there are, and when: a fault that is found need not show again."""
+    result = stress(plane, seed, SECONDS, restarts=seed == SEEDS[0])
+    print(result)
+    assert result.violations == [], str(result)
+    assert result.evictions > 0, "a run in which nobody is evicted proves nothing"

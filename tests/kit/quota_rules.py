@@ -1,0 +1,200 @@
+"""What must hold at all times of what Workloads and queues went through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from api.kueue import ClusterQueue, Cohort, LocalQueue
+from api.plans import PreemptionPlan
+from api.workloads import ADMITTED, EVICTED, PREEMPTED, QUOTA_RESERVED, Workload
+from controllers.quota.evicting import QUOTA_EXCEEDED
+from quota.workloads import effective_priority, key_of
+from tests.kit.quota_history import (
+    Change,
+    Event,
+    QuotaHistory,
+    becomes,
+    condition_of,
+    is_evicted_now,
+    is_true,
+    preemptor_of,
+)
+from tests.kit.quota_tree import FlavorResource, Tree
+
+__all__ = [
+    "CHECKS",
+    "admitted_without_quota",
+    "beyond_the_tree",
+    "evicted_twice",
+    "evicted_without_event",
+    "evicted_without_reason",
+]
+
+QUEUES: Final = (ClusterQueue, Cohort, LocalQueue)
+TAKEN_BACK_SECONDS: Final = 5.0
+"""After a change of the leader, an admission of the former one may go beyond the tree for so long."""
+LOST_SECONDS: Final = 10.0
+"""An eviction may have no event if a process was taken away so soon after it."""
+
+
+def beyond_the_tree(history: QuotaHistory) -> list[str]:
+    """Whoever got quota that the cohort tree did not have at that time, unless it was taken back at once."""
+    tree, wrong = Tree(), []
+    taken_back = [
+        change.at
+        for change in history.changes()
+        if isinstance(change.after, Workload)
+        and is_evicted_now(change.before, change.after)
+        and _reason(change.after) == QUOTA_EXCEEDED
+    ]
+    for change in history.changes():
+        grown = _take(tree, change)
+        if not grown or not isinstance(change.after, Workload) or not history.is_known(change.version):
+            continue
+        excused = any(change.at <= at <= change.at + TAKEN_BACK_SECONDS for at in taken_back)
+        if not excused and not tree.fits(key_of(change.after), grown):
+            wrong.append(f"{_at(change.version, change.after)} got quota beyond the tree")
+    return wrong
+
+
+def _take(tree: Tree, change: Change) -> set[FlavorResource]:
+    """Returns what a Workload holds more of than before because of a write of its status."""
+    before, after = change.before, change.after
+    if after is None and isinstance(before, ClusterQueue | Cohort | Workload):
+        tree.remove(before)
+    if not isinstance(after, ClusterQueue | Cohort | Workload):
+        return set()
+    held = tree.held(key_of(after)) if isinstance(after, Workload) else {}
+    tree.put(after)
+    if not isinstance(after, Workload) or (isinstance(before, Workload) and before.spec != after.spec):
+        return set()
+    return {what for what, amount in tree.held(key_of(after)).items() if amount > held.get(what, 0)}
+
+
+def admitted_without_quota(history: QuotaHistory) -> list[str]:
+    """Whoever was admitted without quota, or is so in the end.
+
+    In between, the maker of a Workload may have ended it, and Admitted follows a moment later.
+    """
+    wrong = [
+        f"{_at(version, after)} was admitted without quota"
+        for version, before, after in history.workloads()
+        if becomes(ADMITTED, before, after)
+        and not is_true(after, QUOTA_RESERVED)
+        and history.is_known(version)
+    ]
+    ends = [each for each in history.last() if isinstance(each, Workload)]
+    return wrong + [
+        f"{key_of(each)} has no quota, and stays admitted"
+        for each in ends
+        if is_true(each, ADMITTED) and not is_true(each, QUOTA_RESERVED)
+    ]
+
+
+def evicted_twice(history: QuotaHistory) -> list[str]:
+    """Whoever was evicted twice for one preemptor, and nothing in between explains it.
+
+    The preemptor got quota, or the spec of one of them or of a queue has changed, or the room went to a third Workload
+    of a higher priority than the preemptor: only such a one may pass.
+    """
+    wrong, evicted, priorities = [], dict[tuple[str, str], int](), dict[str, int]()
+    for change in history.changes():
+        before, after = change.before, change.after
+        if isinstance(before, QUEUES) and (not isinstance(after, QUEUES) or before.spec != after.spec):
+            evicted.clear()
+        if not isinstance(after, Workload):
+            continue
+        uid = after.metadata.uid
+        priorities[uid] = effective_priority(after)
+        if isinstance(before, Workload) and before.spec != after.spec:
+            evicted = {pair: at for pair, at in evicted.items() if uid not in pair}
+        if becomes(QUOTA_RESERVED, before, after):
+            evicted = {
+                (preemptor, victim): at
+                for (preemptor, victim), at in evicted.items()
+                if preemptor != uid and (victim == uid or priorities.get(preemptor, 0) >= priorities[uid])
+            }
+        preemptor = preemptor_of(after) if is_evicted_now(before, after) else ""
+        if preemptor:
+            if (preemptor, uid) in evicted and history.is_known(change.version):
+                wrong.append(f"{_at(change.version, after)} was evicted twice for the preemptor {preemptor}")
+            evicted[preemptor, uid] = change.version
+    return wrong
+
+
+def evicted_without_reason(history: QuotaHistory) -> list[str]:
+    """Whoever was evicted without a reason, a message, or, where it was preempted, a plan that was stored before."""
+    wrong, planned = [], set[tuple[str, str]]()
+    for change in history.changes():
+        after = change.after
+        if isinstance(after, PreemptionPlan):
+            planned |= {(after.spec.preemptor.uid, victim.uid) for victim in after.spec.victims or ()}
+        if not isinstance(after, Workload) or not _is_judged(history, change):
+            continue
+        evicted, where = condition_of(after, EVICTED), _at(change.version, after)
+        is_planned = (preemptor_of(after), after.metadata.uid) in planned
+        if evicted is None or not evicted.reason or not evicted.message:
+            wrong.append(f"{where} was evicted without reason or message")
+        elif evicted.reason == PREEMPTED and not is_planned:
+            wrong.append(f"{where} was preempted without a plan")
+    return wrong
+
+
+def evicted_without_event(history: QuotaHistory) -> list[str]:
+    """Whoever was evicted, and no event says why. Events are lost with the process that was about to write them."""
+    told = {
+        (change.after.regarding.uid, change.after.reason)
+        for change in history.changes()
+        if isinstance(change.after, Event)
+    }
+    wrong = []
+    for change in history.changes():
+        after = change.after
+        if not isinstance(after, Workload) or not _is_judged(history, change):
+            continue
+        if any(begin - LOST_SECONDS <= change.at <= end + 1.0 for begin, end in history.faults):
+            continue
+        wrong += [
+            f"{_at(change.version, after)} was evicted, and there is no event {reason}"
+            for reason in _events_of(after)
+            if (after.metadata.uid, reason) not in told
+        ]
+    return wrong
+
+
+def _is_judged(history: QuotaHistory, change: Change) -> bool:
+    """Whether this is an eviction, and all before it is known."""
+    after = change.after
+    return (
+        isinstance(after, Workload)
+        and history.is_known(change.version)
+        and is_evicted_now(change.before, after)
+    )
+
+
+def _events_of(evicted: Workload) -> Iterator[str]:
+    """The reasons of the events that an eviction has."""
+    reason = _reason(evicted)
+    yield f"EvictedDueTo{reason}"
+    if reason == PREEMPTED:
+        yield PREEMPTED
+
+
+CHECKS: Final[tuple[Callable[[QuotaHistory], list[str]], ...]] = (
+    beyond_the_tree,
+    admitted_without_quota,
+    evicted_twice,
+    evicted_without_reason,
+    evicted_without_event,
+)
+"""What must hold at all times."""
+
+
+def _reason(workload: Workload) -> str:
+    evicted = condition_of(workload, EVICTED)
+    return evicted.reason if evicted is not None else ""
+
+
+def _at(version: int, workload: Workload) -> str:
+    return f"version {version}: {key_of(workload)}"
