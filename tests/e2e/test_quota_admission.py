@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.quota.equals import SAID
+from controllers.quota.texts import SAID
 from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 from tests.e2e.support import condition, wait_for
 

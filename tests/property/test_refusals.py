@@ -24,7 +24,8 @@ def of_one_node(cluster: Cluster, room: Room, pod: int, node: int) -> list[str]:
     if static is not None:
         return [static]
     tokens = cluster.tokens
-    early, late = [], []
+    early: list[str] = []
+    late: list[str] = []
     for number, token in enumerate(tokens.tokens):
         is_forbidden = tokens.forbids[pod][number] and room.held[node][number]
         if is_forbidden or (tokens.brings[pod][number] and room.barred[node][number]):

@@ -207,8 +207,8 @@ def two_evictions(*between: Object) -> QuotaHistory:
     forged.put(evicted(held("low"), 7, MESSAGE.format("high")))
     forged.put(workload("low"))
     forged.put(held("low"))
-    for each in between:
-        forged.put(each)
+    for other in between:
+        forged.put(other)
     forged.put(evicted(held("low"), 9, MESSAGE.format("high")))
     return forged.history
 
