@@ -24,6 +24,7 @@ import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import List, ListMeta, ObjectMeta
+from kube.breath import Breath
 from kube.client import ApiClient, ApiError, Status
 from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
@@ -101,7 +102,7 @@ class Resource(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Times in seconds, except `breath`: the number of events between two yields to the event loop."""
+    """Times in seconds."""
 
     backoff: Backoff = DEFAULT_BACKOFF
     watch_least: float = 300.0
@@ -109,7 +110,6 @@ class Timing:
     watch_grace: float = 30.0
     delay: Callable[[], float] = lambda: 0.0
     """How long the events of a watch wait before they are applied. Only tests set it."""
-    breath: int = 100
     refused: Backoff = DEFAULT_REFUSED
     """The delays while the API server refuses: it does not serve the resource, or forbids it."""
 
@@ -250,11 +250,12 @@ class Reflector(Generic[T]):
             query = self._resource.query(**{"limit": str(self._resource.page), "continue": token})
             body = await self._client.request("GET", self._resource.path, query=query, seconds=LIST_SECONDS)
             meta, items = self._decode_page(body, keys)
-            for count, item in enumerate(items, 1):
+            breath = Breath()
+            for item in items:
                 self._handler.upsert(item, listed=True)
                 keys.add((item.metadata.namespace, item.metadata.name))
-                if count % self._timing.breath == 0:
-                    await asyncio.sleep(0)
+                if breath.is_due:
+                    await breath.take()
             token = meta.continue_
             if not token:
                 break
@@ -323,13 +324,13 @@ class Reflector(Generic[T]):
                 batches = delayed(batches, wait)
             async with aclosing(batches):
                 async for batch in batches:
-                    self._heard = self._clock.monotonic()
+                    self._heard, breath = self._clock.monotonic(), Breath()
                     for line in batch:
                         self._apply(line)
                         self._retry.succeeded()
                         events += 1
-                        if events % timing.breath == 0:
-                            await asyncio.sleep(0)
+                        if breath.is_due:
+                            await breath.take()
         if not events and self._clock.monotonic() - began < BRIEF_SECONDS:
             raise ApiError(0, "Closed", "the stream ended at once")
         REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "in time").inc()

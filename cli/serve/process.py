@@ -22,6 +22,7 @@ from runtime.process import Part, run_process
 from runtime.term import EternalTerms
 from runtime.views import Views
 from serving.garbage import collect_seldom
+from serving.switching import switch_often
 from webhooks.service import WebhookService
 
 __all__ = ["run"]
@@ -30,6 +31,7 @@ __all__ = ["run"]
 async def run(configuration: Configuration) -> None:
     """Serve until SIGTERM or SIGINT. Raises OSError for a port that is taken, and the errors of the configuration."""
     collect_seldom()
+    switch_often()
     clock = SYSTEM_CLOCK
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig, clock=clock))

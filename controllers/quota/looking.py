@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -15,6 +14,7 @@ from controllers.quota.following import Following
 from controllers.quota.life import Limits, Waiting, next_step
 from controllers.quota.metrics import count
 from controllers.quota.writer import Outcome, WorkloadWriter
+from kube.breath import Breath
 from kube.recorder import EventRecorder, Reference
 from kube.retry import Backoff
 from runtime.queue import KeyedQueue
@@ -25,8 +25,6 @@ __all__ = ["BACKOFF", "Looking"]
 log = structlog.get_logger(__name__)
 
 BACKOFF: Final = Backoff(1.0, 60.0)
-AT_ONCE: Final = 100
-"""Looks between two turns of the event loop."""
 CHANGES: Final[Rank] = (1,)
 """Rank of a write that gives quota back, or ends something."""
 REASONS: Final[Rank] = (2,)
@@ -57,7 +55,7 @@ class Looking:
 
     async def run(self, writer: WorkloadWriter) -> None:
         """Look until cancelled."""
-        looks = 0
+        breath = Breath()
         while True:
             key = await self._look.get()
             try:
@@ -67,9 +65,8 @@ class Looking:
                 self._look.retry(key)
             finally:
                 self._look.done(key)
-            looks += 1
-            if looks % AT_ONCE == 0:
-                await asyncio.sleep(0)
+            if breath.is_due:
+                await breath.take()
 
     def _at(self, key: str, writer: WorkloadWriter) -> None:
         workload, now = self._workload_of(key), self._now()

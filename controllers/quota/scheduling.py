@@ -6,7 +6,7 @@ A cycle follows a change, or the end of a time. It does not run because time pas
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
@@ -22,6 +22,7 @@ from controllers.quota.life import Waiting, settle
 from controllers.quota.plans import QuotaPlans
 from controllers.quota.texts import Texts
 from controllers.quota.writer import WorkloadWriter
+from kube.breath import Breath
 from quota.activity import required_checks
 from quota.amounts import QuotaError
 from quota.cycle import Entry, cycle
@@ -103,7 +104,7 @@ class Scheduling:
         heads = [each for each in self._pending.heads(now) if self._is_free(key_of(each))]
         if not heads:
             return False
-        snapshot, changes = state.snapshot(), state.changes
+        snapshot = state.snapshot()
         work = partial(
             cycle,
             snapshot,
@@ -115,9 +116,21 @@ class Scheduling:
             promises=self._plans.promises(),
         )
         entries = await asyncio.get_running_loop().run_in_executor(self._executor, work)
-        fresh = _Fresh(snapshot, state.snapshot() if state.changes != changes else snapshot)
-        progress = [self._take(entry, fresh) for entry in entries]
-        return any(progress)
+        return await self._take_all(entries, snapshot)
+
+    async def _take_all(self, entries: Sequence[Entry], snapshot: QuotaSnapshot) -> bool:
+        """Do what follows from each entry of a cycle on this snapshot, in their order. Returns whether another cycle
+        must follow at once."""
+        progress, breath = False, Breath()
+        fresh = _Fresh(snapshot, self._quota.state.snapshot())
+        for entry in entries:
+            if breath.is_due:
+                await breath.take()
+                fresh = _Fresh(
+                    snapshot, self._quota.state.snapshot()
+                )  # what was taken so far is assumed there
+            progress |= self._take(entry, fresh)
+        return progress
 
     def _is_free(self, key: str) -> bool:
         return not self._writer.is_busy(key) and not self._plans.waits(key)
