@@ -195,6 +195,30 @@ def test_a_deactivated_workload_holds_its_quota_until_it_has_ended(quotas: Sandb
     box.until("w", "Requeued", "True", "Reactivated")
 
 
+def test_a_workload_that_cannot_be_read_after_a_restart_holds_its_quota(quotas: Sandboxes) -> None:
+    box = quotas("unread")
+    box.queue("q", 1)
+    box.workload("w", "q", 1)
+    box.until_admitted("w")
+    no_time = {"count": 1, "requeueAt": "2026-01-01T00:00:00+25:00"}
+    box.patch_status("Workload", "w", {"requeueState": no_time}, namespaced=True)
+    box.plane.reprieve.kill()
+    box.plane.start_reprieve()
+    box.workload("next", "q", 1)
+    box.until("next", "QuotaReserved", "False", "WaitingForQuota")
+
+    def says_so() -> bool:
+        active = condition(box.client.get(KUEUE, "ClusterQueue", box.of("q")), "Active")
+        return active is not None and active["message"].endswith("/w (only its admission is known)")
+
+    wait_for(says_so)
+    box.patch_status("Workload", "w", {"requeueState": None}, namespaced=True)
+    wait_for(lambda: not says_so())
+    assert box.admitted() == {"w"}
+    box.finish("w")
+    box.until_admitted("next")
+
+
 def test_a_workload_that_runs_too_long_is_deactivated(quotas: Sandboxes) -> None:
     box = quotas("long")
     box.queue("q", 1)
