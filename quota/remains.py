@@ -1,6 +1,8 @@
 """What can be told of a Workload that cannot be read: perhaps the quota that it holds, or at least its queue.
 
 It matters after a restart. Before that, the last state that could be read counts.
+
+See docs/decisions/0045.
 """
 
 from __future__ import annotations
