@@ -91,6 +91,21 @@ def test_those_that_are_parked_with_an_equal_say_why_they_wait(quotas: Sandboxes
     assert texts.count(SAID) == len(equals) - 1, texts
 
 
+def test_who_waits_behind_a_head_does_not_say_for_ever_that_its_queue_is_stopped(quotas: Sandboxes) -> None:
+    box = quotas("behind")
+    box.queue("q", 1, queueingStrategy="StrictFIFO")
+    box.workload("runs", "q", 1)
+    box.until_admitted("runs")
+    box.patch_spec("LocalQueue", "q", {"stopPolicy": "Hold"}, namespaced=True)
+    box.workload("head", "q", 1, priority=1)
+    box.workload("behind", "q", 1)
+    for each in ("head", "behind"):
+        box.until(each, "QuotaReserved", "False", "Suspended")
+    box.patch_spec("LocalQueue", "q", {"stopPolicy": "None"}, namespaced=True)
+    box.until("head", "QuotaReserved", "False", "WaitingForQuota")
+    box.until("behind", "QuotaReserved", "False", "PendingEvaluation")
+
+
 def test_queues_borrow_from_their_cohort(quotas: Sandboxes) -> None:
     box = quotas("borrow")
     box.queue("a", 2, cohort="team", borrowing=1)
