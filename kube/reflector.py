@@ -68,8 +68,9 @@ class Handler(Protocol[T_contra]):
     def upsert(self, item: T_contra, *, listed: bool) -> None:
         """The object exists in this state. With `listed`, a list has it, so it counts even if it looks older."""
 
-    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool) -> None:
-        """The object exists, but its state does not have the expected shape. `meta` may have names only."""
+    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool, raw: bytes = b"") -> None:
+        """The object exists, but its state does not have the expected shape. `meta` may have names only. `raw` is the
+        object as JSON."""
 
     def delete(self, meta: ObjectMeta) -> None:
         """The object is gone, or the selector no longer selects it. `meta` is from that moment."""
@@ -299,7 +300,7 @@ class Reflector(Generic[T]):
             except msgspec.ValidationError:
                 meta = ObjectMeta()
             keys.add((meta.namespace, meta.name))
-            self._handler.unreadable(meta, error, listed=True)
+            self._handler.unreadable(meta, error, listed=True, raw=bytes(raw))
             return None
 
     # ---- watch
@@ -367,7 +368,8 @@ class Reflector(Generic[T]):
         if event.type == "DELETED":
             self._handler.delete(meta)
         elif event.type in ("ADDED", "MODIFIED"):
-            self._handler.unreadable(meta, self._problem(event.object), listed=False)
+            raw = bytes(event.object)
+            self._handler.unreadable(meta, self._problem(event.object), listed=False, raw=raw)
         elif event.type != "BOOKMARK":
             raise StreamError(f"unknown event type {event.type!r}")
         self.resource_version = meta.resource_version

@@ -9,6 +9,7 @@ from api.workloads import QUOTA_RESERVED, Workload
 from native.quota._quota import Ledger
 from quota.amounts import QuotaError
 from quota.ranks import Name, Ranks
+from quota.remains import Remains
 from quota.snapshot import Holder
 from quota.tree import Layout
 from quota.workloads import (
@@ -85,6 +86,24 @@ class Holdings:
             node = self.layout.queues[holder.queue]
             self.ledger.release(node, holder.priority, holder.reserved, holder.order, holder.evicting)
             self._ranks.remove(_name(holder))
+
+    def reserve(self, remains: Remains) -> bool:
+        """Count what is left of a Workload. Nobody preempts it. Returns False, and changes nothing, if a new layout is
+        needed."""
+        usage = remains.usage or {}
+        if not usage.keys() <= self.layout.frs.keys():
+            return False
+        self.ledger.reserve(*self._place(remains))
+        return True
+
+    def unreserve(self, remains: Remains) -> None:
+        """Stop counting what `reserve` counted."""
+        self.ledger.unreserve(*self._place(remains))
+
+    def _place(self, remains: Remains) -> tuple[int, list[int], list[int]]:
+        usage = remains.usage or {}
+        node = self.layout.queues[remains.cluster_queue]
+        return node, [self.layout.frs[fr] for fr in usage], list(usage.values())
 
     def _count(self, holder: Holder) -> None:
         try:

@@ -1,7 +1,7 @@
 """The Workloads that wait for quota, in order. The rules are those of `quota.queues`; this answers without a walk over
 all of them.
 
-See docs/decisions/0010 and 0042.
+See docs/decisions/0010, 0042 and 0046.
 """
 
 from __future__ import annotations

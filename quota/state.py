@@ -21,6 +21,7 @@ from quota.activity import cluster_queue_activity, is_check_active
 from quota.amounts import QuotaError
 from quota.holdings import Holdings, holder_of
 from quota.overlap import fits, without
+from quota.remains import Remains
 from quota.snapshot import Group, Holder, Queue, QuotaSnapshot
 from quota.tree import FlavorResource, Layout, Member, Quota, lay_out, read_cluster_queue, read_cohort
 from quota.workloads import key_of, queue_timestamp, requeue_at
@@ -53,6 +54,7 @@ class QuotaState:
         self._cohort_members: dict[str, Member] = {}
         self._min_admits: dict[str, int | None] = {}
         self._holders: dict[str, Holder] = {}
+        self._remains: dict[str, Remains] = {}
         self._holdings: Holdings | None = None
         """None: the layout is out of date."""
         self._queues: dict[str, Queue] | None = None
@@ -102,6 +104,11 @@ class QuotaState:
         """The quotas of a ClusterQueue. Raises KeyError."""
         return self._queue_members[cluster_queue].quotas
 
+    @property
+    def remains(self) -> Mapping[str, Remains]:
+        """What is left of Workloads that cannot be read, by `namespace/name`. Their quota counts."""
+        return MappingProxyType(self._remains)
+
     def strays(self) -> list[Holder]:
         """Workloads that hold quota of a ClusterQueue that does not exist. They count once the ClusterQueue comes."""
         return [holder for holder in self._holders.values() if holder.queue not in self._cluster_queues]
@@ -122,6 +129,16 @@ class QuotaState:
             case AdmissionCheck():
                 self._apply_check(thing)
         self.changes += 1
+
+    def keep(self, remains: Remains) -> None:
+        """There is a Workload that cannot be read, and no state of it is known. It stays until it can be read
+        (`apply`), or is deleted."""
+        self.changes += 1
+        self._drop(remains.key)
+        self._remains[remains.key] = remains
+        holdings = self._holdings
+        if holdings is not None and remains.cluster_queue in holdings.layout.queues:
+            self._holdings = holdings if holdings.reserve(remains) else None
 
     def delete(self, kind: str, key: str) -> None:
         """Forget an object, if it is here. `kind` is such as ClusterQueue; `key` is its name or `namespace/name`."""
@@ -217,7 +234,7 @@ class QuotaState:
         requeue_at(workload)
         counts = self._deactivated_hold or workload.spec.active
         holder, key = holder_of(workload) if counts else None, key_of(workload)
-        before = self._holders.get(key)
+        before, remains = self._holders.get(key), self._remains.get(key)
         self._drop(key)
         if holder is not None:
             try:
@@ -225,6 +242,8 @@ class QuotaState:
             except QuotaError:
                 if before is not None:
                     self._hold(before)
+                if remains is not None:
+                    self.keep(remains)
                 raise
         self._workloads[key] = workload
 
@@ -235,8 +254,11 @@ class QuotaState:
         self._holders[holder.key] = holder
 
     def _drop(self, key: str) -> None:
-        if self._holders.pop(key, None) is not None and self._holdings is not None:
-            self._holdings.release(key)
+        holdings, remains = self._holdings, self._remains.pop(key, None)
+        if self._holders.pop(key, None) is not None and holdings is not None:
+            holdings.release(key)
+        if remains is not None and holdings is not None and remains.cluster_queue in holdings.layout.queues:
+            holdings.unreserve(remains)
 
     # ---- quotas
 
@@ -289,12 +311,16 @@ class QuotaState:
 
     def _laid_out(self) -> Holdings:
         counted = [each for each in self._holders.values() if each.queue in self._cluster_queues]
-        layout = lay_out(
-            self._queue_members.values(),
-            self._cohort_members.values(),
-            {fr for holder in counted for fr in holder.usage},
+        left = [each for each in self._remains.values() if each.cluster_queue in self._cluster_queues]
+        used = {fr for holder in counted for fr in holder.usage} | {
+            fr for each in left for fr in each.usage or ()
+        }
+        holdings = Holdings(
+            lay_out(self._queue_members.values(), self._cohort_members.values(), used), counted
         )
-        return Holdings(layout, counted)
+        for each in left:
+            holdings.reserve(each)
+        return holdings
 
     def _queue(self, name: str, layout: Layout) -> Queue:
         queue = self._cluster_queues[name]

@@ -24,6 +24,7 @@ from api.usage import (
 )
 from api.workloads import ADMITTED, FINISHED, Workload
 from quota.amounts import shown
+from quota.remains import Remains
 from quota.tree import FlavorResource, Quota
 from quota.workloads import holds_quota, key_of, usage
 
@@ -95,6 +96,11 @@ class Tally:
     def put(self, workload: Workload) -> None:
         """The newest state of a Workload. Raises QuotaError, and changes nothing, if its usage cannot be read."""
         self._set(key_of(workload), _part(workload))
+
+    def keep(self, remains: Remains) -> None:
+        """What is left of a Workload that cannot be read."""
+        amounts = tuple((fr, amount) for fr, amount in (remains.usage or {}).items() if amount)
+        self._set(remains.key, _Part(remains.cluster_queue, remains.local_queue, False, amounts))
 
     def remove(self, key: str) -> None:
         """The Workload `namespace/name` is gone. Does nothing if it was never put."""

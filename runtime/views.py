@@ -19,6 +19,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+import msgspec
 import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
@@ -40,6 +41,8 @@ T = TypeVar("T", bound=HasMetadata)
 T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
 
 Hook = Callable[[], None]
+RawHook = Callable[[ObjectMeta, bytes], None]
+"""The view calls it with the metadata of an object that cannot be read, and with its JSON."""
 ObjectHook = Callable[[str, T | None], None]
 """The view calls it with an object's UID and its newest state. None if the object is gone or no longer selected."""
 
@@ -102,6 +105,7 @@ class View(Generic[T]):
         self._stores: list[Store[T]] = []
         self._hooks: list[Hook] = []
         self._object_hooks: list[ObjectHook[T]] = []
+        self._raw_hooks: list[RawHook] = []
         self._held: dict[Key, Version] = {}
         self._unreadable: set[Key] = set()
         self._gone: OrderedDict[str, int] = OrderedDict()
@@ -131,6 +135,10 @@ class View(Generic[T]):
     def on_object(self, hook: ObjectHook[T]) -> None:
         """Call `hook` after every newer state of every object, after the stores have that state."""
         self._object_hooks.append(hook)
+
+    def on_unreadable(self, hook: RawHook) -> None:
+        """Call `hook` after every newer state that cannot be read. The stores have the last readable one, if any."""
+        self._raw_hooks.append(hook)
 
     @property
     def unread(self) -> AbstractSet[Key]:
@@ -211,7 +219,7 @@ class View(Generic[T]):
         if self._counts(key, version, listed=listed):
             self._take(key, version, item)
 
-    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool) -> None:
+    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool, raw: bytes = b"") -> None:
         """See `Handler`."""
         version, key = Version.of(meta), _key(meta)
         if not self._counts(key, version, listed=listed):
@@ -220,7 +228,7 @@ class View(Generic[T]):
         if held is not None and meta.uid and held.uid != meta.uid:
             self._remove(key, held, version.number)  # another object has this name now
         self._note(key, version)
-        self._refuse(key, meta, error)
+        self._refuse(key, meta, error, raw)
 
     def delete(self, meta: ObjectMeta) -> None:
         """See `Handler`."""
@@ -278,9 +286,9 @@ class View(Generic[T]):
                 changed |= store.upsert(item)
             except ValueError as error:
                 read = False
-                self._refuse(key, item.metadata, error)
                 if former is not None:
                     changed |= store.delete(*key)  # the store has the state of a former object
+                self._refuse(key, item.metadata, error, msgspec.json.encode(item))
         if read:
             self._unreadable.discard(key)
         self._note(key, version)
@@ -318,7 +326,7 @@ class View(Generic[T]):
             if len(self._gone) > REMEMBERED:
                 self._gone.popitem(last=False)
 
-    def _refuse(self, key: Key, meta: ObjectMeta, error: Exception) -> None:
+    def _refuse(self, key: Key, meta: ObjectMeta, error: Exception, raw: bytes) -> None:
         """Count and log the unreadable object, so that somebody can repair it. Its last readable state stays."""
         self._unreadable.add(key)
         self._refused.inc()
@@ -330,6 +338,8 @@ class View(Generic[T]):
             name=meta.name,
             error=str(error),
         )
+        for hook in self._raw_hooks:
+            hook(meta, raw)
 
     def _tell(self, uid: str, item: T | None) -> None:
         for hook in self._object_hooks:

@@ -14,9 +14,11 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 
 from api.core import Namespace
+from api.meta import ObjectMeta
 from api.workloads import Workload
 from kube.reflector import Resource
 from quota.amounts import QuotaError
+from quota.remains import Remains, remains_of
 from quota.state import QuotaState, Thing
 from quota.workloads import key_of
 from runtime.resources import (
@@ -40,6 +42,8 @@ WorkloadHook = Callable[[str, Workload | None, Workload | None], None]
 """Called with a Workload's key, its state before, and its state now."""
 ObjectHook = Callable[[str, str], None]
 """Called with the kind and the key of another object that came, changed or went."""
+RemainsHook = Callable[[str, Remains | None, Remains | None], None]
+"""Called with a Workload's key, and with what was and is left of it because no state of it could be read."""
 
 
 class _Kept(Generic[T]):
@@ -69,6 +73,7 @@ class _Workloads:
         self._shown: dict[str, Workload] = {}
         """By key of a Workload that is assumed: the newest state that the API server has shown."""
         self.hooks: list[WorkloadHook] = []
+        self.remains_hooks: list[RemainsHook] = []
 
     def upsert(self, item: Workload) -> bool:
         """See `Store`."""
@@ -85,10 +90,23 @@ class _Workloads:
         """See `Store`."""
         key = _key(namespace, name)
         self._shown.pop(key, None)
-        before = self._state.workloads.get(key)
+        before, remains = self._state.workloads.get(key), self._state.remains.get(key)
         self._state.delete("Workload", key)
         self._tell(key, before, None)
+        self._tell_remains(key, remains)
         return True
+
+    def unreadable(self, meta: ObjectMeta, raw: bytes) -> None:
+        """The newest state cannot be read. If there was none that could, what is left of it counts."""
+        key = _key(meta.namespace, meta.name)
+        if not meta.name or key in self._state.workloads:
+            return
+        before = self._state.remains.get(key)
+        remains = remains_of(meta.namespace, meta.name, raw)
+        self._state.keep(remains)
+        if remains.usage is None:
+            log.error("a Workload cannot be read, and what it holds does not count", workload=key)
+        self._tell_remains(key, before)
 
     def assume(self, workload: Workload) -> None:
         key = key_of(workload)
@@ -120,13 +138,20 @@ class _Workloads:
 
     def _put(self, workload: Workload) -> None:
         key = key_of(workload)
-        before = self._state.workloads.get(key)
+        before, remains = self._state.workloads.get(key), self._state.remains.get(key)
         self._state.apply(workload)
         self._tell(key, before, workload)
+        self._tell_remains(key, remains)
 
     def _tell(self, key: str, before: Workload | None, after: Workload | None) -> None:
         for hook in self.hooks:
             hook(key, before, after)
+
+    def _tell_remains(self, key: str, before: Remains | None) -> None:
+        after = self._state.remains.get(key)
+        if before != after:
+            for hook in self.remains_hooks:
+                hook(key, before, after)
 
 
 class _Namespaces:
@@ -151,13 +176,15 @@ class _Namespaces:
 
 
 class WatchedQuota:
-    """The state, and the views that fill it. If the state refuses an object, it keeps the object's last state."""
+    """The state, and the views that fill it. If the state refuses an object, it keeps the object's last state. Without
+    one, it keeps what is left of a Workload (`quota.remains`)."""
 
     def __init__(self, views: Views) -> None:
         self.state: Final = QuotaState()
         self._hooks: list[ObjectHook] = []
         self._store, self._namespaces = _Workloads(self.state), _Namespaces(self._changed)
         self.workloads: Final = views.watch(WORKLOADS, self._store)
+        self.workloads.on_unreadable(self._store.unreadable)
         self.views: Final[tuple[View[Any], ...]] = (
             self._watch(views, CLUSTER_QUEUES),
             self._watch(views, COHORTS),
@@ -182,6 +209,10 @@ class WatchedQuota:
     def on_workload(self, hook: WorkloadHook) -> None:
         """Call `hook` after each change of a Workload, also of one that is assumed."""
         self._store.hooks.append(hook)
+
+    def on_remains(self, hook: RemainsHook) -> None:
+        """Call `hook` after each change of what is left of a Workload that cannot be read."""
+        self._store.remains_hooks.append(hook)
 
     def on_object(self, hook: ObjectHook) -> None:
         """Call `hook` after each change of another object."""

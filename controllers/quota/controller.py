@@ -17,6 +17,7 @@ from controllers.quota.stored_plans import StoredPlans
 from kube.client import ApiClient
 from kube.recorder import EventRecorder
 from kube.sender import Sender
+from quota.remains import Remains
 from quota.statuses import Tally
 from runtime.freshness import catch_up
 from runtime.readiness import not_synced
@@ -60,6 +61,7 @@ class QuotaController:
         self._watched = (*quota.views, self._plans)
         self._not_synced = not_synced(self._watched)
         quota.on_workload(self._workload_changed)
+        quota.on_remains(self._remains_changed)
         quota.on_object(self._object_changed)
 
     def checks(self) -> Mapping[str, Check]:
@@ -112,6 +114,12 @@ class QuotaController:
             self._known.tally.put(after)
         if self._leading is not None:
             self._leading.workload_changed(key, before, after)
+
+    def _remains_changed(self, key: str, before: Remains | None, after: Remains | None) -> None:
+        if after is not None:
+            self._known.tally.keep(after)
+        if self._leading is not None and before is not None and before.cluster_queue:
+            self._leading.freed(before.cluster_queue)
 
     def _count_changed(self, kind: str, key: str) -> None:
         self._queues.changes.changed(kind, key)

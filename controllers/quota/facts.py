@@ -67,6 +67,10 @@ class Facts:
             self._waiting[key] = waiting
         return before != waiting
 
+    def knows(self, key: str) -> bool:
+        """Whether it is known why the Workload waits."""
+        return key in self._waiting
+
     def wrote(self, key: str, now: int) -> None:
         """The status of the Workload was written."""
         self._written[key] = now

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from api.workloads import Workload
+from api.workloads import QUOTA_RESERVED, Workload
+from controllers.quota.life import SUSPENDED
 from quota.amounts import QuotaError
 from quota.pending import PendingQueues
 from quota.state import QuotaState
@@ -51,6 +52,8 @@ class Following:
         self._local_queues: dict[str, tuple[str, str]] = {}
         self._held_back: set[str] = set()
         """Keys of Workloads whose admission was refused. They are in no queue for a while."""
+        self._suspended: list[str] = []
+        """Keys of Workloads that said that a queue is not active, when that has changed."""
 
     # ---- what happens
 
@@ -103,6 +106,11 @@ class Following:
             self._pending.freed({known.tree}, self._now())
             self._stir()
 
+    def take_suspended(self) -> list[str]:
+        """Workloads whose status says Suspended, although their queues may be active again. Each comes once."""
+        taken, self._suspended = self._suspended, []
+        return taken
+
     # ---- queues
 
     def follow(self) -> None:
@@ -117,6 +125,8 @@ class Following:
             queue = self._local_queues.get(local, ("", ""))[0]
             if local in changed or queue in changed or (admission and admission.cluster_queue in changed):
                 self._look.add(key)
+                if _says_suspended(workload):
+                    self._suspended.append(key)
 
     def _follow_cluster_queues(self) -> set[str]:
         """Names of the ClusterQueues whose Workloads must be looked at."""
@@ -164,6 +174,13 @@ class Following:
 
     def _local_key(self, workload: Workload) -> str:
         return f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+
+
+def _says_suspended(workload: Workload) -> bool:
+    return any(
+        each.type == QUOTA_RESERVED and each.status == "False" and each.reason == SUSPENDED
+        for each in workload.status.conditions or ()
+    )
 
 
 def _gives_back(before: Workload, after: Workload | None) -> bool:

@@ -185,6 +185,10 @@ class Leading:
                 workload, "Admitted by a process that does not lead, beyond the quota that is left"
             )
 
+    def freed(self, queue: str) -> None:
+        """Quota of the ClusterQueue has come back, and not from a Workload that is known."""
+        self._following.freed(queue)
+
     def object_changed(self, kind: str, key: str) -> None:
         """See `runtime.watched_quota.ObjectHook`."""
         self._following.object_changed(kind, key)

@@ -39,7 +39,7 @@ from quota.queues import ADMISSION_GATED_BY
 from quota.unsupported import why_unsupported
 from quota.workloads import has_closed_preemption_gate
 
-__all__ = ["EVICTION_OVERDUE", "Around", "Limits", "Waiting", "next_step", "settle"]
+__all__ = ["EVICTION_OVERDUE", "SUSPENDED", "Around", "Limits", "Waiting", "next_step", "settle"]
 
 EVICTION_OVERDUE: Final = "reprieve.dev/EvictionOverdue"
 """Condition: the Workload was evicted long ago, and still holds its quota."""
@@ -49,6 +49,8 @@ RESTARTED: Final = {
     "ClusterQueueStopped": "ClusterQueueRestarted",
     "LocalQueueStopped": "LocalQueueRestarted",
 }
+SUSPENDED: Final = "Suspended"
+"""The reason of QuotaReserved=False while a queue is not active."""
 EXECUTION_TIME: Final = "MaximumExecutionTimeExceeded"
 SECOND: Final = 1_000_000
 
@@ -285,10 +287,10 @@ def _why_waiting(draft: Draft, around: Around) -> Waiting | None:
     if around.cluster_queue is None:
         return Waiting("Misconfigured", f"ClusterQueue {around.local_queue.spec.cluster_queue} doesn't exist")
     if around.local_queue.spec.stop_policy != "None":
-        return Waiting("Suspended", f"LocalQueue {name} is inactive")
+        return Waiting(SUSPENDED, f"LocalQueue {name} is inactive")
     if around.inactive:
         return Waiting(
-            "Suspended", f"ClusterQueue {around.cluster_queue.metadata.name} is inactive: {around.inactive}"
+            SUSPENDED, f"ClusterQueue {around.cluster_queue.metadata.name} is inactive: {around.inactive}"
         )
     return _with_plan(draft, around)
 

@@ -251,9 +251,21 @@ class QueueStatuses:
             found.setdefault(name, []).append("the ClusterQueue itself")
         for each in self._views.workloads.unread:
             key = joined(each)
-            if (queues := self._tally.queue_of(key)) is not None:
-                found.setdefault(queues[0], []).append(f"Workload {key}")
+            queue, note = self._unread_workload(key)
+            found.setdefault(queue, []).append(f"Workload {key}{note}")
+        found.pop("", None)
         return {name: sorted(keys) for name, keys in found.items()}
+
+    def _unread_workload(self, key: str) -> tuple[str, str]:
+        """The ClusterQueue of a Workload that cannot be read, and what is said of it; no ClusterQueue if that is not
+        known."""
+        remains, counted = self._state.remains.get(key), self._tally.queue_of(key)
+        if remains is None:
+            return (counted[0], "") if counted is not None else ("", "")
+        local = self._state.local_queues.get(remains.local_queue)
+        queue = remains.cluster_queue or (local.spec.cluster_queue if local is not None else "")
+        known = "its quota is not known" if remains.usage is None else "only its admission is known"
+        return queue, f" ({known})" if remains.usage != {} else " (it holds no quota)"
 
     # ---- writing
 

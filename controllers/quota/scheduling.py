@@ -100,6 +100,7 @@ class Scheduling:
         """One cycle. Returns whether another one must follow at once."""
         self._stirred.clear()
         self._following.follow()
+        self._texts.add_untried(self._following.take_suspended())
         now, state = self._now(), self._quota.state
         heads = [each for each in self._pending.heads(now) if self._is_free(key_of(each))]
         if not heads:

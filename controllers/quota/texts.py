@@ -20,6 +20,7 @@ from controllers.quota.writer import WorkloadWriter
 __all__ = ["SAID", "Texts"]
 
 SAID: Final = "a Workload before it in the queue asks for the same, and got this answer"
+UNTRIED: Final = Waiting("PendingEvaluation", "it is queued, and has not been tried yet", of_equal=True)
 TURN_SECONDS: Final = 0.05
 AT_ONCE: Final = 8
 """Workloads to look at in one turn, while nothing else is written. Otherwise it is one."""
@@ -56,6 +57,14 @@ class Texts:
         waiting = Waiting(reason, SAID, of_equal=True)
         for key in keys:
             if self._facts.says(key, waiting):
+                self._put(key)
+
+    def add_untried(self, keys: Collection[str]) -> None:
+        """Their queues are active again, and their status still says Suspended. Those behind a head that blocks them
+        may not be tried for long."""
+        for key in keys:
+            if not self._facts.knows(key):
+                self._facts.says(key, UNTRIED)
                 self._put(key)
 
     async def run(self) -> None:

@@ -28,11 +28,16 @@ def main() -> None:
 @click.option("--without-reprieve", is_flag=True, help="Only the stock scheduler, without extender.")
 @click.option("--webhooks", is_flag=True, help="The admission server as well.")
 @click.option(
+    "--quota", is_flag=True, help="reprieve admits Workloads to ClusterQueues (quota.mode: Enforce)."
+)
+@click.option(
     "--settings",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="YAML for the Configuration of the webhooks, such as {webhooks: {gateOpeners: ...}}.",
 )
-def up(directory: Path, nodes: int, without_reprieve: bool, webhooks: bool, settings: Path | None) -> None:
+def up(
+    directory: Path, nodes: int, without_reprieve: bool, webhooks: bool, quota: bool, settings: Path | None
+) -> None:
     """Start a control plane. Prints the path of its kubeconfig when everything is ready."""
     if (directory / "processes.json").exists():
         raise click.ClickException(
@@ -41,6 +46,8 @@ def up(directory: Path, nodes: int, without_reprieve: bool, webhooks: bool, sett
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     options = Options(
         reprieve=not without_reprieve,
+        reprieve_settings={"quota": {"mode": "Enforce"}} if quota else None,
+        manifests=("crds", "kueue-crds", "base", *(("quota",) if quota else ())),
         webhooks=webhooks,
         webhooks_settings=yaml.safe_load(settings.read_text()) if settings else None,
         detached=True,

@@ -14,7 +14,14 @@ SHARING: Final = {
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules"),
     "control_plane": ("controlplane", "plans", "views", "followers", "manifests"),
     "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),
-    "quota_plane": ("quota_admission", "quota_preemption", "quota_checks", "quota_orders"),
+    "quota_plane": (
+        "quota_admission",
+        "quota_preemption",
+        "quota_checks",
+        "quota_orders",
+        "check_author",
+        "queue_tutorial",
+    ),
 }
 """By the fixture of a shared plane: the files that use it. One process runs them in a row. So it starts once, and
 stops after the last of them, because even an idle plane needs the processor."""

@@ -18,7 +18,7 @@ __all__ = ["KUEUE", "QUOTA", "QuotaSandbox"]
 KUEUE = "kueue.x-k8s.io/v1beta2"
 QUOTA: Mapping[str, Any] = {
     "reprieve": True,
-    "reprieve_settings": {"quota": {"mode": "Enforce"}},
+    "reprieve_settings": {"quota": {"mode": "Enforce", "waitingMessageSeconds": 1}},
     "manifests": ("crds", "kueue-crds", "base", "quota"),
 }
 """Options of a plane whose reprieve admits Workloads."""
@@ -183,6 +183,38 @@ class QuotaSandbox:
             return {"admissionChecks": checks}
 
         self.change_status(name, change)
+
+    def forbid_evictions(self) -> Callable[[], None]:
+        """The API server refuses to write that a Workload is evicted. Returns what ends that."""
+        api, name = "admissionregistration.k8s.io/v1", self.of("no-evictions")
+        rule = {
+            "apiGroups": ["kueue.x-k8s.io"],
+            "apiVersions": ["*"],
+            "operations": ["UPDATE"],
+            "resources": ["workloads/status"],
+        }
+        evicts = "object.?status.conditions.orValue([]).exists(c, c.type == 'Evicted' && c.status == 'True')"
+        policy = {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": f"!{evicts}"}],
+        }
+        here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.name}}}
+        binding = {"policyName": name, "validationActions": ["Deny"], "matchResources": here}
+        for kind, spec in (("Policy", policy), ("PolicyBinding", binding)):
+            kind = f"ValidatingAdmission{kind}"
+            self.client.create({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec})
+        probe = self.workload("probe", "nowhere", 1)
+
+        def is_in_force() -> bool:
+            try:
+                self.set_conditions(probe, _condition("Evicted", True, "Probe"))
+            except ApiError as error:
+                return error.status == 422
+            self.set_conditions(probe, _condition("Evicted", False, "Probe"))
+            return False
+
+        wait_for(is_in_force)
+        return lambda: self.client.delete(api, "ValidatingAdmissionPolicyBinding", name)
 
     def open_gate(self, name: str, gate: str) -> None:
         state = {"name": gate, "position": "Open", "lastTransitionTime": rfc3339(time.time())}

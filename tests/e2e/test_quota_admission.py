@@ -91,6 +91,21 @@ def test_those_that_are_parked_with_an_equal_say_why_they_wait(quotas: Sandboxes
     assert texts.count(SAID) == len(equals) - 1, texts
 
 
+def test_who_waits_behind_a_head_does_not_say_for_ever_that_its_queue_is_stopped(quotas: Sandboxes) -> None:
+    box = quotas("behind")
+    box.queue("q", 1, queueingStrategy="StrictFIFO")
+    box.workload("runs", "q", 1)
+    box.until_admitted("runs")
+    box.patch_spec("LocalQueue", "q", {"stopPolicy": "Hold"}, namespaced=True)
+    box.workload("head", "q", 1, priority=1)
+    box.workload("behind", "q", 1)
+    for each in ("head", "behind"):
+        box.until(each, "QuotaReserved", "False", "Suspended")
+    box.patch_spec("LocalQueue", "q", {"stopPolicy": "None"}, namespaced=True)
+    box.until("head", "QuotaReserved", "False", "WaitingForQuota")
+    box.until("behind", "QuotaReserved", "False", "PendingEvaluation")
+
+
 def test_queues_borrow_from_their_cohort(quotas: Sandboxes) -> None:
     box = quotas("borrow")
     box.queue("a", 2, cohort="team", borrowing=1)
@@ -193,6 +208,30 @@ def test_a_deactivated_workload_holds_its_quota_until_it_has_ended(quotas: Sandb
     box.end("w")
     box.until_admitted("next")
     box.until("w", "Requeued", "True", "Reactivated")
+
+
+def test_a_workload_that_cannot_be_read_after_a_restart_holds_its_quota(quotas: Sandboxes) -> None:
+    box = quotas("unread")
+    box.queue("q", 1)
+    box.workload("w", "q", 1)
+    box.until_admitted("w")
+    no_time = {"count": 1, "requeueAt": "2026-01-01T00:00:00+25:00"}
+    box.patch_status("Workload", "w", {"requeueState": no_time}, namespaced=True)
+    box.plane.reprieve.kill()
+    box.plane.start_reprieve()
+    box.workload("next", "q", 1)
+    box.until("next", "QuotaReserved", "False", "WaitingForQuota")
+
+    def says_so() -> bool:
+        active = condition(box.client.get(KUEUE, "ClusterQueue", box.of("q")), "Active")
+        return active is not None and active["message"].endswith("/w (only its admission is known)")
+
+    wait_for(says_so)
+    box.patch_status("Workload", "w", {"requeueState": None}, namespaced=True)
+    wait_for(lambda: not says_so())
+    assert box.admitted() == {"w"}
+    box.finish("w")
+    box.until_admitted("next")
 
 
 def test_a_workload_that_runs_too_long_is_deactivated(quotas: Sandboxes) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import QuotaSandbox
+from tests.e2e.support import condition, wait_for
 
 Sandboxes = Callable[[str], QuotaSandbox]
 CLOCK_SECONDS = 1.1
@@ -52,6 +53,29 @@ def test_a_victim_is_evicted_once_however_many_cycles_look_at_it(quotas: Sandbox
     box.rest()
     assert box.get("low")["metadata"]["resourceVersion"] == version
     assert box.events("low").count("Preempted") <= 1
+
+
+def test_a_preemptor_says_that_an_eviction_failed_and_it_is_tried_again(quotas: Sandboxes) -> None:
+    box = quotas("refused")
+    box.queue("q", 2, preemption=WITHIN)
+    box.workload("low", "q", 2)
+    box.until_admitted("low")
+    end = box.forbid_evictions()
+    box.workload("high", "q", 1, priority=10)
+    text = "; 1 eviction failed, which is tried again: 422 Invalid"
+    wait_for(lambda: said(box, "high").endswith(text), what=lambda: said(box, "high"))
+    assert not box.is_true("low", "Evicted")
+    end()
+    box.until("low", "Evicted", "True", "Preempted")
+    wait_for(lambda: not said(box, "high").endswith(text))
+    box.end("low")
+    box.until_admitted("high")
+
+
+def said(box: QuotaSandbox, name: str) -> str:
+    """Why a Workload has no quota."""
+    found = condition(box.get(name), "QuotaReserved")
+    return "" if found is None else str(found["message"])
 
 
 def test_freed_quota_belongs_to_the_preemptor(quotas: Sandboxes) -> None:
@@ -148,6 +172,7 @@ def test_a_closed_gate_holds_a_preemption_back(quotas: Sandboxes) -> None:
     assert not evicted(box)
     box.open_gate("gated", "example.com/g")
     box.until("low", "Evicted", "True", "Preempted")
+    assert f" [plan {box.name}/gated-" in said(box, "gated"), "written before the first victim went"
     box.until("gated", "BlockedOnPreemptionGates", "False")
     box.end("low")
     box.until_admitted("gated")

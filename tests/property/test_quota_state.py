@@ -11,7 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from api.checks import AdmissionCheck, AdmissionCheckStatus
 from api.kueue import AdmissionChecksStrategy, AdmissionCheckStrategyRule
 from api.meta import Condition, ObjectMeta
+from api.workloads import Workload
 from quota.ranks import Ranks
+from quota.remains import Remains
 from quota.snapshot import Holder, QuotaSnapshot
 from quota.state import QuotaState, Thing
 from tests.kit.examples import examples
@@ -27,6 +29,7 @@ from tests.kit.quota import (
     workload,
 )
 
+AMOUNTS = st.integers(0, 3000)
 NAMES = st.sampled_from("abc")
 LIMITS = st.none() | st.integers(0, 3)
 QUOTAS = st.builds(cpu, st.integers(0, 3), LIMITS, LIMITS)
@@ -58,11 +61,14 @@ class Events(RuleBasedStateMachine):
         super().__init__()
         self.state = QuotaState()
         self.objects: dict[tuple[str, str], Thing] = {}
+        self.remains: dict[str, Remains] = {}
         self.old: list[tuple[QuotaSnapshot, dict[str, Any]]] = []
 
     def put(self, thing: Thing, key: str) -> None:
         self.state.apply(thing)
         self.objects[type(thing).__name__, key] = thing
+        if isinstance(thing, Workload):
+            self.remains.pop(key, None)
 
     @rule(name=NAMES, quotas=QUOTAS, parent=st.sampled_from(["", "c", "d"]))
     def set_queue(self, name: str, quotas: Any, parent: str) -> None:
@@ -118,12 +124,28 @@ class Events(RuleBasedStateMachine):
             thing = preempted(thing, moment, "InClusterQueue")
         self.put(thing, f"ns/{name}")
 
+    @rule(
+        name=st.text("wxyz", min_size=1, max_size=3),
+        queue=NAMES,
+        usage=st.dictionaries(
+            st.tuples(st.sampled_from(["default", "odd"]), st.sampled_from(["cpu", "gpu"])), AMOUNTS
+        ),
+    )
+    def keep(self, name: str, queue: str, usage: dict[tuple[str, str], int]) -> None:
+        """There is a Workload of which no state was ever read."""
+        if ("Workload", f"ns/{name}") not in self.objects:
+            self.remains[f"ns/{name}"] = Remains(f"ns/{name}", queue, "", usage)
+            self.state.keep(self.remains[f"ns/{name}"])
+
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
-        if self.objects:
-            kind, key = data.draw(st.sampled_from(sorted(self.objects)))
+        there = sorted({*self.objects, *(("Workload", key) for key in self.remains)})
+        if there:
+            kind, key = data.draw(st.sampled_from(there))
             self.state.delete(kind, key)
-            del self.objects[kind, key]
+            self.objects.pop((kind, key), None)
+            if kind == "Workload":
+                self.remains.pop(key, None)
 
     @rule()
     def look(self) -> None:
@@ -135,6 +157,8 @@ class Events(RuleBasedStateMachine):
         fresh = QuotaState()
         for _, thing in sorted(self.objects.items(), reverse=True):
             fresh.apply(thing)
+        for _, remains in sorted(self.remains.items(), reverse=True):
+            fresh.keep(remains)
         assert everything(self.state.snapshot()) == everything(fresh.snapshot())
         for snapshot, seen in self.old[-3:]:
             assert everything(snapshot) == seen

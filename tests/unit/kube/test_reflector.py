@@ -45,7 +45,8 @@ class Store:
         self.log.append(f"delete {meta.name}")
         self.held.pop((meta.namespace, meta.name), None)
 
-    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool) -> None:
+    def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool, raw: bytes = b"") -> None:
+        assert meta.name in raw.decode()
         where = "list" if listed else "put"
         self.log.append(f"{where} unreadable {meta.namespace}/{meta.name}@{meta.resource_version}: {error}")
 

@@ -9,6 +9,7 @@ from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, WithinCluster
 from api.meta import LabelSelector, LabelSelectorRequirement
 from api.workloads import RequeueState
 from quota.amounts import QuotaError
+from quota.remains import Remains
 from quota.snapshot import QuotaSnapshot
 from quota.state import QuotaState
 from tests.kit.quota import (
@@ -253,3 +254,34 @@ def test_the_quota_of_a_deactivated_workload_counts_until_it_is_given_back_and_w
     assert used(world.snapshot(), "q") == (3000 if hold else 0)
     world.apply(set_condition(inactive, "QuotaReserved", "False", "Pending", 20))
     assert used(world.snapshot(), "q") == 0
+
+
+def test_what_is_left_of_a_workload_that_cannot_be_read_counts_and_nobody_preempts_it() -> None:
+    world = state(QUEUE, flavor("default"))
+    world.snapshot()
+    world.keep(Remains("ns/a", "q", "ns/l", {("default", "cpu"): 3000}))
+    assert used(world.snapshot(), "q") == 3000
+    assert holders(world.snapshot(), "q") == []
+    world.keep(Remains("ns/a", "q", "ns/l", {("other", "gpu"): 2}))
+    assert used(world.snapshot(), "q") == 0
+    world.keep(Remains("ns/a", "q", "ns/l", None))
+    world.keep(Remains("ns/b", "later", "", {("default", "cpu"): 1000}))
+    assert used(world.snapshot(), "q") == 0
+    world.apply(cluster_queue("later", cpu(1)))
+    assert used(world.snapshot(), "later") == 1000
+    world.apply(held(workload("b", "q", 4), 10))
+    assert used(world.snapshot(), "later") == 0
+    assert used(world.snapshot(), "q") == 4000
+    assert set(world.remains) == {"ns/a"}
+    world.delete("Workload", "ns/a")
+    assert not world.remains
+
+
+def test_a_state_that_is_refused_leaves_what_is_left_of_the_workload() -> None:
+    world = state(QUEUE, flavor("default"))
+    world.keep(Remains("ns/a", "q", "ns/l", {("default", "cpu"): 3000}))
+    world.apply(held(workload("most", "q", "4000000000000000"), 10))
+    world.snapshot()
+    with pytest.raises(QuotaError, match="does not fit 64 bits"):
+        world.apply(held(workload("a", "q", "4000000000000000"), 10))
+    assert set(world.remains) == {"ns/a"}

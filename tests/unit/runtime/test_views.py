@@ -177,11 +177,14 @@ def test_a_list_on_its_way_does_not_undo_a_write(view: View[Pod], store: Reader)
 
 def test_what_cannot_be_read_keeps_its_last_state_and_is_reported(view: View[Pod], store: Reader) -> None:
     told: list[str] = []
+    raws: list[tuple[str, bool]] = []
+    view.on_unreadable(lambda meta, raw: raws.append((meta.name, b'"unreadable"' in raw)))
     refused = value("reprieve_mirror_refused_total")
     view.upsert(pod("p", node="n1", version=1), listed=False)
     view.on_object(lambda _, item: told.append(item.spec.node_name if item else "gone"))
     view.upsert(pod("p", node="unreadable", version=2), listed=False)
-    view.unreadable(meta("p", "uid-default-p", 3), ValueError("no shape"), listed=False)
+    view.unreadable(meta("p", "uid-default-p", 3), ValueError("no shape"), listed=False, raw=b"{}")
+    assert raws == [("p", True), ("p", False)]
     assert store.nodes == {"p": "n1"}
     assert value("reprieve_mirror_refused_total") == refused + 2
     assert value("reprieve_mirror_unreadable_objects") == 1

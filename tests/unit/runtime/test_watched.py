@@ -144,3 +144,37 @@ def test_another_workload_of_the_name_ends_the_assumption() -> None:
     assert not holds(watched)
     watched.resolve_all()
     assert watched.state.workloads["ns/w"].metadata.uid == "other"
+
+
+def test_what_was_never_readable_counts_as_far_as_its_admission_says() -> None:
+    watched, told = WatchedQuota(unconnected()), list[tuple[bool, bool]]()
+    watched.on_remains(lambda _, before, after: told.append((before is not None, after is not None)))
+    queues, *_, workloads = watched.views
+    queues.upsert(cluster_queue("a", cpu(4)), listed=True)
+
+    def used() -> int:
+        return watched.state.snapshot().ledger.usage(0, 0)
+
+    broken = version(held(workload("w", "a", 3), 0), 1)
+    broken.metadata.creation_timestamp = "yesterday"
+    workloads.upsert(broken, listed=True)
+    assert used() == 3000
+    assert told == [(False, True)]
+    raw = msgspec.json.encode(held(workload("w", "a", 2), 0))
+    workloads.unreadable(version(broken, 2).metadata, ValueError("no shape"), listed=False, raw=raw)
+    assert used() == 2000
+    workloads.upsert(version(held(workload("w", "a", 1), 0), 3), listed=False)
+    assert used() == 1000
+    assert told[1:] == [(True, True), (True, False)]
+    broken = version(broken, 4)
+    workloads.upsert(broken, listed=False)
+    assert used() == 1000, "the last readable state counts"
+    assert not watched.state.remains
+    other = msgspec.structs.replace(
+        broken, metadata=msgspec.structs.replace(broken.metadata, uid="x", resource_version="5")
+    )
+    workloads.upsert(other, listed=False)
+    assert used() == 3000, "another object has the name now"
+    workloads.delete(version(other, 6).metadata)
+    assert used() == 0
+    assert told[3:] == [(False, True), (True, False)]

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import msgspec
+import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
@@ -17,6 +18,7 @@ from controllers.quota.queue_metrics import QueueMetrics
 from controllers.quota.queue_statuses import RATE, QueueStatuses, QueueViews
 from kube.client import ApiClient, ApiError
 from kube.sender import Sender
+from quota.remains import Remains
 from quota.statuses import Tally
 from runtime.watched_quota import WatchedQuota
 from tests.kit.apiserver import Api, Written
@@ -232,6 +234,30 @@ async def test_a_cluster_queue_that_cannot_be_read_says_so() -> None:
         count = len(world.writes("ClusterQueue", "q"))
         await world.pass_a_second()
         assert len(world.writes("ClusterQueue", "q")) == count
+
+
+@pytest.mark.parametrize(
+    ("remains", "note"),
+    [
+        (Remains("ns/w", "q", "", {("default", "cpu"): 1000}), "only its admission is known"),
+        (Remains("ns/w", "", "ns/l", None), "its quota is not known"),
+        (Remains("ns/w", "", "ns/l"), "it holds no quota"),
+    ],
+)
+async def test_a_cluster_queue_names_workloads_that_were_never_readable(remains: Remains, note: str) -> None:
+    world = world_of()
+    meta = ObjectMeta("w", "ns", uid="uid-w", resource_version="7")
+    world.of[Workload].unreadable(meta, ValueError("no shape"), listed=True)
+    world.state.keep(remains)
+    world.tally.keep(remains)
+    async with world.running():
+        await world.pass_a_second()
+        await world.comes(
+            lambda: world.status("ClusterQueue", "q")["conditions"][0]["message"].endswith(
+                f"Workload ns/w ({note})"
+            )
+        )
+        assert world.status("ClusterQueue", "q")["reservingWorkloads"] == bool(remains.cluster_queue)
 
 
 async def test_what_is_refused_is_written_later() -> None:

@@ -80,6 +80,19 @@ def test_who_knows_already_is_not_looked_at_again() -> None:
     assert stage.looked == ["ns/a", "ns/a"]
 
 
+def test_who_was_suspended_says_that_it_has_not_been_tried_yet_unless_more_is_known() -> None:
+    stage = Stage()
+    stage.texts.add("ns/tried", Waiting("WaitingForQuota", "x"))
+    stage.texts.add_untried(["ns/tried", "ns/behind"])
+    stage.texts.turn()
+    assert stage.looked == ["ns/tried", "ns/behind"]
+    tried, behind = stage.waiting("tried"), stage.waiting("behind")
+    assert tried is not None
+    assert tried.reason == "WaitingForQuota"
+    assert behind is not None
+    assert behind.reason == "PendingEvaluation"
+
+
 async def test_it_goes_on_until_all_have_been_looked_at() -> None:
     stage = Stage()
     running = asyncio.create_task(stage.texts.run())
