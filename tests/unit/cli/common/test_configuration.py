@@ -115,7 +115,6 @@ def test_plain_http_on_loopback(address: str) -> None:
             "extender: is null, webhooks is null, and quota.mode is Off: there is nothing to serve",
         ),
         (LOOPBACK + "quota: {mode: On}", "quota.mode: "),
-        (LOOPBACK + "quota: {mode: Observe}", "quota.mode: Observe is not in this version"),
         (LOOPBACK + "quota: {overdueSeconds: 0}", "quota.overdueSeconds: expected"),
         (LOOPBACK + "quota: {freeOverdue: 1}", "quota.freeOverdue: expected"),
         (
