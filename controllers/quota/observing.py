@@ -81,6 +81,7 @@ class QuotaObserver:
         del term  # nothing is written
         await self._quota.wait_synced()
         observing = self._observing = Observing(self._quota, self._options, self._executor, self._clock)
+        log.info("decisions of others are compared")
         try:
             await observing.run()
         finally:
