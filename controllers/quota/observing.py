@@ -1,6 +1,6 @@
 """`quota.mode: Observe`: beside a Kueue that manages, our decisions are compared with its writes. Nothing is written.
 
-See docs/decisions/0045.
+See docs/decisions/0046.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ class _Case:
     last: float
     """When its last write was seen, in monotonic seconds."""
     moved: bool
-    """Whether something else of the tree changed near its writes."""
+    """Whether Kueue may have decided on another state: something else of the tree changed near its writes, or we cannot
+    read all objects."""
     admission: Admission | None = None
     victims: set[str] = field(default_factory=set)
 
@@ -201,7 +202,7 @@ class Observing:
         now = self._clock.monotonic()
         tree = self._tree(waiting) if tree is None and waiting is not None else tree or ALL_TREES
         case = _Case(key, tree, self._before(waiting), now, moved=False)
-        case.moved = any(
+        case.moved = any(view.unread for view in self._quota.views) or any(
             time >= now - self._rest and _concerns(where, tree) and not case.has(who)
             for time, where, who in self._moves
         )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cli.common.configuration import Configuration, ConfigurationError, dump, load, parse
@@ -245,6 +246,13 @@ def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, besi
     assert configuration.webhooks is not None
     assert (configuration.webhooks.certificates.files is not None) == files
     assert configuration.webhooks.beside_kueue == beside_kueue
+
+
+def test_the_overlay_that_observes_has_the_base_and_the_mode() -> None:
+    base = load(MANIFESTS / "base" / "configuration.yaml")
+    observing = load(MANIFESTS / "components" / "quota-observe" / "configuration.yaml")
+    assert observing.quota.mode == "Observe"
+    assert msgspec.structs.replace(observing, quota=base.quota) == base
 
 
 def test_the_mode_of_the_gates() -> None:

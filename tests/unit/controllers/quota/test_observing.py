@@ -147,6 +147,16 @@ async def test_what_we_do_not_support_is_unknown(change: Callable[[Workload], Wo
         await stage.counts(unknown_=1)
 
 
+async def test_a_difference_is_unknown_while_an_object_cannot_be_read() -> None:
+    asked = workload("w", "q", 1)
+    stage = Stage(cluster_queue("q", TWO), asked)
+    async with stage.observing():
+        unread = msgspec.structs.replace(asked.metadata, name="unread", uid="unread")
+        stage.quota.workloads.unreadable(unread, ValueError("no"), listed=False)
+        stage.see(held(asked, 1000, flavors={"cpu": "second"}))
+        await stage.counts(unknown_=1)
+
+
 async def test_what_a_list_shows_may_be_several_writes() -> None:
     asked = workload("w", "q", 1)
     stage = Stage(cluster_queue("q", cpu(4)), asked)
