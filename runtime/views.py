@@ -101,7 +101,7 @@ class View(Generic[T]):
         """Only `Views.watch` makes views."""
         self._resource, self._announce, self._cluster = resource, announce, client.cluster
         self._reflector = Reflector(client, resource, self, timing=timing, clock=clock)
-        self._listed = asyncio.Event()
+        self._listed, self._is_listing = asyncio.Event(), False
         self._stores: list[Store[T]] = []
         self._hooks: list[Hook] = []
         self._object_hooks: list[ObjectHook[T]] = []
@@ -153,6 +153,12 @@ class View(Generic[T]):
     async def wait_synced(self) -> None:
         """Wait until all objects have been listed."""
         await self._listed.wait()
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether the state that stores get now is from a list: states before it may be missing, and the order of
+        objects is not that of their writes."""
+        return self._is_listing
 
     @property
     def is_absent(self) -> bool:
@@ -217,7 +223,9 @@ class View(Generic[T]):
         """See `Handler`."""
         version, key = Version.of(item.metadata), _key(item.metadata)
         if self._counts(key, version, listed=listed):
+            self._is_listing = listed
             self._take(key, version, item)
+            self._is_listing = False
 
     def unreadable(self, meta: ObjectMeta, error: Exception, *, listed: bool, raw: bytes = b"") -> None:
         """See `Handler`."""

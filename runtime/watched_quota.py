@@ -32,7 +32,7 @@ from runtime.resources import (
 )
 from runtime.views import View, Views
 
-__all__ = ["ObjectHook", "WatchedQuota", "WorkloadHook"]
+__all__ = ["BeforeHook", "ObjectHook", "WatchedQuota", "WorkloadHook"]
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +40,8 @@ T = TypeVar("T", bound=Thing)
 
 WorkloadHook = Callable[[str, Workload | None, Workload | None], None]
 """Called with a Workload's key, its state before, and its state now."""
+BeforeHook = Callable[[str, Workload], None]
+"""Called with a Workload's key and a state that the quota engine's state does not have yet."""
 ObjectHook = Callable[[str, str], None]
 """Called with the kind and the key of another object that came, changed or went."""
 RemainsHook = Callable[[str, Remains | None, Remains | None], None]
@@ -74,6 +76,7 @@ class _Workloads:
         """By key of a Workload that is assumed: the newest state that the API server has shown."""
         self.hooks: list[WorkloadHook] = []
         self.remains_hooks: list[RemainsHook] = []
+        self.before_hooks: list[BeforeHook] = []
 
     def upsert(self, item: Workload) -> bool:
         """See `Store`."""
@@ -138,6 +141,8 @@ class _Workloads:
 
     def _put(self, workload: Workload) -> None:
         key = key_of(workload)
+        for hook in self.before_hooks:
+            hook(key, workload)
         before, remains = self._state.workloads.get(key), self._state.remains.get(key)
         self._state.apply(workload)
         self._tell(key, before, workload)
@@ -213,6 +218,10 @@ class WatchedQuota:
     def on_remains(self, hook: RemainsHook) -> None:
         """Call `hook` after each change of what is left of a Workload that cannot be read."""
         self._store.remains_hooks.append(hook)
+
+    def before_workload(self, hook: BeforeHook) -> None:
+        """Call `hook` before each change of a Workload. The state may still refuse the change."""
+        self._store.before_hooks.append(hook)
 
     def on_object(self, hook: ObjectHook) -> None:
         """Call `hook` after each change of another object."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Self
 
@@ -11,6 +11,7 @@ from cli.common.configuration import Configuration
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
 from controllers.quota.controller import QuotaController
+from controllers.quota.observing import QuotaObserver
 from extender.configuration import own_address
 from extender.service import ExtenderService
 from kube.client import ApiClient
@@ -54,13 +55,22 @@ async def run(configuration: Configuration) -> None:
             controllers.append(webhooks.rechecker)
         if configuration.quota.mode != "Off":
             cycles = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="cycle"))
-            time_based = configuration.feature_gates[TIME_BASED_PREEMPTION]
-            controllers.append(
-                QuotaController(configuration.quota, client, views, cycles, clock, time_based=time_based)
-            )
-            controllers.append(CheckController(client, views, clock))
+            controllers += _quota_controllers(configuration, client, views, cycles, clock)
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
         await run_process(configuration.ops, views, parts, controllers, terms)
+
+
+def _quota_controllers(
+    configuration: Configuration, client: ApiClient, views: Views, cycles: Executor, clock: Clock
+) -> list[Controller]:
+    """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds."""
+    settings, time_based = configuration.quota, configuration.feature_gates[TIME_BASED_PREEMPTION]
+    if settings.mode == "Observe":
+        return [QuotaObserver(settings, views, cycles, clock, time_based=time_based)]
+    return [
+        QuotaController(settings, client, views, cycles, clock, time_based=time_based),
+        CheckController(client, views, clock),
+    ]
 
 
 def _lock(configuration: Configuration, client: ApiClient, identity: str, clock: Clock) -> LeaseLock | None:

@@ -40,8 +40,8 @@ class FairSharingConfiguration(Section):
 class QuotaConfiguration(Section):
     """Who admits Workloads to ClusterQueues.
 
-    mode: Off: the quota controller does not run. Enforce: it admits, preempts and evicts. It does not start, and it
-    stops, while Kueue manages.
+    mode: Off: the quota controller does not run. Observe: it writes nothing, and compares its decisions with what
+    Kueue writes. Enforce: it admits, preempts and evicts. It does not start, and it stops, while Kueue manages.
     overdueSeconds: an evicted Workload that still holds quota after so long gets a condition and an event.
     freeOverdue: the quota of such a Workload is free then, although something of it may still run.
     planDeadlineSeconds: for so long quota that a preemption frees is kept for its preemptor. It is more than
@@ -67,8 +67,6 @@ class QuotaConfiguration(Section):
 
 def check_quota(settings: QuotaConfiguration) -> None:
     """Raises FieldError for settings that do not go together."""
-    if settings.mode == "Observe":
-        raise FieldError("quota.mode", "Observe is not in this version")
     if settings.plan_deadline_seconds <= settings.overdue_seconds:
         raise FieldError("quota.planDeadlineSeconds", "is not more than quota.overdueSeconds")
     if settings.fair_sharing is not None:

@@ -12,6 +12,7 @@ from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration, search_options
 from controllers.quota.kueue_lease import Alone
 from controllers.quota.leading import Known, Leading
+from controllers.quota.metrics import export_kueues
 from controllers.quota.queue_statuses import QueueViews
 from controllers.quota.stored_plans import StoredPlans
 from kube.client import ApiClient
@@ -46,6 +47,7 @@ class QuotaController:
         time_based: bool = True,
     ) -> None:
         """`executor` runs the cycles. `time_based`: the feature gate of KEP-8522."""
+        export_kueues()
         self._options = search_options(settings, time_based=time_based)
         self._settings, self._client, self._executor, self._clock = settings, client, executor, clock
         quota = WatchedQuota(views)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge
+from functools import cache
+from typing import Literal, get_args
+
+from prometheus_client import REGISTRY, Counter, Gauge
 
 from controllers.quota.draft import Counted
 
-__all__ = ["PLANS", "STANDS_ASIDE", "count"]
+__all__ = ["OBSERVED", "PLANS", "STANDS_ASIDE", "Agrees", "count", "export_kueues", "export_observed"]
 
-RESERVED = Counter("kueue_quota_reserved_workloads_total", "Workloads that got quota.", ["cluster_queue"])
-ADMITTED = Counter("kueue_admitted_workloads_total", "Workloads that were admitted.", ["cluster_queue"])
+Agrees = Literal["true", "false", "unknown"]
+
+RESERVED = Counter(
+    "kueue_quota_reserved_workloads_total", "Workloads that got quota.", ["cluster_queue"], registry=None
+)
+ADMITTED = Counter(
+    "kueue_admitted_workloads_total", "Workloads that were admitted.", ["cluster_queue"], registry=None
+)
 EVICTED = Counter(
     "kueue_evicted_workloads_total",
     "Evictions of Workloads.",
     ["cluster_queue", "reason", "underlying_cause"],
+    registry=None,
 )
 PREEMPTED = Counter(
     "kueue_preempted_workloads_total",
     "Workloads that were preempted, by the ClusterQueue of the preemptor.",
     ["preempting_cluster_queue", "reason"],
+    registry=None,
 )
 PLANS = Counter("reprieve_quota_plans_total", "Plans of the quota plane that entered a phase.", ["phase"])
 """Kueue has no plans."""
@@ -26,6 +37,24 @@ STANDS_ASIDE = Gauge(
     "reprieve_quota_stands_aside",
     "1 while this process leads but leaves quota alone: Kueue manages, or may manage.",
 )
+OBSERVED = Counter(
+    "reprieve_observer_decisions_total",
+    "Decisions that Kueue wrote, and whether reprieve decides the same on the state before.",
+    ["agrees"],
+)
+
+
+@cache
+def export_kueues() -> None:
+    """Export the metrics with Kueue's names. Only who manages quota has them."""
+    for each in (RESERVED, ADMITTED, EVICTED, PREEMPTED):
+        REGISTRY.register(each)
+
+
+def export_observed() -> None:
+    """Export the decisions that were compared, from 0 on."""
+    for agrees in get_args(Agrees):
+        OBSERVED.labels(agrees)
 
 
 def count(counted: Counted) -> None:

@@ -20,7 +20,11 @@ __all__ = ["AuditTrail", "Findings", "Right", "granted"]
 
 
 FILES: Final = {
-    REPRIEVE_USER: (BASE / "rbac.yaml", MANIFESTS / "quota" / "rbac.yaml"),
+    REPRIEVE_USER: (
+        BASE / "rbac.yaml",
+        MANIFESTS / "quota" / "rbac.yaml",
+        MANIFESTS / "components" / "quota-observe" / "rbac.yaml",
+    ),
     WEBHOOKS_USER: (BASE / "webhooks" / "rbac.yaml",),
 }
 """Where the rights of our identities are."""

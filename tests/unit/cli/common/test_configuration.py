@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cli.common.configuration import Configuration, ConfigurationError, dump, load, parse
@@ -115,7 +116,6 @@ def test_plain_http_on_loopback(address: str) -> None:
             "extender: is null, webhooks is null, and quota.mode is Off: there is nothing to serve",
         ),
         (LOOPBACK + "quota: {mode: On}", "quota.mode: "),
-        (LOOPBACK + "quota: {mode: Observe}", "quota.mode: Observe is not in this version"),
         (LOOPBACK + "quota: {overdueSeconds: 0}", "quota.overdueSeconds: expected"),
         (LOOPBACK + "quota: {freeOverdue: 1}", "quota.freeOverdue: expected"),
         (
@@ -246,6 +246,13 @@ def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, besi
     assert configuration.webhooks is not None
     assert (configuration.webhooks.certificates.files is not None) == files
     assert configuration.webhooks.beside_kueue == beside_kueue
+
+
+def test_the_overlay_that_observes_has_the_base_and_the_mode() -> None:
+    base = load(MANIFESTS / "base" / "configuration.yaml")
+    observing = load(MANIFESTS / "components" / "quota-observe" / "configuration.yaml")
+    assert observing.quota.mode == "Observe"
+    assert msgspec.structs.replace(observing, quota=base.quota) == base
 
 
 def test_the_mode_of_the_gates() -> None:
