@@ -64,7 +64,8 @@ class Load:
 
     def _make_queues(self) -> None:
         box = self._box
-        within: Json = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+        # With `Any`, three policies may contradict each other, and three Workloads take turns for ever.
+        within: Json = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "LowerPriority"}
         equal: Json = {
             "withinClusterQueue": "LowerOrNewerEqualPriority",
             "borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 20},
