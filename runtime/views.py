@@ -30,7 +30,7 @@ from runtime.failpoints import delay
 from runtime.metrics import MIRROR_OBJECTS, MIRROR_REFUSED, MIRROR_UNREADABLE
 from runtime.versions import Version, number_of
 
-__all__ = ["ObjectHook", "Objects", "Store", "View", "Views"]
+__all__ = ["ObjectHook", "Store", "View", "Views"]
 
 log = structlog.get_logger(__name__)
 
@@ -59,32 +59,6 @@ class Store(Protocol[T_contra]):
 
     def delete(self, namespace: str, name: str) -> bool:
         """The object is gone. If all its states were unreadable, the store never had it."""
-
-
-class Objects(Generic[T]):
-    """A store that keeps the objects themselves."""
-
-    def __init__(self) -> None:
-        self._objects: dict[Key, T] = {}
-
-    def get(self, namespace: str, name: str) -> T | None:
-        """The object of that name, or None. The namespace of cluster-scoped objects is empty."""
-        return self._objects.get((namespace, name))
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._objects.values())
-
-    def __len__(self) -> int:
-        return len(self._objects)
-
-    def upsert(self, item: T) -> bool:
-        """See `Store`."""
-        self._objects[item.metadata.namespace, item.metadata.name] = item
-        return True
-
-    def delete(self, namespace: str, name: str) -> bool:
-        """See `Store`."""
-        return self._objects.pop((namespace, name), None) is not None
 
 
 class View(Generic[T]):

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from api.core import PriorityClass
 from api.groups import PodGroup
 from api.priority import SYSTEM_CLASSES, global_default
+from runtime.objects import Objects
 from runtime.resources import GROUPS, PRIORITY_CLASSES
-from runtime.views import Objects, Views
+from runtime.views import Views
 from webhooks.facts import UNKNOWN, Answer
 
 __all__ = ["WatchedFacts"]

@@ -20,9 +20,10 @@ from quota.activity import named_checks
 from runtime.changes import Changes
 from runtime.finalizers import FinalizerKeeper, Guarded, Users
 from runtime.freshness import catch_up
+from runtime.objects import Objects
 from runtime.resources import ADMISSION_CHECKS, CLUSTER_QUEUES
 from runtime.term import Term
-from runtime.views import Objects, Views
+from runtime.views import Views
 from serving.ops import Check
 
 __all__ = ["CheckController"]

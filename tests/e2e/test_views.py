@@ -18,8 +18,9 @@ from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient, ApiError
 from kube.reflector import Resource, Timing
 from kube.retry import Backoff
+from runtime.objects import Objects
 from runtime.resources import PRIORITY_CLASSES
-from runtime.views import Objects, Views
+from runtime.views import Views
 from runtime.watched_tables import WatchedTables
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory
 from tests.kit.clock import PATIENCE_SECONDS

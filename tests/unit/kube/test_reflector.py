@@ -19,8 +19,9 @@ from api.core import Pod
 from api.meta import ObjectMeta
 from kube.reflector import Key, Reflector, Resource, Timing
 from kube.retry import Backoff
+from runtime.objects import Objects
 from runtime.resources import PODS
-from runtime.views import Objects, Views
+from runtime.views import Views
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.kit.scripted import Script, bookmark, event, expired, faulty_server, page, pod_json, status
 from tests.kit.waiting import until

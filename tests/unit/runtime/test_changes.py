@@ -5,8 +5,8 @@ from __future__ import annotations
 from api.kueue import ClusterQueue
 from api.meta import ObjectMeta
 from runtime.changes import Changes
+from runtime.objects import Objects
 from runtime.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
-from runtime.views import Objects
 from tests.kit.quota import cluster_queue, cpu, local_queue, workload
 from tests.kit.views import unconnected
 

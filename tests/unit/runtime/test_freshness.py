@@ -15,8 +15,9 @@ from kube.client import METADATA_LIST, ApiClient, ApiError
 from kube.retry import Backoff
 from runtime import freshness
 from runtime.freshness import catch_up
+from runtime.objects import Objects
 from runtime.resources import PODS
-from runtime.views import Objects, View, Views
+from runtime.views import View, Views
 from tests.kit.clock import ManualClock
 from tests.kit.objects import pod
 from tests.kit.views import unconnected

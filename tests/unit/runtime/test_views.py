@@ -10,8 +10,9 @@ from prometheus_client import REGISTRY
 
 from api.core import Pod
 from api.meta import ObjectMeta
+from runtime.objects import Objects
 from runtime.resources import GROUPS, NODES, PODS, WORKLOADS
-from runtime.views import REMEMBERED, Objects, View, Views
+from runtime.views import REMEMBERED, View, Views
 from tests.kit.clock import ManualClock
 from tests.kit.objects import group, node, pod
 from tests.kit.views import listed, unconnected
