@@ -34,9 +34,7 @@ class QuotaRecorder:
         self._seen = dict.fromkeys(KINDS, 0)
         """By kind: the newest version."""
         self._closed = False
-        for kind in KINDS:
-            self._list_anew(kind)
-        self._watches = {kind: self._watch_on(kind, is_too_old=False) for kind in KINDS}
+        self._watches = {kind: self._watch_on(kind, is_too_old=True) for kind in KINDS}
         self._threads = [
             threading.Thread(target=self._follow, args=each, name=f"history of {each[0]}", daemon=True)
             for each in self._watches.items()
@@ -109,9 +107,10 @@ class QuotaRecorder:
             try:
                 if is_too_old:
                     self._list_anew(kind)
+                    is_too_old = False
                 return self._client.watch(_version(kind), kind, since=self._seen[kind])
             except (OSError, ApiError, http.client.HTTPException) as error:
-                is_too_old = isinstance(error, ApiError) and error.status == TOO_OLD
+                is_too_old |= isinstance(error, ApiError) and error.status == TOO_OLD
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(AGAIN_SECONDS)
