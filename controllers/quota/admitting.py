@@ -15,7 +15,7 @@ from api.workloads import (
     Admission,
 )
 from controllers.quota.draft import Counted, Draft
-from controllers.quota.retries import all_ready, sync_checks
+from controllers.quota.retries import all_ready, forget_retries, sync_checks
 from quota.amounts import shown
 from quota.decision import Decision
 from quota.workloads import queue_timestamp
@@ -70,6 +70,7 @@ def sync_admitted(draft: Draft, required: Collection[str]) -> None:
         return
     waited = max(0, draft.now - draft.since(QUOTA_RESERVED)) // SECOND
     draft.set(ADMITTED, True, ADMITTED, "The workload is admitted")
+    forget_retries(draft)
     queue = draft.status.admission.cluster_queue if draft.status.admission is not None else ""
     draft.event(
         "Normal", ADMITTED, f"Admitted by ClusterQueue {queue}, wait time since reservation was {waited}s"

@@ -34,7 +34,14 @@ from controllers.quota.evicting import (
     sync_not_admitted,
 )
 from controllers.quota.preempting import WAITS, Preempting
-from controllers.quota.retries import end_wait, judge_checks, reset_checks, show_wait, why_retry
+from controllers.quota.retries import (
+    end_wait,
+    forget_retries,
+    judge_checks,
+    reset_checks,
+    show_wait,
+    why_retry,
+)
 from quota.queues import ADMISSION_GATED_BY
 from quota.unsupported import why_unsupported
 from quota.workloads import has_closed_preemption_gate
@@ -181,6 +188,7 @@ def _deactivate(draft: Draft) -> None:
         draft.remove(DEACTIVATION_TARGET)
     if not draft.is_true(QUOTA_RESERVED):
         reset_checks(draft, also_retry=True)  # also a verdict that came too late: it has been carried out
+    forget_retries(draft)
     draft.status.requeue_state = None
 
 

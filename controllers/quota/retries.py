@@ -20,7 +20,16 @@ from api.workloads import (
 )
 from controllers.quota.draft import Draft
 
-__all__ = ["all_ready", "end_wait", "judge_checks", "reset_checks", "show_wait", "sync_checks", "why_retry"]
+__all__ = [
+    "all_ready",
+    "end_wait",
+    "forget_retries",
+    "judge_checks",
+    "reset_checks",
+    "show_wait",
+    "sync_checks",
+    "why_retry",
+]
 
 SECOND: Final = 1_000_000
 
@@ -114,6 +123,15 @@ def reset_checks(draft: Draft, *, also_retry: bool) -> None:
     ]
     if reset != list(draft.status.admission_checks or ()):
         draft.status.admission_checks = reset
+
+
+def forget_retries(draft: Draft) -> None:
+    """Counts and delays of all checks begin anew (KEP-3258: the Workload was admitted, or deactivated)."""
+    checks = draft.status.admission_checks or []
+    if any(each.retry_count is not None or each.requeue_after_seconds is not None for each in checks):
+        draft.status.admission_checks = [
+            msgspec.structs.replace(each, retry_count=None, requeue_after_seconds=None) for each in checks
+        ]
 
 
 def _pending(draft: Draft, check: AdmissionCheckState) -> AdmissionCheckState:

@@ -321,6 +321,23 @@ def test_at_the_end_of_the_wait_one_write_resets_the_checks() -> None:
     assert step.workload.status.requeue_state is None
 
 
+def test_an_admission_and_a_deactivation_forget_counts_and_delays() -> None:
+    tried = [check("a", "Ready", 5, requeue_after_seconds=60, retry_count=2)]
+    reserved = with_status(held(JOB, 1), admission_checks=tried)
+    for step in (
+        look(reserved, 7, required=("a",)),
+        look(with_spec(reserved, active=False), 7, required=("a",)),
+    ):
+        (state,) = step.status["admissionChecks"]
+        assert "retryCount" not in state
+        assert "requeueAfterSeconds" not in state
+    evicted_for = with_status(
+        admitted(JOB, 1), admission_checks=[check("a", "Ready", 5, retry_count=2), check("b", "Retry", 6)]
+    )
+    (first, _) = look(evicted_for, 7, required=("a", "b")).workload.status.admission_checks or ()
+    assert first.retry_count == 2
+
+
 def test_without_a_delay_checks_are_reset_as_soon_as_the_quota_is_free() -> None:
     step = retried(check("a", "Retry", 5), now=7)
     assert said(step.workload)["Requeued"] == ("True", "BackoffFinished")
