@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from api.workloads import Workload
 from quota.decision import Options
 from tests.kit.quota import cluster_queue, cpu, workload
-from tests.unit.quota.simulation import World
+from tests.kit.simulation import World
 
 MINUTE = 60
 MODES = pytest.mark.parametrize("options", [Options(), Options(fair_sharing=True)], ids=["classical", "fair"])

@@ -1,0 +1,16 @@
+"""Which metrics are exported, and when."""
+
+from __future__ import annotations
+
+from prometheus_client import REGISTRY, generate_latest
+
+from controllers.quota.draft import Counted
+from controllers.quota.metrics import count, export_kueues
+
+
+def test_who_manages_exports_kueues_metrics_once() -> None:
+    export_kueues()
+    export_kueues()  # another controller of this process
+    count(Counted("Admitted", "a-queue-of-this-test"))
+    text = generate_latest(REGISTRY).decode()
+    assert 'kueue_admitted_workloads_total{cluster_queue="a-queue-of-this-test"} 1.0' in text
