@@ -66,7 +66,7 @@ def _quota_controllers(
     """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds."""
     settings, time_based = configuration.quota, configuration.feature_gates[TIME_BASED_PREEMPTION]
     if settings.mode == "Observe":
-        return [QuotaObserver(settings, views, cycles, clock, time_based=time_based)]
+        return [QuotaObserver(settings, client, views, cycles, clock, time_based=time_based)]
     return [
         QuotaController(settings, client, views, cycles, clock, time_based=time_based),
         CheckController(client, views, clock),

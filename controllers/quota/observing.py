@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,10 +26,12 @@ from controllers.quota.comparing import (
 )
 from controllers.quota.configuration import QuotaConfiguration, search_options
 from controllers.quota.metrics import OBSERVED, Agrees, export_observed
+from kube.client import ApiClient
 from quota.amounts import QuotaError
 from quota.decision import Options
 from quota.queues import is_queued
 from quota.workloads import has_closed_preemption_gate, holds_quota, is_evicting, key_of
+from runtime.freshness import catch_up
 from runtime.readiness import not_synced
 from runtime.term import Term
 from runtime.views import Views
@@ -42,6 +44,8 @@ log = structlog.get_logger(__name__)
 
 REST_SECONDS: Final = 1.0
 """What changed within this time of a write may have changed after the decision, or be part of it."""
+CATCH_UP_SECONDS: Final = 3.0
+"""The API server is asked for its newest state at most so often."""
 MOST_OPEN: Final = 64
 """Decisions that are compared at a time. Each of them has a snapshot."""
 ALL_TREES: Final = ""
@@ -55,6 +59,7 @@ class QuotaObserver:
     def __init__(
         self,
         settings: QuotaConfiguration,
+        client: ApiClient,
         views: Views,
         executor: Executor,
         clock: Clock,
@@ -64,7 +69,7 @@ class QuotaObserver:
         """`executor` runs the cycles. `time_based`: the feature gate of KEP-8522."""
         export_observed()
         self._options = search_options(settings, time_based=time_based)
-        self._executor, self._clock = executor, clock
+        self._client, self._executor, self._clock = client, executor, clock
         self._quota = WatchedQuota(views)
         self._not_synced = not_synced(self._quota.views)
         self._observing: Observing | None = None
@@ -80,12 +85,17 @@ class QuotaObserver:
         """See `runtime.controller.Controller`. One process compares, so each decision is counted once."""
         del term  # nothing is written
         await self._quota.wait_synced()
-        observing = self._observing = Observing(self._quota, self._options, self._executor, self._clock)
+        observing = self._observing = Observing(
+            self._quota, self._options, self._executor, self._clock, self._catch_up
+        )
         log.info("decisions of others are compared")
         try:
             await observing.run()
         finally:
             self._observing = None
+
+    async def _catch_up(self) -> None:
+        await catch_up(self._client, self._quota.views, self._clock.monotonic(), self._clock)
 
     def _about_to_change(self, key: str, after: Workload) -> None:
         if self._observing is not None:
@@ -132,11 +142,15 @@ class Observing:
         options: Options,
         executor: Executor,
         clock: Clock,
+        catch_up: Callable[[], Awaitable[None]],
         rest: float = REST_SECONDS,
     ) -> None:
-        """`rest`: see REST_SECONDS."""
+        """`catch_up` waits until the views are as new as the API server. `rest`: see REST_SECONDS."""
         self._quota, self._options, self._executor, self._clock = quota, options, executor, clock
-        self._rest = rest
+        self._catch_up, self._rest = catch_up, rest
+        self._catching_up = asyncio.Lock()
+        self._caught_up = float("-inf")
+        """When the last successful `catch_up` began, in monotonic seconds."""
         self._new: asyncio.Queue[_Case] = asyncio.Queue()
         self._open: set[_Case] = set()
         self._preemptions: dict[str, _Case] = {}
@@ -155,6 +169,8 @@ class Observing:
 
     def about_to_change(self, key: str, after: Workload) -> None:
         """A newer state of a Workload was seen. What is known is still the state before."""
+        if self._quota.workloads.is_listing:
+            self._moved(ALL_TREES, "")  # writes may have been missed
         before = self._quota.state.workloads.get(key)
         if before is None or before.metadata.uid != after.metadata.uid:
             return
@@ -184,6 +200,8 @@ class Observing:
 
     def _moved(self, tree: str, key: str) -> None:
         now = self._clock.monotonic()
+        if self._moves and self._moves[-1][1:] == (tree, key):
+            self._moves.pop()
         self._moves.append((now, tree, key))
         while self._moves[0][0] < now - self._rest:
             self._moves.popleft()
@@ -230,7 +248,10 @@ class Observing:
         """The root of the Workload's ClusterQueue; ALL_TREES if it is not known."""
         state, admission = self._quota.state, workload.status.admission
         local = state.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
-        name = admission.cluster_queue if admission is not None else local.spec.cluster_queue if local else ""
+        if admission is not None:
+            name = admission.cluster_queue
+        else:
+            name = local.spec.cluster_queue if local is not None else ""
         try:
             return state.path(name).split("/")[1] if name in state.cluster_queues else ALL_TREES
         except QuotaError:
@@ -261,6 +282,8 @@ class Observing:
         if found.agrees:
             return "true"
         await self._until_rest(case)
+        if found.agrees is not None and not case.moved:
+            await self._seen_all(self._clock.monotonic())
         if found.agrees is None or case.moved:
             return "unknown"
         log.info("a decision is not ours", workload=case.key, theirs=_in_words(written), ours=found.ours)
@@ -272,6 +295,16 @@ class Observing:
         while left > 0:
             await asyncio.sleep(left)
             left = case.last + self._rest - self._clock.monotonic()
+
+    async def _seen_all(self, until: float) -> None:
+        """Wait until everything up to this time has been seen, also by the views of other kinds."""
+        async with self._catching_up:
+            if self._caught_up >= until:
+                return
+            await asyncio.sleep(self._caught_up + CATCH_UP_SECONDS - self._clock.monotonic())
+            began = self._clock.monotonic()
+            await self._catch_up()
+            self._caught_up = began
 
 
 def _concerns(tree: str, other: str) -> bool:

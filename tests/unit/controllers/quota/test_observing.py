@@ -14,6 +14,7 @@ from prometheus_client import REGISTRY
 
 from api.clock import SYSTEM_CLOCK
 from api.workloads import Workload
+from controllers.quota import observing
 from controllers.quota.observing import Observing
 from quota.decision import Options
 from runtime.watched_quota import WatchedQuota
@@ -60,11 +61,13 @@ class Stage:
         self._version = 0
         self.see(*completed(objects))
         self.before = counted()
+        self.comes_late: list[Object] = []
+        """What the watch brings only when it has caught up."""
 
     @asynccontextmanager
     async def observing(self) -> AsyncIterator[None]:
         with ThreadPoolExecutor(1) as executor:
-            made = Observing(self.quota, Options(), executor, SYSTEM_CLOCK, REST)
+            made = Observing(self.quota, Options(), executor, SYSTEM_CLOCK, self.catch_up, REST)
             self.quota.before_workload(made.about_to_change)
             self.quota.on_workload(made.workload_changed)
             self.quota.on_object(lambda _kind, _key: made.object_changed())
@@ -72,6 +75,9 @@ class Stage:
             yield
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+
+    async def catch_up(self) -> None:
+        self.see(*self.comes_late)
 
     def see(self, *objects: Any, listed: bool = False) -> None:
         for each in objects:
@@ -110,6 +116,24 @@ async def test_a_queue_that_changes_makes_a_difference_unknown() -> None:
     async with stage.observing():
         stage.see(held(first, 1000, flavors={"cpu": "second"}))
         stage.see(cluster_queue("q", {**TWO, "first": {"cpu": (3, None, None)}}))
+        await stage.counts(unknown_=1)
+
+
+async def test_a_queue_that_changed_but_is_not_seen_yet_makes_a_difference_unknown() -> None:
+    first = workload("w", "q", 1)
+    stage = Stage(cluster_queue("q", TWO), first)
+    stage.comes_late = [cluster_queue("q", {**TWO, "first": {"cpu": (0, None, None)}})]
+    async with stage.observing():
+        stage.see(held(first, 1000, flavors={"cpu": "second"}))
+        await stage.counts(unknown_=1)
+
+
+async def test_victims_that_a_list_hides_make_a_difference_unknown() -> None:
+    one, two, three, asked = crowd()
+    stage = Stage(cluster_queue("q", cpu(3), within="LowerPriority"), one, two, three, asked)
+    async with stage.observing():
+        stage.see(preempted_for(three, "w"))
+        stage.see(one, listed=True)
         await stage.counts(unknown_=1)
 
 
@@ -163,6 +187,15 @@ async def test_what_a_list_shows_may_be_several_writes() -> None:
     async with stage.observing():
         stage.see(held(asked, 1000), listed=True)
         await stage.counts(unknown_=1)
+
+
+async def test_too_many_at_a_time_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observing, "MOST_OPEN", 1)
+    first, second = workload("w", "q", 1), workload("v", "q", 1)
+    stage = Stage(cluster_queue("q", cpu(4)), first, second)
+    async with stage.observing():
+        stage.see(held(first, 1000), held(second, 1000))
+        await stage.counts(true_=1, unknown_=1)
 
 
 async def test_what_is_seen_first_with_quota_is_no_decision() -> None:
