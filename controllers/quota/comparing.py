@@ -1,6 +1,6 @@
 """Whether somebody else's decision about a Workload is ours, on the state before it was written. This module is pure.
 
-See docs/decisions/0046.
+See docs/decisions/0047.
 """
 
 from __future__ import annotations

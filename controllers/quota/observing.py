@@ -1,6 +1,6 @@
 """`quota.mode: Observe`: beside a Kueue that manages, our decisions are compared with its writes. Nothing is written.
 
-See docs/decisions/0046.
+See docs/decisions/0047.
 """
 
 from __future__ import annotations
