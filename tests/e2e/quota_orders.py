@@ -81,7 +81,7 @@ class World:
                     ("plain-2", "plain", 1, 0),
                     ("huge", "plain", 3, 0),
                     ("low-1", "busy", 1, 0),
-                    ("low-2", "busy", 2, 0),  # one of the same shape would wait behind low-1, without a word
+                    ("low-2", "busy", 1, 0),
                     ("urgent", "busy", 2, 10),
                     ("guest-1", "guest", 3, 0),
                     ("checked-1", "checked", 2, 0),
