@@ -315,7 +315,18 @@ class Faults:
             process.stop(ENDING_SECONDS)
         process.start()
         self._plane.wait_api_server()
+        wait_for(self._lists_all, what="the API server lists nothing")
         self._noted(began)
+
+    def _lists_all(self) -> bool:
+        """An API server that is ready may still refuse to list."""
+        try:
+            for kind in ("Workload", "LocalQueue", *WIDE):
+                self._plane.client.list(KUEUE, kind)
+            self._plane.client.list(REPRIEVE, "PreemptionPlan")
+        except ApiError:
+            return False
+        return True
 
 
 def _name(workload: Json) -> str:
