@@ -34,6 +34,8 @@ __all__ = [
 QUEUES: Final = (ClusterQueue, Cohort, LocalQueue)
 TAKEN_BACK_SECONDS: Final = 5.0
 """After a change of the leader, an admission of the former one may go beyond the tree for so long."""
+LAG_SECONDS: Final = 2.0
+"""Whoever decides knows the quotas as they were at some time within the last so many seconds."""
 LOST_SECONDS: Final = 10.0
 """An eviction may have no event if a process was taken away so soon after it."""
 
@@ -48,14 +50,44 @@ def beyond_the_tree(history: QuotaHistory) -> list[str]:
         and is_evicted_now(change.before, change.after)
         and _reason(change.after) == QUOTA_EXCEEDED
     ]
+    specs = [each for each in history.changes() if isinstance(each.before, ClusterQueue | Cohort)]
     for change in history.changes():
         grown = _take(tree, change)
         if not grown or not isinstance(change.after, Workload) or not history.is_known(change.version):
             continue
         excused = any(change.at <= at <= change.at + TAKEN_BACK_SECONDS for at in taken_back)
-        if not excused and not tree.fits(key_of(change.after), grown):
+        if not excused and not _fits(tree, key_of(change.after), grown, _former(specs, change.at)):
             wrong.append(f"{_at(change.version, change.after)} got quota beyond the tree")
     return wrong
+
+
+Specs = dict[str, tuple[ClusterQueue | Cohort, ClusterQueue | Cohort]]
+"""By UID: how a queue or cohort was a moment ago, and how it is."""
+
+
+def _former(changes: list[Change], at: float) -> Specs:
+    """What has changed so short a time ago that whoever decides need not know it."""
+    found: Specs = {}
+    for each in changes:
+        before, after = each.before, each.after
+        if not at - LAG_SECONDS <= each.at <= at or not isinstance(before, ClusterQueue | Cohort):
+            continue
+        if isinstance(after, ClusterQueue | Cohort) and before.spec != after.spec:
+            first, _ = found.get(before.metadata.uid, (before, after))
+            found[before.metadata.uid] = first, after
+    return found
+
+
+def _fits(tree: Tree, key: str, grown: set[FlavorResource], former: Specs) -> bool:
+    """Whether the quota is there, or was there before quotas were lowered a moment ago."""
+    if tree.fits(key, grown):
+        return True
+    for before, _ in former.values():
+        tree.put(before)
+    result = tree.fits(key, grown)
+    for _, after in former.values():
+        tree.put(after)
+    return bool(former) and result
 
 
 def _take(tree: Tree, change: Change) -> set[FlavorResource]:

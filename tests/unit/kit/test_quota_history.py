@@ -130,7 +130,7 @@ def test_quota_that_was_lowered_afterwards_is_no_fault() -> None:
     forged.put(held("first", 2))
     forged.put(queue(1))
     assert beyond_the_tree(forged.history) == []
-    forged.put(held("second"))
+    forged.put(held("second"), at=10.0)
     assert len(beyond_the_tree(forged.history)) == 1
 
 
@@ -171,6 +171,17 @@ def test_what_nobody_watched_is_not_judged() -> None:
     forged.history.gap(10, 12)
     (wrong,) = beyond_the_tree(forged.history)
     assert "ns/third" in wrong
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(1.0, 0), (3.0, 1)])
+def test_quota_that_was_lowered_a_moment_ago_may_still_be_given(seconds: float, found: int) -> None:
+    forged = Forger(queue(2))
+    forged.put(held("first"), at=90.0)
+    forged.put(queue(1), at=100.0)
+    forged.put(held("second"), at=100.0 + seconds)
+    assert len(beyond_the_tree(forged.history)) == found
+    forged.put(held("third"), at=100.0 + seconds)
+    assert len(beyond_the_tree(forged.history)) == found + 1
 
 
 def test_events_are_judged_by_version_whatever_order_they_are_told_in() -> None:
