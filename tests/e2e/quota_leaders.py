@@ -129,7 +129,9 @@ class TwentyVictims:
 
         A busy machine may have stopped the process before it sent one. So one more is sent in its name.
         """
-        name, version = next(iter(self._read_before_fence().items()))
+        read = self._read_before_fence()
+        assert read, "the next term has fenced nobody"
+        name, version = next(iter(read.items()))
         client = Client.of_kubeconfig(self.plane.layout.kubeconfig_of(self.former))
         body = {"metadata": {"resourceVersion": version}, "status": {"conditions": []}}
         path = f"{path_of(KUEUE, 'Workload', self.box.name, name)}/status"
