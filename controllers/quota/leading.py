@@ -18,6 +18,7 @@ from controllers.quota.finalizers import QueueFinalizers
 from controllers.quota.following import Following
 from controllers.quota.life import Limits
 from controllers.quota.looking import BACKOFF, Looking
+from controllers.quota.passers import Passers
 from controllers.quota.plans import QuotaPlans
 from controllers.quota.queue_statuses import QueueStatuses, QueueViews
 from controllers.quota.resuming import Fence, Resuming
@@ -129,12 +130,14 @@ class Leading:
             self.now,
             self.plans.not_evicted,
         )
+        self._passers = Passers(quota.state.workloads)
         self._scheduling = Scheduling(
             quota,
             self._pending,
             self._following,
             self.facts,
             self.plans,
+            self._passers,
             self._writer,
             options,
             executor,
@@ -172,6 +175,17 @@ class Leading:
             self._judge_foreign(after)
         self.plans.workload_changed(key, before, after)
         self._following.workload_changed(key, before, after)
+        if before is not None:
+            self._passer_changed(before, after)
+
+    def _passer_changed(self, before: Workload, after: Workload | None) -> None:
+        if after is None:
+            self._passers.forget(before.metadata.uid)
+        if self._passers.has_waited(before, after):
+            local = self._quota.state.local_queues.get(
+                f"{before.metadata.namespace}/{before.spec.queue_name}"
+            )
+            self._following.freed(local.spec.cluster_queue if local is not None else "")
 
     def _is_foreign_admission(self, key: str, before: Workload | None, after: Workload) -> bool:
         had = before is not None and holds_quota(before)

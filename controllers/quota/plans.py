@@ -136,12 +136,15 @@ class QuotaPlans:
             self._add(Life(plan, plan.decided + self._deadline, began=self._now()))
             self._spawn(self._begin(plan, spec, former.plan.key if former is not None else None))
 
-    def overtaken(self, preemptor: str) -> None:
-        """A cycle found no way for the preemptor (key). A promise that does not help it must not keep others out."""
+    def overtaken(self, preemptor: str) -> bool:
+        """A cycle found no way for the preemptor (key). A promise that does not help it must not keep others out.
+
+        Returns whether there was one."""
         self._troubles.stored(preemptor)
         life = self._active(preemptor)
         if life is not None:
             self._observe(life.plan.key, Overruled(OVERTAKEN))
+        return life is not None
 
     def preemption_of(self, key: str) -> Preemption | None:
         """What an active plan wants of the Workload; None if it may keep its quota."""

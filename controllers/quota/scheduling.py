@@ -19,6 +19,7 @@ from controllers.quota.draft import Draft
 from controllers.quota.facts import Facts
 from controllers.quota.following import Following
 from controllers.quota.life import Waiting, settle
+from controllers.quota.passers import Passers, in_vain
 from controllers.quota.plans import QuotaPlans
 from controllers.quota.texts import Texts
 from controllers.quota.writer import WorkloadWriter
@@ -29,6 +30,7 @@ from quota.cycle import Entry, cycle
 from quota.decision import Options
 from quota.overlap import fits, numbered
 from quota.pending import PendingQueues
+from quota.promises import Promise
 from quota.snapshot import QuotaSnapshot
 from quota.workloads import key_of
 from runtime.watched_quota import WatchedQuota
@@ -54,6 +56,7 @@ class Scheduling:
         following: Following,
         facts: Facts,
         plans: QuotaPlans,
+        passers: Passers,
         writer: WorkloadWriter,
         options: Options,
         executor: Executor,
@@ -63,7 +66,8 @@ class Scheduling:
         """`look`: have a Workload (key) looked at."""
         self._texts = Texts(facts, writer, look)
         self._quota, self._pending, self._following, self._facts = quota, pending, following, facts
-        self._plans, self._writer, self._options = plans, writer, options
+        self._plans, self._passers = plans, passers
+        self._writer, self._options = writer, options
         self._executor, self._now = executor, now
         self._stirred = asyncio.Event()
 
@@ -145,15 +149,25 @@ class Scheduling:
             return not fresh.fits(entry) or self._admit(key, entry, now)
         if entry.outcome == "Preempt" and not self._victims_as_decided(entry):
             return True
+        entry = self._held_back(entry)
         equals = self._pending.answered(entry, now)
         if entry.outcome == "Preempt":
             self._plans.begin(entry, fresh.snapshot)
-        elif entry.outcome in ("NoFit", "NoCandidates"):
-            self._plans.overtaken(key)
+        elif entry.outcome in ("NoFit", "NoCandidates") and self._plans.overtaken(key):
+            self._passers.failed(entry.workload)
         if reason := entry.quota_reserved_reason:
             self._texts.add(key, Waiting(reason, entry.message, entry.outcome == "Gated"))
             self._texts.add_equals(equals, reason)
         return entry.requeue == "parked" or entry.tried is not None
+
+    def _held_back(self, entry: Entry) -> Entry:
+        """The entry; that of a preemptor which waits if its preemption would be in vain once more. One whose plan is
+        under way goes on."""
+        passer = self._passers.waiting(entry.workload) if entry.outcome == "Preempt" else ""
+        is_under_way = any(each.key == key_of(entry.workload) for each in self._plans.promises())
+        if not passer or is_under_way or entry.decision is None:
+            return entry
+        return in_vain(entry, passer, self._quota.state.queues[entry.decision.queue].spec.queueing_strategy)
 
     def _admit(self, key: str, entry: Entry, now: int) -> bool:
         decision, queue = (
@@ -166,10 +180,18 @@ class Scheduling:
         reserve(draft, decision, required_checks(queue.spec, admission_of(decision)))
         try:
             self._writer.start(settle(draft), ADMISSION)
+            self._passers.admitted(entry.workload, self._promises_beside(queue.metadata.name))
         except QuotaError as error:
             log.warning("a Workload cannot be admitted", workload=key, error=str(error))
             self._following.hold_back(key)
         return True
+
+    def _promises_beside(self, queue: str) -> list[Promise]:
+        """The promises in the cohort tree of the ClusterQueue."""
+        state = self._quota.state
+        root = state.path(queue).split("/")[1]
+        known = (each for each in self._plans.promises() if each.queue in state.cluster_queues)
+        return [each for each in known if state.path(each.queue).split("/")[1] == root]
 
     def _victims_as_decided(self, entry: Entry) -> bool:
         """Whether all victims are as the decision saw them."""

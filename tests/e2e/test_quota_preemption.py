@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from hack.controlplane.client import Json
-from tests.e2e.quota_sandbox import QuotaSandbox
+from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 from tests.e2e.support import condition, wait_for
 
 Sandboxes = Callable[[str], QuotaSandbox]
@@ -236,3 +236,31 @@ def test_a_preemptor_that_goes_leaves_its_promise(quotas: Sandboxes) -> None:
     box.client.delete("kueue.x-k8s.io/v1beta2", "Workload", "high", box.name)
     box.end("low")
     box.until_admitted("low")
+
+
+def test_three_do_not_take_turns_for_ever(quotas: Sandboxes) -> None:
+    """`high` passes the promise to `middle` by its priority, and `low` reclaims from `high`."""
+    box, takes = quotas("turns"), {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+    box.queue("best", 6, cohort="team", preemption=takes)
+    box.queue("strict", 4, cohort="team", preemption=takes)
+    box.queue("guest", 1, cohort="team", borrowing=5)
+    box.workload("full", "strict", 4, priority=50)
+    box.workload("most", "best", 5, priority=50)
+    box.workload("low", "best", 1)
+    box.until_admitted("full", "most", "low")
+    box.workload("high", "guest", 2, priority=50)
+    box.until("high", "QuotaReserved", "False")
+    box.workload("middle", "best", 2, priority=10)
+    for victim in ("low", "high"):
+        box.until(victim, "Evicted")
+        box.end(victim)
+    text = box.until("middle", "QuotaReserved", "False", "WaitingForQuota")["message"]
+    box.until_admitted("low")
+    box.rest()
+    for victim in ("low", "high"):
+        assert [each["count"] for each in box.get(victim)["status"]["schedulingStats"]["evictions"]] == [1]
+    assert box.admitted() == {"full", "most", "low"}, text
+    box.client.delete(KUEUE, "Workload", "high", box.name)
+    box.until("low", "Evicted")
+    box.end("low")
+    box.until_admitted("middle")

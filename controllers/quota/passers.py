@@ -1,0 +1,80 @@
+"""Workloads that took the quota which a preemption had freed for another one of lower priority.
+
+A higher priority passes a promise. The quota that it took that way may be reclaimed from it, by the very Workload that
+was preempted. Then all three begin again: the same victim, the same passer, and a preemptor that gets nothing. So a
+preemptor whose plan was in vain does not preempt while one that passed it waits for quota.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from api.workloads import Workload
+from quota.cycle import Entry
+from quota.promises import Promise
+from quota.queues import is_queued, requeue
+from quota.workloads import effective_priority, key_of
+
+__all__ = ["Passers", "in_vain"]
+
+
+class Passers:
+    """Who passed whom, in one term. All names are UIDs."""
+
+    def __init__(self, workloads: Mapping[str, Workload]) -> None:
+        """`workloads`: all of them by key, a live view."""
+        self._workloads = workloads
+        self._during: dict[str, dict[str, str]] = {}
+        """By preemptor: who was admitted during its plan, with their keys."""
+        self._barred: dict[str, dict[str, str]] = {}
+        """By preemptor whose plan was in vain: the same."""
+
+    def admitted(self, workload: Workload, promises: Iterable[Promise]) -> None:
+        """It gets quota beside these promises, which are in its cohort tree."""
+        self.forget(workload.metadata.uid)
+        for promise in promises:
+            preemptor = self._workloads.get(promise.key)
+            if preemptor is not None and promise.priority < effective_priority(workload):
+                passed = self._during.setdefault(preemptor.metadata.uid, {})
+                passed[workload.metadata.uid] = key_of(workload)
+
+    def failed(self, preemptor: Workload) -> None:
+        """Its plan has ended, and it did not get the quota."""
+        uid = preemptor.metadata.uid
+        if passers := self._during.pop(uid, None):
+            self._barred.setdefault(uid, {}).update(passers)
+
+    def waiting(self, preemptor: Workload) -> str:
+        """The key of one that passed it, and that would pass it again; "" if there is none."""
+        for uid, key in self._barred.get(preemptor.metadata.uid, {}).items():
+            other = self._workloads.get(key)
+            is_there = other is not None and other.metadata.uid == uid and is_queued(other)
+            if other is not None and is_there and effective_priority(other) > effective_priority(preemptor):
+                return key
+        return ""
+
+    def has_waited(self, before: Workload, after: Workload | None) -> bool:
+        """Whether others may preempt now because this one does not wait any longer."""
+        if not is_queued(before) or (after is not None and is_queued(after)):
+            return False
+        return any(before.metadata.uid in passers for passers in self._barred.values())
+
+    def forget(self, uid: str) -> None:
+        """The preemptor has its quota, or is gone."""
+        self._during.pop(uid, None)
+        self._barred.pop(uid, None)
+
+
+def in_vain(entry: Entry, passer: str, strategy: str) -> Entry:
+    """The entry of a preemptor that waits because of a passer (key). `strategy`: of its ClusterQueue."""
+    return replace(
+        entry,
+        outcome="NoCandidates",
+        message=f"{entry.message}; it does not preempt while Workload {passer} waits, which has a higher priority "
+        f"and took what an earlier preemption had freed",
+        quota_reserved_reason="WaitingForQuota",
+        requeue=requeue(strategy, "PreemptionNoCandidates", pending_flavors=False, backing_off=False),
+        requeue_reason="PreemptionNoCandidates",
+        tried=None,
+    )
