@@ -64,8 +64,7 @@ class Load:
 
     def _make_queues(self) -> None:
         box = self._box
-        # With `Any`, three policies may contradict each other, and three Workloads take turns for ever.
-        within: Json = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "LowerPriority"}
+        within: Json = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
         equal: Json = {
             "withinClusterQueue": "LowerOrNewerEqualPriority",
             "borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 20},
