@@ -24,6 +24,7 @@ from rich.table import Table
 
 from bench.metrics import quantile
 from hack.controlplane import objects
+from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
 from hack.load.measured import measure, measure_bare
 from hack.load.shape import KUEUE
@@ -35,7 +36,6 @@ NODES: Final = 500
 AIM: Final = 2.0
 """For the ratio of the 99th percentiles."""
 QUANTILES: Final = (0.5, 0.9, 0.99)
-MANIFESTS: Final = ("crds", "kueue-crds", "base", "quota")
 
 
 def run(console: Console) -> bool:
@@ -70,7 +70,7 @@ def run(console: Console) -> bool:
 def _plane(mode: str) -> Iterator[ControlPlane]:
     """A control plane with nodes, and reprieve with the extender and this `quota.mode`."""
     options = Options(
-        api_only=True, reprieve=True, manifests=MANIFESTS, reprieve_settings={"quota": {"mode": mode}}
+        api_only=True, reprieve=True, manifests=QUOTA_FOLDERS, reprieve_settings={"quota": {"mode": mode}}
     )
     with (
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,

@@ -16,6 +16,7 @@ from typing import Any, Final
 import uvloop
 from rich.console import Console
 
+from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
 from hack.load.generator import StalledError
 from hack.load.measured import measure, measure_bare, print_measured, used_table
@@ -38,8 +39,7 @@ def run(console: Console) -> bool:
     )
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reprieve-bench-")))
-        manifests = ("crds", "kueue-crds", "base", "quota")
-        options = Options(api_only=True, manifests=manifests, reprieve_settings=SETTINGS)
+        options = Options(api_only=True, manifests=QUOTA_FOLDERS, reprieve_settings=SETTINGS)
         plane = stack.enter_context(ControlPlane(folder, options))
         plane.start_reprieve()
         runner = stack.enter_context(asyncio.Runner(loop_factory=uvloop.new_event_loop))

@@ -16,6 +16,7 @@ from typing import Final
 from rich.console import Console
 
 from bench.metrics import reprieve_metrics
+from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
 from hack.load.measures import usage_of
 from hack.load.objects import local_queue_names, queues, workload
@@ -35,7 +36,7 @@ AIM: Final = 1024
 """MiB."""
 OPTIONS: Final = Options(
     api_only=True,
-    manifests=("crds", "kueue-crds", "base", "quota"),
+    manifests=QUOTA_FOLDERS,
     reprieve_settings={"extender": None, "quota": {"mode": "Enforce"}},
 )
 ADMITTED: Final = "kueue_admitted_workloads_total"

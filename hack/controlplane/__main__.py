@@ -8,7 +8,7 @@ import click
 import yaml
 
 from hack.controlplane.binaries import BinariesError
-from hack.controlplane.components import Options
+from hack.controlplane.components import FOLDERS, QUOTA_FOLDERS, Options
 from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.objects import node
 from hack.controlplane.plane import ControlPlane, take_down
@@ -47,7 +47,7 @@ def up(
     options = Options(
         reprieve=not without_reprieve,
         reprieve_settings={"quota": {"mode": "Enforce"}} if quota else None,
-        manifests=("crds", "kueue-crds", "base", *(("quota",) if quota else ())),
+        manifests=QUOTA_FOLDERS if quota else FOLDERS,
         webhooks=webhooks,
         webhooks_settings=yaml.safe_load(settings.read_text()) if settings else None,
         detached=True,

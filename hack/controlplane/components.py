@@ -12,7 +12,7 @@ import yaml
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig, write_signing_key
 from hack.controlplane.ports import Ports
 
-__all__ = ["REPRIEVE_USER", "WEBHOOKS_USER", "Layout", "Options"]
+__all__ = ["FOLDERS", "QUOTA_FOLDERS", "REPRIEVE_USER", "WEBHOOKS_USER", "Layout", "Options"]
 
 HOST: Final = "127.0.0.1"
 REPRIEVE_USER: Final = "system:serviceaccount:reprieve-system:reprieve"
@@ -49,6 +49,9 @@ CONTROLLERS: Final = (
 
 WEBHOOKS: Final = ("reprieve-webhooks", "reprieve-webhooks-ops")
 """The listeners of the webhooks."""
+FOLDERS: Final = ("crds", "kueue-crds", "base")
+QUOTA_FOLDERS: Final = (*FOLDERS, "quota")
+"""Folders of manifests/. With the latter, `quota.mode` may be Enforce."""
 SERVICE: Final = "reprieve-service"
 """The listener of the proxy that plays the Service."""
 
@@ -80,7 +83,7 @@ class Options:
     """Merged into the webhooks' Configuration, section by section."""
     webhooks_caller: Path | None = None
     """A kubeconfig with the certificate that the API server shows to webhooks."""
-    manifests: Sequence[str] = ("crds", "kueue-crds", "base")
+    manifests: Sequence[str] = FOLDERS
     """The folders of manifests/ to apply, in this order."""
     scheduler_settings: Mapping[str, object] | None = None
     """Merged into the KubeSchedulerConfiguration at its top level."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from api.times import rfc3339
 from hack.controlplane.client import ApiError, Json
+from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.support import condition, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
@@ -19,7 +20,7 @@ KUEUE = "kueue.x-k8s.io/v1beta2"
 QUOTA: Mapping[str, Any] = {
     "reprieve": True,
     "reprieve_settings": {"quota": {"mode": "Enforce", "waitingMessageSeconds": 1}},
-    "manifests": ("crds", "kueue-crds", "base", "quota"),
+    "manifests": QUOTA_FOLDERS,
 }
 """Options of a plane whose reprieve admits Workloads."""
 REST_SECONDS = 1.5
