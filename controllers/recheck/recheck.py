@@ -22,6 +22,7 @@ from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import Condition, ListMeta, ObjectMeta
 from api.times import rfc3339_micro
 from controllers.recheck.metrics import INVALID_OBJECTS
+from kube.breath import Breath
 from kube.client import ApiClient, ApiError, get_or_none
 from kube.conditions import ConditionWriter, Target
 from kube.sender import Sender
@@ -37,8 +38,6 @@ log = structlog.get_logger(__name__)
 VALID: Final = "reprieve.dev/Valid"
 """The type of the condition."""
 PAGE: Final = 100
-BREATH: Final = 10
-"""The number of objects between two yields to the event loop."""
 MESSAGE: Final = 1024
 """The most characters in the report about an object."""
 EVENTS: Final = "events.k8s.io/v1"
@@ -122,14 +121,13 @@ class Rechecker:
 
     async def _sweep(self, kind: CheckedKind, reporter: _Reporter) -> int:
         """Check all objects of the kind. Returns how many are invalid."""
-        invalid = seen = 0
+        invalid, breath = 0, Breath()
         async for each in self._all(kind):
             verdict = self._validate(kind, each)
             invalid += not verdict.allowed
             await reporter.say(kind, each, verdict)
-            seen += 1
-            if seen % BREATH == 0:
-                await asyncio.sleep(0)
+            if breath.is_due:
+                await breath.take()
         return invalid
 
     async def _all(self, kind: CheckedKind) -> AsyncIterator[Object]:
