@@ -100,7 +100,7 @@ class _Workloads:
         return True
 
     def unreadable(self, meta: ObjectMeta, raw: bytes) -> None:
-        """The newest state cannot be read. If there was none that could, what is left of it counts."""
+        """The newest state cannot be read. If no state before it could be read either, what is left of it counts."""
         key = _key(meta.namespace, meta.name)
         if not meta.name or key in self._state.workloads:
             return

@@ -1,4 +1,4 @@
-"""What the status of a preemptor says of its plan: whom it waits for, and what failed and is tried again."""
+"""What the status of a preemptor says of its plan: how many Workloads it waits for, and what failed."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ async def measure(
 ) -> Measured:
     """Run the load. `processes`: pids on this machine, by name. With `keep` nothing is deleted afterwards.
 
-    Raises StalledError, RefusedError, and OSError for a pid that is none.
+    Raises StalledError, RefusedError, and OSError for a pid that does not exist.
     """
     pids = {**processes, GENERATOR: os.getpid()}
     async with Api.connect(kubeconfig) as api, place(api, shape, name, keep=keep):
