@@ -17,7 +17,7 @@ from quota.assignment import Tried
 from quota.cycle import Entry
 from quota.lines import Alike, ClusterLine, LocalLine, Place, Timers, Tree, Waiting
 from quota.queues import PARKS_EQUALS, comes_back, held_back, is_queued, precedence, shape_of
-from quota.workloads import key_of, requeue_at
+from quota.workloads import key_of, local_queue_key, requeue_at
 
 __all__ = ["RELEASE_INTERVAL", "PendingQueues"]
 
@@ -103,7 +103,7 @@ class PendingQueues:
             old.workload = workload
             self._move(old, place)
             return
-        local = self._local(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+        local = self._local(local_queue_key(workload))
         new = Waiting(key, workload, place, shape_of(workload), until, held_back(workload), local)
         self._waiting[key] = local.waiting[key] = new
         sticky = old is not None and old.is_sticky and old.workload.metadata.uid == workload.metadata.uid

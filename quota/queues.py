@@ -19,6 +19,7 @@ from quota.workloads import (
     effective_priority,
     has_closed_preemption_gate,
     key_of,
+    local_queue_key,
     queue_timestamp,
     requeue_at,
 )
@@ -196,7 +197,7 @@ def _active_queue(snapshot: QuotaSnapshot, workload: Workload) -> Queue | None:
         queue = snapshot.queue_of(workload)
     except QuotaError:
         return None
-    local = snapshot.local_queues[f"{workload.metadata.namespace}/{workload.spec.queue_name}"]
+    local = snapshot.local_queues[local_queue_key(workload)]
     return queue if not queue.inactive and local.spec.stop_policy == "None" else None
 
 

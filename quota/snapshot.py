@@ -11,7 +11,7 @@ from native.quota._quota import Ledger
 from quota.activity import Activity
 from quota.amounts import QuotaError
 from quota.tree import FlavorResource, Layout
-from quota.workloads import subject_of
+from quota.workloads import local_queue_key, subject_of
 
 __all__ = ["Group", "Holder", "Queue", "QuotaSnapshot"]
 
@@ -88,13 +88,17 @@ class QuotaSnapshot:
         """From the root Cohort to the node, `/root/team/queue`."""
         return self.layout.path(node)
 
+    def tree(self, node: int) -> str:
+        """The name of the root Cohort above the node; the node's own name if there is none."""
+        return self.layout.tree(node)
+
     def queue_of(self, workload: Workload) -> Queue:
         """The ClusterQueue that the workload waits for. Raises QuotaError if it has no LocalQueue, or that has no
         ClusterQueue."""
         name, subject = workload.spec.queue_name, subject_of(workload)
         if not name:
             raise QuotaError(subject, "spec.queueName", "is not set: it does not wait for quota")
-        key = f"{workload.metadata.namespace}/{name}"
+        key = local_queue_key(workload)
         local = self.local_queues.get(key)
         if local is None:
             raise QuotaError(subject, "spec.queueName", f"there is no LocalQueue {key}")

@@ -62,13 +62,16 @@ class QuotaState:
         """Copies that snapshots share. None: they are out of date."""
         self.structure = 0
         """Grows with each change of queues, cohorts and flavors, their status aside."""
-        self.changes = 0
-        """Grows with each change."""
 
     def path(self, queue: str) -> str:
         """From the root Cohort to the ClusterQueue of this name, `/root/team/queue`."""
         layout = self._current().layout
         return layout.path(layout.queues[queue])
+
+    def tree(self, queue: str) -> str:
+        """The name of the root Cohort above the ClusterQueue of this name; its own name if it has no Cohort."""
+        layout = self._current().layout
+        return layout.tree(layout.queues[queue])
 
     @property
     def workloads(self) -> Mapping[str, Workload]:
@@ -128,12 +131,10 @@ class QuotaState:
                 self._apply_local_queue(thing)
             case AdmissionCheck():
                 self._apply_check(thing)
-        self.changes += 1
 
     def keep(self, remains: Remains) -> None:
         """There is a Workload that cannot be read, and no state of it is known. It stays until it can be read
         (`apply`), or is deleted."""
-        self.changes += 1
         self._drop(remains.key)
         self._remains[remains.key] = remains
         holdings = self._holdings
@@ -142,7 +143,6 @@ class QuotaState:
 
     def delete(self, kind: str, key: str) -> None:
         """Forget an object, if it is here. `kind` is such as ClusterQueue; `key` is its name or `namespace/name`."""
-        self.changes += 1
         self.structure += kind != "Workload"
         match kind:
             case "Workload":

@@ -26,7 +26,7 @@ from api.workloads import ADMITTED, FINISHED, Workload
 from quota.amounts import shown
 from quota.remains import Remains
 from quota.tree import FlavorResource, Quota
-from quota.workloads import holds_quota, key_of, usage
+from quota.workloads import holds_quota, key_of, local_queue_key, usage
 
 __all__ = [
     "Counts",
@@ -185,7 +185,7 @@ def _part(workload: Workload) -> _Part | None:
     if FINISHED in true:
         return None
     admission = workload.status.admission
-    queue = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+    queue = local_queue_key(workload)
     if admission is None or not holds_quota(workload):
         return _Part("", queue, False, ())
     amounts = tuple((fr, amount) for fr, amount in usage(workload).items() if amount)

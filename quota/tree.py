@@ -73,6 +73,10 @@ class Layout:
             node = int(self.quotas.parent[node])
         return "/" + "/".join(reversed(names))
 
+    def tree(self, node: int) -> str:
+        """The name of the root Cohort above the node; the node's own name if there is none."""
+        return self.path(node).split("/")[1]
+
 
 def read_cluster_queue(queue: ClusterQueue) -> Member:
     """The ClusterQueue as a member of the tree. Raises QuotaError for a quota or weight that is invalid."""

@@ -64,6 +64,11 @@ def key_of(workload: Workload) -> str:
     return f"{workload.metadata.namespace}/{workload.metadata.name}"
 
 
+def local_queue_key(workload: Workload) -> str:
+    """`namespace/name` of the LocalQueue that it names. The name is empty if it names none."""
+    return f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+
+
 def subject_of(workload: Workload) -> str:
     """The Workload's name in errors."""
     return f"Workload {key_of(workload)}"

@@ -10,6 +10,7 @@ from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
+from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
 from controllers.quota.observing import QuotaObserver
 from extender.configuration import own_address
@@ -64,11 +65,12 @@ def _quota_controllers(
     configuration: Configuration, client: ApiClient, views: Views, cycles: Executor, clock: Clock
 ) -> list[Controller]:
     """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds."""
-    settings, time_based = configuration.quota, configuration.feature_gates[TIME_BASED_PREEMPTION]
+    settings = configuration.quota
+    options = search_options(settings, time_based=configuration.feature_gates[TIME_BASED_PREEMPTION])
     if settings.mode == "Observe":
-        return [QuotaObserver(settings, client, views, cycles, clock, time_based=time_based)]
+        return [QuotaObserver(options, client, views, cycles, clock)]
     return [
-        QuotaController(settings, client, views, cycles, clock, time_based=time_based),
+        QuotaController(settings, options, client, views, cycles, clock),
         CheckController(client, views, clock),
     ]
 

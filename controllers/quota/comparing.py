@@ -149,13 +149,9 @@ def _other_heads(before: Before) -> list[Workload]:
         own = snapshot.queue_of(before.workload)
     except QuotaError:
         return []
-    root = _root(snapshot.path(own.node))
+    tree = snapshot.tree(own.node)
     found = [(each, snapshot.queue_of(each)) for each in heads(snapshot, before.pending, before.now)]
-    return [head for head, queue in found if queue is not own and _root(snapshot.path(queue.node)) == root]
-
-
-def _root(path: str) -> str:
-    return path.split("/")[1]
+    return [head for head, queue in found if queue is not own and snapshot.tree(queue.node) == tree]
 
 
 def _is_same(entry: Entry, written: Written, workload: Workload) -> bool:

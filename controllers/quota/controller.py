@@ -9,7 +9,7 @@ from typing import Final
 
 from api.clock import Clock
 from api.workloads import Workload
-from controllers.quota.configuration import QuotaConfiguration, search_options
+from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.kueue_lease import Alone
 from controllers.quota.leading import Known, Leading
 from controllers.quota.metrics import export_kueues
@@ -18,6 +18,7 @@ from controllers.quota.stored_plans import StoredPlans
 from kube.client import ApiClient
 from kube.recorder import EventRecorder
 from kube.sender import Sender
+from quota.decision import Options
 from quota.remains import Remains
 from quota.statuses import Tally
 from runtime.freshness import catch_up
@@ -39,16 +40,15 @@ class QuotaController:
     def __init__(
         self,
         settings: QuotaConfiguration,
+        options: Options,
         client: ApiClient,
         views: Views,
         executor: Executor,
         clock: Clock,
-        *,
-        time_based: bool = True,
     ) -> None:
-        """`executor` runs the cycles. `time_based`: the feature gate of KEP-8522."""
+        """`executor` runs the cycles."""
         export_kueues()
-        self._options = search_options(settings, time_based=time_based)
+        self._options = options
         self._settings, self._client, self._executor, self._clock = settings, client, executor, clock
         quota = WatchedQuota(views)
         tally = Tally(self._count_changed)

@@ -10,7 +10,7 @@ from controllers.quota.life import Around, Waiting
 from controllers.quota.preempting import Preempting
 from quota.activity import required_checks
 from quota.state import QuotaState
-from quota.workloads import key_of
+from quota.workloads import key_of, local_queue_key
 
 __all__ = ["Facts"]
 
@@ -38,7 +38,7 @@ class Facts:
     def around(self, workload: Workload) -> Around:
         """What the rules need to know of the Workload now."""
         key, state = key_of(workload), self._state
-        local = state.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+        local = state.local_queues.get(local_queue_key(workload))
         admission = workload.status.admission if _has_quota(workload) else None
         name = local.spec.cluster_queue if local is not None else ""
         if admission is not None:

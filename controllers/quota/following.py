@@ -13,7 +13,7 @@ from quota.amounts import QuotaError
 from quota.pending import PendingQueues
 from quota.state import QuotaState
 from quota.unsupported import why_unsupported
-from quota.workloads import holds_quota, usage
+from quota.workloads import holds_quota, local_queue_key, usage
 from runtime.queue import KeyedQueue
 
 __all__ = ["Following"]
@@ -121,7 +121,7 @@ class Following:
         changed = self._follow_cluster_queues() | self._follow_local_queues()
         self._pending.freed(self._trees, self._now())
         for key, workload in self._state.workloads.items():
-            admission, local = workload.status.admission, self._local_key(workload)
+            admission, local = workload.status.admission, local_queue_key(workload)
             queue = self._local_queues.get(local, ("", ""))[0]
             if local in changed or queue in changed or (admission and admission.cluster_queue in changed):
                 self._look.add(key)
@@ -136,7 +136,7 @@ class Following:
                 queue.spec.queueing_strategy,
                 queue.inactive,
                 queue.spec.stop_policy,
-                self._tree(name),
+                self._state.tree(name),
                 queue.spec.admission_checks_strategy,
             )
             for name, queue in queues.items()
@@ -161,9 +161,6 @@ class Following:
             self._pending.drop_local_queue(key)
         return {key for key in before | self._local_queues if before.get(key) != self._local_queues.get(key)}
 
-    def _tree(self, queue: str) -> str:
-        return self._state.path(queue).split("/")[1]
-
     @property
     def _trees(self) -> Collection[str]:
         return {queue.tree for queue in self._queues.values()}
@@ -171,9 +168,6 @@ class Following:
     def _freed(self, before: Workload) -> None:
         if before.status.admission is not None:
             self.freed(before.status.admission.cluster_queue)
-
-    def _local_key(self, workload: Workload) -> str:
-        return f"{workload.metadata.namespace}/{workload.spec.queue_name}"
 
 
 def _says_suspended(workload: Workload) -> bool:

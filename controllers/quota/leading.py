@@ -84,7 +84,7 @@ class Leading:
         self._writer = WorkloadWriter(
             client, quota, Sender(client, attempts=1, fence=term), slots, clock, self._written
         )
-        cluster = Shown(quota)
+        cluster = self._cluster = Shown(quota)
         self.plans = QuotaPlans(
             PlanStore(
                 PlanWriter(client, sender),
@@ -182,10 +182,7 @@ class Leading:
         if after is None:
             self._passers.forget(before.metadata.uid)
         if self._passers.has_waited(before, after):
-            local = self._quota.state.local_queues.get(
-                f"{before.metadata.namespace}/{before.spec.queue_name}"
-            )
-            self._following.freed(local.spec.cluster_queue if local is not None else "")
+            self._following.freed(self._cluster.queue_of(before))
 
     def _is_foreign_admission(self, key: str, before: Workload | None, after: Workload) -> bool:
         had = before is not None and holds_quota(before)

@@ -24,13 +24,18 @@ from controllers.quota.comparing import (
     is_comparable,
     preemptor_written,
 )
-from controllers.quota.configuration import QuotaConfiguration, search_options
 from controllers.quota.metrics import OBSERVED, Agrees, export_observed
 from kube.client import ApiClient
 from quota.amounts import QuotaError
 from quota.decision import Options
 from quota.queues import is_queued
-from quota.workloads import has_closed_preemption_gate, holds_quota, is_evicting, key_of
+from quota.workloads import (
+    has_closed_preemption_gate,
+    holds_quota,
+    is_evicting,
+    key_of,
+    local_queue_key,
+)
 from runtime.freshness import catch_up
 from runtime.readiness import not_synced
 from runtime.term import Term
@@ -57,18 +62,11 @@ class QuotaObserver:
     name: Final = "quota"
 
     def __init__(
-        self,
-        settings: QuotaConfiguration,
-        client: ApiClient,
-        views: Views,
-        executor: Executor,
-        clock: Clock,
-        *,
-        time_based: bool = True,
+        self, options: Options, client: ApiClient, views: Views, executor: Executor, clock: Clock
     ) -> None:
-        """`executor` runs the cycles. `time_based`: the feature gate of KEP-8522."""
+        """`executor` runs the cycles."""
         export_observed()
-        self._options = search_options(settings, time_based=time_based)
+        self._options = options
         self._client, self._executor, self._clock = client, executor, clock
         self._quota = WatchedQuota(views)
         self._not_synced = not_synced(self._quota.views)
@@ -247,13 +245,13 @@ class Observing:
     def _tree(self, workload: Workload) -> str:
         """The root of the Workload's ClusterQueue; ALL_TREES if it is not known."""
         state, admission = self._quota.state, workload.status.admission
-        local = state.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+        local = state.local_queues.get(local_queue_key(workload))
         if admission is not None:
             name = admission.cluster_queue
         else:
             name = local.spec.cluster_queue if local is not None else ""
         try:
-            return state.path(name).split("/")[1] if name in state.cluster_queues else ALL_TREES
+            return state.tree(name) if name in state.cluster_queues else ALL_TREES
         except QuotaError:
             return ALL_TREES
 

@@ -20,7 +20,7 @@ __all__ = ["Passers", "in_vain"]
 
 
 class Passers:
-    """Who passed whom, in one term. All names are UIDs."""
+    """Remembers for one term which Workloads passed which preemptors. It names both by their UIDs."""
 
     def __init__(self, workloads: Mapping[str, Workload]) -> None:
         """`workloads`: all of them by key, a live view."""
@@ -46,16 +46,17 @@ class Passers:
             self._barred.setdefault(uid, {}).update(passers)
 
     def waiting(self, preemptor: Workload) -> str:
-        """The key of one that passed it, and that would pass it again; "" if there is none."""
+        """The key of a Workload that passed the preemptor and would pass it again; "" if no Workload did."""
         for uid, key in self._barred.get(preemptor.metadata.uid, {}).items():
             other = self._workloads.get(key)
-            is_there = other is not None and other.metadata.uid == uid and is_queued(other)
-            if other is not None and is_there and effective_priority(other) > effective_priority(preemptor):
+            if other is None or other.metadata.uid != uid or not is_queued(other):
+                continue
+            if effective_priority(other) > effective_priority(preemptor):
                 return key
         return ""
 
     def has_waited(self, before: Workload, after: Workload | None) -> bool:
-        """Whether others may preempt now because this one does not wait any longer."""
+        """Whether preemptors that this Workload passed may preempt now, because it does not wait any longer."""
         if not is_queued(before) or (after is not None and is_queued(after)):
             return False
         return any(before.metadata.uid in passers for passers in self._barred.values())

@@ -189,9 +189,8 @@ class Scheduling:
     def _promises_beside(self, queue: str) -> list[Promise]:
         """The promises in the cohort tree of the ClusterQueue."""
         state = self._quota.state
-        root = state.path(queue).split("/")[1]
         known = (each for each in self._plans.promises() if each.queue in state.cluster_queues)
-        return [each for each in known if state.path(each.queue).split("/")[1] == root]
+        return [each for each in known if state.tree(each.queue) == state.tree(queue)]
 
     def _victims_as_decided(self, entry: Entry) -> bool:
         """Whether all victims are as the decision saw them."""

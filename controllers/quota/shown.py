@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from api.workloads import Workload
 from quota.snapshot import Queue
+from quota.workloads import local_queue_key
 from runtime.watched_quota import WatchedQuota
 
 __all__ = ["Shown"]
@@ -22,8 +23,7 @@ class Shown:
 
     def queue_of(self, workload: Workload) -> str:
         """The name of the ClusterQueue that the Workload waits for; "" if it waits for none."""
-        key = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
-        local = self._quota.state.local_queues.get(key)
+        local = self._quota.state.local_queues.get(local_queue_key(workload))
         return local.spec.cluster_queue if local is not None else ""
 
     def queue(self, name: str) -> Queue | None:

@@ -19,6 +19,7 @@ from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient
 from kube.reflector import Timing
 from kube.retry import Backoff
+from quota.decision import Options
 from runtime.failpoints import configure
 from runtime.term import Term
 from runtime.views import Views
@@ -36,7 +37,9 @@ async def leading(plane: ControlPlane, number: int) -> AsyncIterator[QuotaContro
     async with ApiClient.connect(plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         with ThreadPoolExecutor(1) as executor:
-            controller = QuotaController(QuotaConfiguration(), client, views, executor, SYSTEM_CLOCK)
+            controller = QuotaController(
+                QuotaConfiguration(), Options(), client, views, executor, SYSTEM_CLOCK
+            )
             term = Term(number, SYSTEM_CLOCK, holder=f"holder-{number}")
             tasks = [asyncio.create_task(each) for each in (views.run(), controller.lead(term))]
             try:
