@@ -13,6 +13,7 @@ from quota.workloads import effective_priority, key_of
 from tests.kit.quota_history import (
     Change,
     Event,
+    Object,
     QuotaHistory,
     becomes,
     condition_of,
@@ -128,31 +129,57 @@ def evicted_twice(history: QuotaHistory) -> list[str]:
     """Whoever was evicted twice for one preemptor, and nothing in between explains it.
 
     The preemptor got quota, or the spec of one of them or of a queue has changed, or the room went to a third Workload
-    of a higher priority than the preemptor: only such a one may pass.
+    of a higher priority than the preemptor: only such a one may pass. If the third is preempted, it explains nothing:
+    else three could take turns for ever.
     """
-    wrong, evicted, priorities = [], dict[tuple[str, str], int](), dict[str, int]()
+    wrong, turns = [], _Turns()
     for change in history.changes():
         before, after = change.before, change.after
         if isinstance(before, QUEUES) and (not isinstance(after, QUEUES) or before.spec != after.spec):
-            evicted.clear()
+            turns.passers.clear()
         if not isinstance(after, Workload):
             continue
-        uid = after.metadata.uid
-        priorities[uid] = effective_priority(after)
-        if isinstance(before, Workload) and before.spec != after.spec:
-            evicted = {pair: at for pair, at in evicted.items() if uid not in pair}
-        if becomes(QUOTA_RESERVED, before, after):
-            evicted = {
-                (preemptor, victim): at
-                for (preemptor, victim), at in evicted.items()
-                if preemptor != uid and (victim == uid or priorities.get(preemptor, 0) >= priorities[uid])
-            }
+        turns.follow(before, after)
         preemptor = preemptor_of(after) if is_evicted_now(before, after) else ""
         if preemptor:
-            if (preemptor, uid) in evicted and history.is_known(change.version):
+            if turns.evicts_again(preemptor, after.metadata.uid) and history.is_known(change.version):
                 wrong.append(f"{_at(change.version, after)} was evicted twice for the preemptor {preemptor}")
-            evicted[preemptor, uid] = change.version
+            turns.passers[preemptor, after.metadata.uid] = set()
     return wrong
+
+
+class _Turns:
+    """Who was evicted for whom, and who has passed the preemptor since."""
+
+    def __init__(self) -> None:
+        self.passers: dict[tuple[str, str], set[str]] = {}
+        """By preemptor and victim: UIDs of Workloads of higher priority that got quota later and were not preempted."""
+        self._priorities: dict[str, int] = {}
+
+    def follow(self, before: Object | None, after: Workload) -> None:
+        """A Workload has changed."""
+        uid = after.metadata.uid
+        self._priorities[uid] = effective_priority(after)
+        if isinstance(before, Workload) and before.spec != after.spec:
+            self._forget(lambda preemptor, victim: uid in (preemptor, victim))
+        if becomes(QUOTA_RESERVED, before, after):
+            self._forget(lambda preemptor, _: uid == preemptor)
+            self._passes(uid)
+        if is_evicted_now(before, after) and _reason(after) == PREEMPTED:
+            for passers in self.passers.values():
+                passers.discard(uid)
+
+    def evicts_again(self, preemptor: str, victim: str) -> bool:
+        """Whether the victim was evicted for the preemptor before, and nobody has passed."""
+        return (preemptor, victim) in self.passers and not self.passers[preemptor, victim]
+
+    def _passes(self, uid: str) -> None:
+        for (preemptor, victim), passers in self.passers.items():
+            if uid != victim and self._priorities.get(preemptor, 0) < self._priorities[uid]:
+                passers.add(uid)
+
+    def _forget(self, is_over: Callable[[str, str], bool]) -> None:
+        self.passers = {pair: passers for pair, passers in self.passers.items() if not is_over(*pair)}
 
 
 def evicted_without_reason(history: QuotaHistory) -> list[str]:

@@ -245,6 +245,13 @@ def test_what_happened_in_between_may_explain_a_second_eviction(between: Object)
     assert evicted_twice(two_evictions(between)) == []
 
 
+def test_three_that_take_turns_are_found() -> None:
+    passer = kit.held(workload("higher", priority=2), 8)
+    reclaimed = evicted(passer, 9, MESSAGE.format("low"))
+    (wrong,) = evicted_twice(two_evictions(passer, reclaimed))
+    assert "ns/low was evicted twice for the preemptor high" in wrong
+
+
 def test_a_second_eviction_for_another_preemptor_is_no_fault() -> None:
     forged = Forger(queue())
     forged.put(evicted(held("low"), 7, MESSAGE.format("high")))
