@@ -23,12 +23,16 @@ COMMANDS: Final = {
         "Say whether objects would be accepted, from files, without a cluster.",
     ),
     "ungate": (
-        "cli.ungate.command",
+        "cli.leaving.ungate",
         "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",
     ),
     "unprotect": (
-        "cli.unprotect.command",
+        "cli.leaving.unprotect",
         "Remove Kueue's finalizer from the queues of a cluster whose quota nobody manages any longer.",
+    ),
+    "release": (
+        "cli.leaving.release",
+        "Free all that reprieve holds in a cluster that it leaves: pods, Jobs, Workloads, queues and plans.",
     ),
     "serve": ("cli.serve.command", "Run the scheduler extender, the webhooks, or both, for a cluster."),
 }

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from cli.unprotect.objects import unprotect_all
+from cli.leaving.sweep import sweep_all
+from cli.leaving.sweeps import QUEUE_FINALIZERS
 from controllers.quota.queue_statuses import FIELD_MANAGER
 from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane
@@ -337,8 +338,8 @@ async def test_leaving(queues: Queues, api_plane: ControlPlane) -> None:
         for kind, name in made:
             await queues.until(kind, name, lambda body: FINALIZER in finalizers(body))
     async with ApiClient.connect(api_plane.kubeconfig) as client:
-        result = await unprotect_all(client, lambda _name: None)
-    assert sorted(result.removed) == sorted(f"{kind} {name}" for kind, name in made)
+        result = await sweep_all(client, QUEUE_FINALIZERS, lambda _: None)
+    assert sorted(result.freed) == sorted(f"{kind} {name}" for kind, name in made)
     assert (result.errors, result.left) == ([], [])
     assert finalizers(await queues.find("ClusterQueue", "q") or {}) == ["example.com/own"]
     for kind, name in made[1:]:

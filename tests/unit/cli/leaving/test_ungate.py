@@ -58,7 +58,8 @@ def test_it_says_what_it_did(api: Api, tmp_path: Path) -> None:
     result = invoke(tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert (
-        result.stdout == "team-a/p: the gate is removed\nThe gate is removed from 1 pod; 0 still have it.\n"
+        result.stdout
+        == "Pod team-a/p: the gate is removed\nThe gate is removed from 1 pod; 0 still have it.\n"
     )
     assert invoke(tmp_path).stdout == "The gate is removed from 0 pods; 0 still have it.\n"
 
@@ -67,7 +68,9 @@ def test_a_pod_that_keeps_the_gate_is_named_and_makes_it_fail(api: Api, tmp_path
     api.refuse = lambda method, _path: ApiError(403, "Forbidden", "x") if method == "PATCH" else None
     result = invoke(tmp_path)
     assert result.exit_code == 1
-    assert "Error: team-a/p: 403 Forbidden: x\nError: team-a/p: the pod has the gate\n" in result.stderr
+    assert (
+        "Error: Pod team-a/p: 403 Forbidden: x\nError: Pod team-a/p: the pod has the gate\n" in result.stderr
+    )
 
 
 def test_it_warns_while_the_webhook_is_there(api: Api, tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from typing import Any, cast
 import pytest
 
 from api.groups import SCHEDULING_GATE
-from cli.ungate.pods import Result, adds_gates, remove_gates
-from controllers.gangs.writer import Writer
+from cli.leaving.sweep import Result, sweep_all
+from cli.leaving.sweeps import gates
+from cli.leaving.webhooks import mutates
 from kube.client import ApiClient, ApiError
 from tests.kit.apiserver import Api
 from webhooks.registrations import configurations
@@ -26,8 +27,8 @@ def pod(name: str, *gates: Any, namespace: str = "team-a", **spec: Any) -> dict[
 
 
 async def ungated(api: Api, namespace: str | None = None) -> tuple[Result, list[str]]:
-    client, told = cast(ApiClient, api), list[str]()
-    result = await remove_gates(client, Writer(client, api.clock), namespace, told.append)
+    told = list[str]()
+    result = await sweep_all(cast(ApiClient, api), [gates(SCHEDULING_GATE)], told.append, namespace)
     return result, told
 
 
@@ -44,8 +45,9 @@ async def test_every_pod_with_the_gate_loses_it_and_nothing_else() -> None:
     others = [pod("free"), pod("waits", OTHER), pod("runs", nodeName="n0")]
     api.put(PODS, *others, *(pod(f"p{number}", OTHER, OURS) for number in range(5)), pod("last", OURS))
     result, told = await ungated(api)
-    names = [*(f"team-a/p{number}" for number in range(5)), "team-a/last"]
-    assert sorted(result.removed) == sorted(told) == sorted(names)
+    names = [*(f"Pod team-a/p{number}" for number in range(5)), "Pod team-a/last"]
+    assert sorted(result.freed) == sorted(names)
+    assert sorted(told) == sorted(f"{name}: the gate is removed" for name in names)
     assert (result.errors, result.left) == ([], [])
     assert len(api.written) == 6
     assert api.of(PODS)["p0"]["spec"]["schedulingGates"] == [OTHER]
@@ -59,8 +61,8 @@ async def test_what_the_api_server_refuses_is_left() -> None:
     api.put(PODS, pod("a", OURS), pod("b", OURS))
     api.refuse = refusing("/a")
     result, _ = await ungated(api)
-    assert (result.removed, result.left) == (["team-a/b"], ["team-a/a"])
-    assert result.errors == ["team-a/a: 403 Forbidden: x"]
+    assert (result.freed, result.left) == (["Pod team-a/b"], ["Pod team-a/a: the pod has the gate"])
+    assert result.errors == ["Pod team-a/a: 403 Forbidden: x"]
 
 
 async def test_a_pod_that_goes_meanwhile_is_neither_removed_nor_left() -> None:
@@ -86,7 +88,7 @@ async def test_a_list_that_took_too_long_begins_again() -> None:
 
     api.refuse = expires
     result, _ = await ungated(api)
-    assert len(result.removed) == 5
+    assert len(result.freed) == 5
     assert result.left == []
 
 
@@ -100,11 +102,11 @@ async def test_pods_that_cannot_be_listed_are_an_error() -> None:
 async def test_whether_the_webhook_is_there() -> None:
     api = Api()
     client = cast(ApiClient, api)
-    assert not await adds_gates(client)
+    assert not await mutates(client, "Pod")
     mutating, _ = configurations()
     api.put(WEBHOOKS, mutating)
-    assert await adds_gates(client)
+    assert await mutates(client, "Pod")
     mutating["webhooks"] = [each for each in mutating["webhooks"] if not each["name"].startswith("pods.")]
-    assert not await adds_gates(client)
+    assert not await mutates(client, "Pod")
     api.refuse = lambda _method, _path: ApiError(403, "Forbidden", "x")
-    assert not await adds_gates(client), "nobody may know"
+    assert not await mutates(client, "Pod"), "nobody may know"

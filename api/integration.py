@@ -1,0 +1,36 @@
+"""Names by which Jobs, pods and Workloads refer to queues and to each other. They are Kueue's names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "ADMISSION_GATE",
+    "DEFAULT_LOCAL_QUEUE",
+    "MAX_EXEC_TIME_LABEL",
+    "MIN_PARALLELISM_ANNOTATION",
+    "POD_SET_LABEL",
+    "PREBUILT_WORKLOAD_LABEL",
+    "PRIORITY_CLASS_LABEL",
+    "QUEUE_NAME_LABEL",
+    "WORKLOAD_ANNOTATION",
+]
+
+QUEUE_NAME_LABEL: Final = "kueue.x-k8s.io/queue-name"
+"""On a Job or PodGroup: the LocalQueue."""
+DEFAULT_LOCAL_QUEUE: Final = "default"
+"""The name of the LocalQueue that a Job gets if it names none."""
+PRIORITY_CLASS_LABEL: Final = "kueue.x-k8s.io/priority-class"
+"""On a Job or PodGroup: the WorkloadPriorityClass."""
+MAX_EXEC_TIME_LABEL: Final = "kueue.x-k8s.io/max-exec-time-seconds"
+"""On a Job or PodGroup: maximumExecutionTimeSeconds of its Workload."""
+PREBUILT_WORKLOAD_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
+"""On a Job: a Workload that exists already, and that the Job uses in place of its own."""
+MIN_PARALLELISM_ANNOTATION: Final = "kueue.x-k8s.io/job-min-parallelism"
+"""On a Job: it asks for partial admission."""
+ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"
+"""The scheduling gate of a pod that waits for quota."""
+WORKLOAD_ANNOTATION: Final = "kueue.x-k8s.io/workload"
+"""On the template of a Job that has quota, and so on its pods: the Workload."""
+POD_SET_LABEL: Final = "kueue.x-k8s.io/podset"
+"""On the template of a Job that has quota, and so on its pods: the pod set."""

@@ -1,0 +1,1 @@
+"""`reprieve ungate`, `unprotect` and `release`: what a cluster needs that reprieve leaves."""

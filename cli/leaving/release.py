@@ -1,0 +1,108 @@
+"""`reprieve release`: frees all that reprieve holds in a cluster that stock Kubernetes or Kueue takes over."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from api.groups import SCHEDULING_GATE
+from api.integration import ADMISSION_GATE
+from api.words import counted
+from cli.common.cluster import KUBECONFIG
+from cli.leaving.running import run
+from cli.leaving.sweep import Result, Sweep, sweep_all
+from cli.leaving.sweeps import (
+    ACTIVE_PLANS,
+    DELETED_WORKLOADS,
+    QUEUE_FINALIZERS,
+    gates,
+    is_of_group,
+    suspended_jobs,
+)
+from cli.leaving.webhooks import is_kueue_there, mutates
+from kube.client import ApiClient
+
+__all__ = ["release"]
+
+EPILOG: Final = """\b
+Before it, so that nothing is held again, remove the webhooks and stop reprieve:
+  kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration reprieve
+  kubectl -n reprieve-system scale deployment reprieve --replicas 0
+
+\b
+Then:
+  reprieve release
+  reprieve release --to Kueue
+
+\b
+With --to Kubernetes (the default): Jobs that wait for quota are resumed, pods lose the gates, Workloads are deleted,
+and queues lose Kueue's finalizer. Nothing that runs is stopped.
+With --to Kueue: Jobs, Workloads and queues stay as they are, for Kueue to go on with. Pods of PodGroups lose the gates.
+With both, plans lose the finalizer of reprieve.
+
+\b
+You need the rights to list and patch pods, jobs, preemptionplans, clusterqueues, resourceflavors and admissionchecks,
+and to list, patch and delete workloads. The command can be repeated.
+
+\b
+Exit status:
+  0  nothing is held any longer
+  1  an object is still held, or the API server refuses or does not answer
+  2  bad input, named on standard error
+"""
+
+
+@click.command(epilog=EPILOG)
+@KUBECONFIG
+@click.option(
+    "--to",
+    "successor",
+    type=click.Choice(["Kubernetes", "Kueue"]),
+    default="Kubernetes",
+    show_default=True,
+    help="Who goes on with the cluster.",
+)
+@click.pass_context
+def release(context: click.Context, kubeconfig: str, successor: str) -> None:
+    """Free all that reprieve holds in a cluster: pods, Jobs, Workloads, queues and plans.
+
+    For a cluster that reprieve leaves. docs/leaving.md has all steps, and says what stays.
+    """
+
+    async def work(client: ApiClient) -> Result:
+        await _warn(client, successor)
+        return await sweep_all(client, await _sweeps(client, successor), click.echo)
+
+    run(context, kubeconfig, work, _summary)
+
+
+async def _sweeps(client: ApiClient, successor: str) -> list[Sweep[Any]]:
+    if successor == "Kueue":
+        return [gates(SCHEDULING_GATE), gates(ADMISSION_GATE, is_of_group), ACTIVE_PLANS]
+    return [
+        gates(SCHEDULING_GATE),
+        gates(ADMISSION_GATE),
+        await suspended_jobs(client),
+        DELETED_WORKLOADS,
+        *QUEUE_FINALIZERS,
+        ACTIVE_PLANS,
+    ]
+
+
+async def _warn(client: ApiClient, successor: str) -> None:
+    if await mutates(client, "Pod") or await mutates(client, "Job"):
+        click.echo(
+            "Warning: the webhooks still hold new pods and Jobs. Remove them first: "
+            "kubectl delete mutatingwebhookconfiguration reprieve",
+            err=True,
+        )
+    if successor != "Kueue" and await is_kueue_there(client):
+        click.echo(
+            "Warning: Kueue is installed. It suspends Jobs again, and needs the Workloads. See --to Kueue.",
+            err=True,
+        )
+
+
+def _summary(result: Result) -> str:
+    return f"{counted(len(result.freed), 'object')} freed; {len(result.left)} still held."

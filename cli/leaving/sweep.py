@@ -1,0 +1,159 @@
+"""Goes through the objects of a kind, and changes those that something of ours holds up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from api.meta import List, ObjectMeta
+from kube.client import ApiClient, ApiError, get_or_none
+from kube.sender import Sender
+
+__all__ = ["Result", "Sweep", "all_of", "sweep_all"]
+
+PAGE: Final = 500
+"""Objects in one answer of the API server."""
+AT_ONCE: Final = 16
+"""Writes in flight."""
+EXPIRED: Final = 410
+"""The status of an answer to a list that took so long that its next page is no longer known."""
+
+
+class HasMetadata(Protocol):
+    """An object of the API, as far as it is read here."""
+
+    metadata: ObjectMeta
+
+
+T = TypeVar("T", bound=HasMetadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep(Generic[T]):
+    """One kind of objects, and what is done to some of them."""
+
+    kind: str
+    path: str
+    """The URL path of the list of all namespaces."""
+    type: type[T]
+    """The part of an object that matters here."""
+    is_held: Callable[[T], bool]
+    """Whether something has to be done to the object."""
+    free: Callable[[Sender, str, T], Awaitable[bool]]
+    """Does it to the object at the URL path; false if there is no such object. Raises ApiError."""
+    done: str
+    """What is said of an object to which it was done: `the gate is removed`."""
+    left: str
+    """What is said of an object that is still held: `the pod has the gate`."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    """Parameters of the list."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of it. Objects are `KIND NAME` or `KIND NAMESPACE/NAME`."""
+
+    freed: list[str] = field(default_factory=list)
+    """Objects that were changed."""
+    errors: list[str] = field(default_factory=list)
+    """Why an object could not be changed."""
+    left: list[str] = field(default_factory=list)
+    """Objects that were held when all had been read once more, and by what."""
+
+
+async def sweep_all(
+    client: ApiClient,
+    sweeps: Iterable[Sweep[Any]],
+    tell: Callable[[str], None],
+    namespace: str | None = None,
+) -> Result:
+    """Do it to every object that is held, of a namespace or of all (None), one kind after the other. `tell` is told of
+    each.
+
+    Raises ApiError if objects cannot be listed. A kind that is not served has no objects.
+    """
+    result, sender, kinds = Result(), Sender(client), list(sweeps)
+    for each in kinds:
+        await _sweep(client, sender, each, tell, namespace, result)
+    for each in kinds:
+        async for page in _held(client, each, namespace):
+            result.left += [f"{_name(each, item.metadata)}: {each.left}" for item in page]
+    return result
+
+
+async def _sweep(
+    client: ApiClient,
+    sender: Sender,
+    sweep: Sweep[T],
+    tell: Callable[[str], None],
+    namespace: str | None,
+    result: Result,
+) -> None:
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def free(item: T) -> None:
+        name = _name(sweep, item.metadata)
+        async with slots:
+            try:
+                is_there = await sweep.free(sender, _path(sweep, item.metadata), item)
+            except ApiError as error:
+                result.errors.append(f"{name}: {error}")
+                return
+        if is_there:
+            result.freed.append(name)
+            tell(f"{name}: {sweep.done}")
+
+    async for page in _held(client, sweep, namespace):
+        await asyncio.gather(*map(free, page))
+
+
+async def _held(client: ApiClient, sweep: Sweep[T], namespace: str | None) -> AsyncIterator[list[T]]:
+    """Pages of objects that are held."""
+    async for page in all_of(client, sweep.path, sweep.type, sweep.query, namespace):
+        yield [each for each in page if sweep.is_held(each)]
+
+
+async def all_of(
+    client: ApiClient,
+    path: str,
+    type_: type[T],
+    query: Mapping[str, str] | None = None,
+    namespace: str | None = None,
+) -> AsyncIterator[list[T]]:
+    """Pages of all objects. An object may come twice if the API server is slow. Raises ApiError."""
+    group, _, plural = path.rpartition("/")
+    where = f"{group}/namespaces/{namespace}/{plural}" if namespace is not None else path
+    token = ""
+    while True:
+        parameters = {**(query or {}), "limit": str(PAGE), **({"continue": token} if token else {})}
+        try:
+            body = await get_or_none(client, where, query=parameters)
+        except ApiError as error:
+            if not (token and error.status == EXPIRED):
+                raise
+            token = ""
+            continue
+        if body is None:
+            return
+        try:
+            page = msgspec.json.decode(body, type=List[type_])  # type: ignore[valid-type]
+        except msgspec.DecodeError as error:
+            raise ApiError(0, "InvalidAnswer", f"the answer is no list of {plural}: {error}") from error
+        yield page.items
+        token = page.metadata.continue_
+        if not token:
+            return
+
+
+def _name(sweep: Sweep[T], meta: ObjectMeta) -> str:
+    return f"{sweep.kind} {meta.namespace}/{meta.name}" if meta.namespace else f"{sweep.kind} {meta.name}"
+
+
+def _path(sweep: Sweep[T], meta: ObjectMeta) -> str:
+    group, _, plural = sweep.path.rpartition("/")
+    where = f"{group}/namespaces/{meta.namespace}" if meta.namespace else group
+    return f"{where}/{plural}/{meta.name}"

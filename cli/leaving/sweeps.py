@@ -1,0 +1,186 @@
+"""What of ours can hold up an object, and how the object is freed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+import msgspec
+
+from api.core import PodSchedulingGate
+from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE
+from api.integration import QUEUE_NAME_LABEL
+from api.meta import ObjectMeta, Struct
+from cli.leaving.sweep import Sweep, all_of
+from controllers.gangs.stored import FINALIZER
+from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from kube.finalizers import has_finalizer, remove_finalizer
+from kube.sender import Sender
+from runtime.finalizers import RESOURCE_IN_USE
+from runtime.resources import ADMISSION_CHECKS, CLUSTER_QUEUES, PLANS, PODS, RESOURCE_FLAVORS, WORKLOADS
+
+__all__ = ["ACTIVE_PLANS", "DELETED_WORKLOADS", "QUEUE_FINALIZERS", "gates", "is_of_group", "suspended_jobs"]
+
+JOBS: Final = "/apis/batch/v1/jobs"
+
+
+class Some(Struct):
+    """Any object."""
+
+    metadata: ObjectMeta
+
+
+class GatedPodSpec(Struct):
+    """The part of a PodSpec that matters here."""
+
+    scheduling_gates: list[PodSchedulingGate] | None = None
+
+
+class GatedPod(Struct):
+    """The part of a Pod that matters here."""
+
+    metadata: ObjectMeta
+    spec: GatedPodSpec = msgspec.field(default_factory=GatedPodSpec)
+
+
+class SuspendedJobSpec(Struct):
+    """The part of a JobSpec that matters here."""
+
+    suspend: bool | None = None
+
+
+class SuspendedJob(Struct):
+    """The part of a Job that matters here."""
+
+    metadata: ObjectMeta
+    spec: SuspendedJobSpec = msgspec.field(default_factory=SuspendedJobSpec)
+
+
+# ---- pods
+
+
+def gates(gate: str, concerns: Callable[[GatedPod], bool] = lambda _: True) -> Sweep[GatedPod]:
+    """Remove the scheduling gate of this name from the pods that it `concerns`."""
+
+    async def free(sender: Sender, path: str, pod: GatedPod) -> bool:
+        removed = [{"name": gate, "$patch": "delete"}]
+        patch = {"metadata": {"uid": pod.metadata.uid}, "spec": {"schedulingGates": removed}}
+        return await _patch(sender, "pod gate", path, patch, STRATEGIC_MERGE_PATCH)
+
+    return Sweep(
+        kind="Pod",
+        path=PODS.path,
+        type=GatedPod,
+        is_held=lambda pod: concerns(pod) and gate in {each.name for each in pod.spec.scheduling_gates or ()},
+        free=free,
+        done="the gate is removed" if gate == SCHEDULING_GATE else f"the gate {gate} is removed",
+        left="the pod has the gate" if gate == SCHEDULING_GATE else f"the pod has the gate {gate}",
+        query={"fieldSelector": "spec.nodeName="},  # a pod with gates has no node
+    )
+
+
+def is_of_group(pod: GatedPod) -> bool:
+    """Whether the pod is a member of one of our PodGroups."""
+    return POD_GROUP_LABEL in (pod.metadata.labels or {})
+
+
+# ---- Jobs
+
+
+async def suspended_jobs(client: ApiClient) -> Sweep[SuspendedJob]:
+    """Resume every Job that waits for quota: it is suspended, and names a queue or has a Workload. Raises ApiError."""
+    owners = await _owners_of_workloads(client)
+
+    async def free(sender: Sender, path: str, job: SuspendedJob) -> bool:
+        meta = {"uid": job.metadata.uid, "resourceVersion": job.metadata.resource_version}
+        return await _patch(sender, "job", path, {"metadata": meta, "spec": {"suspend": False}}, MERGE_PATCH)
+
+    return Sweep(
+        kind="Job",
+        path=JOBS,
+        type=SuspendedJob,
+        is_held=lambda job: job.spec.suspend is True and _is_queued(job, owners),
+        free=free,
+        done="resumed",
+        left="the Job is suspended",
+    )
+
+
+async def _owners_of_workloads(client: ApiClient) -> set[str]:
+    found: set[str] = set()
+    async for page in all_of(client, WORKLOADS.path, Some):
+        for workload in page:
+            found |= {each.uid for each in workload.metadata.owner_references or () if each.controller}
+    return found
+
+
+def _is_queued(job: SuspendedJob, owners: Collection[str]) -> bool:
+    return QUEUE_NAME_LABEL in (job.metadata.labels or {}) or job.metadata.uid in owners
+
+
+# ---- Workloads, queues and plans
+
+
+def _finalized(kind: str, path: str, finalizer: str) -> Sweep[Some]:
+    """Remove the finalizer."""
+
+    async def free(sender: Sender, path: str, item: Some) -> bool:
+        return await remove_finalizer(sender, path, item.metadata, finalizer)
+
+    return Sweep(
+        kind=kind,
+        path=path,
+        type=Some,
+        is_held=lambda item: has_finalizer(item.metadata, finalizer),
+        free=free,
+        done="the finalizer is removed",
+        left="the object has the finalizer",
+    )
+
+
+QUEUE_FINALIZERS: Final = tuple(
+    _finalized(kind, path, RESOURCE_IN_USE)
+    for kind, path in (
+        ("Workload", WORKLOADS.path),
+        ("ClusterQueue", CLUSTER_QUEUES.path),
+        ("ResourceFlavor", RESOURCE_FLAVORS.path),
+        ("AdmissionCheck", ADMISSION_CHECKS.path),
+    )
+)
+"""In this order: what others wait for goes first."""
+ACTIVE_PLANS: Final = _finalized("PreemptionPlan", PLANS.path, FINALIZER)
+"""Plans that were being carried out."""
+
+
+async def _delete(sender: Sender, path: str, item: Some) -> bool:
+    if has_finalizer(item.metadata, RESOURCE_IN_USE):
+        await remove_finalizer(sender, path, item.metadata, RESOURCE_IN_USE)
+    body = msgspec.json.encode({"preconditions": {"uid": item.metadata.uid}})
+    try:
+        await sender.send("workload deletion", "DELETE", path, body=body)
+    except ApiError as error:
+        if error.status == 404:
+            return False
+        raise
+    return True
+
+
+DELETED_WORKLOADS: Final = Sweep(
+    kind="Workload",
+    path=WORKLOADS.path,
+    type=Some,
+    is_held=lambda _: True,
+    free=_delete,
+    done="deleted",
+    left="the Workload is there",
+)
+
+
+async def _patch(sender: Sender, what: str, path: str, patch: dict[str, Any], content_type: str) -> bool:
+    try:
+        await sender.send(what, "PATCH", path, body=msgspec.json.encode(patch), content_type=content_type)
+    except ApiError as error:
+        if error.status == 404:
+            return False
+        raise
+    return True

@@ -1,0 +1,144 @@
+"""What `reprieve release` frees for whom. tests/e2e tries it on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import structlog
+from click.testing import CliRunner, Result
+
+from cli.main import reprieve
+from kube.client import ApiClient, ApiError
+from tests.kit.apiserver import Api
+
+KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
+JOBS = "/apis/batch/v1/jobs"
+PODS = "/api/v1/pods"
+PLANS = "/apis/reprieve.dev/v1alpha1/preemptionplans"
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+IN_USE = "kueue.x-k8s.io/resource-in-use"
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+GROUP = {"reprieve.dev/pod-group": "g"}
+
+
+def thing(name: str, *, finalizers: list[str] | None = None, **rest: Any) -> dict[str, Any]:
+    meta = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "finalizers": finalizers}
+    return {"metadata": {**meta, **rest.pop("metadata", {})}, **rest}
+
+
+def job(name: str, *, suspend: bool, **labels: str) -> dict[str, Any]:
+    return thing(name, metadata={"labels": labels}, spec={"suspend": suspend})
+
+
+def pod(name: str, *gates: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
+    return thing(
+        name, metadata={"labels": labels}, spec={"schedulingGates": [{"name": each} for each in gates]}
+    )
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """The command sets where the process logs to. Other tests run in the same process."""
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+    """A cluster in which everything is held."""
+    made = Api()
+    made.put(
+        JOBS,
+        job("labelled", suspend=True, **{QUEUE_NAME: "q"}),
+        job("owner", suspend=True),
+        job("runs", suspend=False, **{QUEUE_NAME: "q"}),
+        job("mine", suspend=True),
+    )
+    owner = {"kind": "Job", "name": "owner", "uid": "uid-owner", "controller": True}
+    made.put(
+        f"{KUEUE}/workloads",
+        thing("job-owner", finalizers=[IN_USE], metadata={"ownerReferences": [owner]}),
+        thing("bare"),
+    )
+    made.put(f"{KUEUE}/clusterqueues", thing("cq", finalizers=[IN_USE], metadata={"namespace": ""}))
+    made.put(PLANS, thing("plan", finalizers=["reprieve.dev/active-plan"]), thing("ended"))
+    made.put(
+        PODS,
+        pod("member", "reprieve.dev/gang", "kueue.x-k8s.io/admission", labels=GROUP),
+        pod("alone", "kueue.x-k8s.io/admission"),
+        pod("others", "example.com/wait"),
+    )
+
+    @asynccontextmanager
+    async def connect(_kubeconfig: str, **_: Any) -> AsyncIterator[ApiClient]:
+        yield cast(ApiClient, made)
+
+    monkeypatch.setattr(ApiClient, "connect", connect)
+    return made
+
+
+def invoke(folder: Path, *arguments: str) -> Result:
+    kubeconfig = folder / "config"
+    kubeconfig.touch()
+    return CliRunner().invoke(reprieve, ["release", *arguments], env={"KUBECONFIG": str(kubeconfig)})
+
+
+def gates(api: Api) -> dict[str, list[str]]:
+    return {
+        name: [each["name"] for each in body["spec"]["schedulingGates"]]
+        for name, body in api.of(PODS).items()
+    }
+
+
+def suspended(api: Api) -> set[str]:
+    return {name for name, body in api.of(JOBS).items() if body["spec"]["suspend"]}
+
+
+def test_for_stock_kubernetes_nothing_waits_for_quota_any_longer(api: Api, tmp_path: Path) -> None:
+    result = invoke(tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert suspended(api) == {"mine"}, "its owner suspended it"
+    assert not api.of(f"{KUEUE}/workloads")
+    assert api.of(f"{KUEUE}/clusterqueues")["cq"]["metadata"]["finalizers"] == []
+    assert api.of(PLANS)["plan"]["metadata"]["finalizers"] == []
+    assert gates(api) == {"member": [], "alone": [], "others": ["example.com/wait"]}
+    assert "Job ns/owner: resumed\n" in result.stdout
+    assert "Workload ns/bare: deleted\n" in result.stdout
+    assert result.stdout.endswith("\n9 objects freed; 0 still held.\n")
+    assert invoke(tmp_path).stdout == "0 objects freed; 0 still held.\n"
+
+
+def test_for_kueue_all_that_kueue_goes_on_with_stays(api: Api, tmp_path: Path) -> None:
+    result = invoke(tmp_path, "--to", "Kueue")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert suspended(api) == {"labelled", "owner", "mine"}
+    assert set(api.of(f"{KUEUE}/workloads")) == {"job-owner", "bare"}
+    assert api.of(f"{KUEUE}/clusterqueues")["cq"]["metadata"]["finalizers"] == [IN_USE]
+    assert api.of(PLANS)["plan"]["metadata"]["finalizers"] == []
+    assert gates(api) == {
+        "member": [],
+        "alone": ["kueue.x-k8s.io/admission"],
+        "others": ["example.com/wait"],
+    }
+
+
+def test_what_stays_held_is_named(api: Api, tmp_path: Path) -> None:
+    api.refuse = lambda method, path: (
+        ApiError(403, "Forbidden", "x") if method == "PATCH" and path.endswith("/jobs/labelled") else None
+    )
+    result = invoke(tmp_path)
+    assert result.exit_code == 1
+    assert (
+        result.stderr
+        == "Error: Job ns/labelled: 403 Forbidden: x\nError: Job ns/labelled: the Job is suspended\n"
+    )
+
+
+def test_it_warns_where_kueue_is_installed(api: Api, tmp_path: Path) -> None:
+    api.put(WEBHOOKS, {"metadata": {"name": "kueue-mutating-webhook-configuration"}})
+    assert "See --to Kueue" in invoke(tmp_path).stderr
+    assert "Warning" not in invoke(tmp_path, "--to", "Kueue").stderr
