@@ -76,6 +76,7 @@ stress: build binaries ## Random load on a real control plane, judged by watch a
 	@$(BIN)/python -m tests.e2e.stress --seconds $(STRESS_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 	@$(if $(filter-out 0,$(STRESS_HISTORIES)),$(BIN)/python -m tests.e2e.stress --histories $(STRESS_HISTORIES) --seconds 30 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_MUTATIONS)),$(BIN)/python -m tests.e2e.stress.mutations $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
+	@$(if $(filter-out 0,$(STRESS_MUTATIONS)),$(BIN)/python -m tests.e2e.quota_mutations $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_QUOTA_RUNS)),$(BIN)/python -m tests.e2e.stress_quota --runs $(STRESS_QUOTA_RUNS) --seconds 10 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_ORDERS)),$(BIN)/python -m tests.e2e.stress_quota --orders $(STRESS_ORDERS) $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_LEADERS)),$(BIN)/python -m tests.e2e.stress_quota --leaders $(STRESS_LEADERS))

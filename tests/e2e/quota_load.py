@@ -16,7 +16,7 @@ from tests.e2e.quota_sandbox import KUEUE, QUOTA, QuotaSandbox
 from tests.e2e.support import REPRIEVE, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 
-__all__ = ["OPTIONS", "Faults", "Load"]
+__all__ = ["OPTIONS", "SHARING", "Faults", "Load"]
 
 OPTIONS: Final[Mapping[str, Any]] = {
     **QUOTA,
@@ -24,6 +24,11 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "reprieve_settings": {"quota": {"mode": "Enforce", "overdueSeconds": 5, "planDeadlineSeconds": 15}},
 }
 """Two processes of reprieve. Lives are short, so that a run has many."""
+SHARING: Final[Mapping[str, Any]] = {
+    **OPTIONS,
+    "reprieve_settings": {"quota": {**OPTIONS["reprieve_settings"]["quota"], "fairSharing": {}}},
+}
+"""The same with fair sharing."""
 LOOK_SECONDS: Final = 0.5
 QUIET_SECONDS: Final = 2.0
 MOST: Final = 40
@@ -58,6 +63,7 @@ class Load:
             self._activate: 4,
             self._change_priority: 8,
             self._finish: 12,
+            self._reclaim: 8,
             self._hold: 1,
             self._change_quota: 1,
         }
@@ -96,8 +102,8 @@ class Load:
         name, queue = f"w{self._made}", rng.choice(list(CPUS))
         gates = (GATE,) if rng.random() < 0.15 else ()
         limit: Json = {"maximumExecutionTimeSeconds": rng.choice((1, 3))} if rng.random() < 0.1 else {}
-        cpus, priority = rng.choice((1, 1, 2, 3, 5)), rng.choice(PRIORITIES)
-        self._box.workload(name, queue, cpus, priority=priority, gates=gates, **limit)
+        pods, priority = rng.choice((1, 1, 2, 3, 5)), rng.choice(PRIORITIES)
+        self._box.workload(name, queue, 1, pods=pods, priority=priority, gates=gates, **limit)
 
     def _delete(self) -> None:
         if found := self._all():
@@ -119,6 +125,13 @@ class Load:
             each for each in self._all() if _is_true(each, "Admitted") and not _is_true(each, EVICTED)
         ]:
             self._set(self.rng.choice(found), {"Finished": ("True", "Succeeded")})
+
+    def _reclaim(self) -> None:
+        """One more pod of a Workload needs its quota no longer."""
+        running = [each for each in self._all() if _is_true(each, "Admitted") and not _is_true(each, EVICTED)]
+        if found := [each for each in running if _reclaimable(each) + 1 < _pods(each)]:
+            chosen = self.rng.choice(found)
+            self._write(chosen, {"reclaimablePods": [{"name": "main", "count": _reclaimable(chosen) + 1}]})
 
     def _hold(self) -> None:
         """Stop a ClusterQueue or a LocalQueue, or let it go on."""
@@ -331,6 +344,16 @@ class Faults:
 def _name(workload: Json) -> str:
     name: str = workload["metadata"]["name"]
     return name
+
+
+def _pods(workload: Json) -> int:
+    count: int = workload["spec"]["podSets"][0]["count"]
+    return count
+
+
+def _reclaimable(workload: Json) -> int:
+    count: int = (workload["status"].get("reclaimablePods") or [{"count": 0}])[0]["count"]
+    return count
 
 
 def _active(workload: Json) -> bool:

@@ -97,17 +97,18 @@ class QuotaSandbox:
         queue: str,
         cpus: int | str,
         *,
+        pods: int = 1,
         priority: int = 0,
         gates: Sequence[str] = (),
         annotations: Mapping[str, str] | None = None,
         **spec: Any,
     ) -> str:
-        """A Workload of one pod. Returns its name."""
+        """A Workload whose pods ask for so many CPUs each. Returns its name."""
         container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": cpus}}}
         body: Json = {
             "queueName": queue,
             "priority": priority,
-            "podSets": [{"name": "main", "count": 1, "template": {"spec": {"containers": [container]}}}],
+            "podSets": [{"name": "main", "count": pods, "template": {"spec": {"containers": [container]}}}],
             **spec,
         }
         if gates:

@@ -19,7 +19,7 @@ import click
 
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e import quota_leaders
-from tests.e2e.quota_load import OPTIONS, Faults, Load
+from tests.e2e.quota_load import OPTIONS, SHARING, Faults, Load
 from tests.e2e.quota_orders import run_order
 from tests.e2e.quota_recorder import QuotaRecorder
 from tests.e2e.quota_sandbox import QUOTA, QuotaSandbox
@@ -27,12 +27,14 @@ from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.quota_rest import stuck
 from tests.kit.quota_rules import CHECKS
 
-__all__ = ["OPTIONS", "Result", "stress"]
+__all__ = ["OPTIONS", "Result", "on_plane", "stress"]
 
 STEP_SECONDS: Final = 0.02
 FAULTS: Final = 0.03
 """The chance of a fault in a step."""
 ORDERS_AT_ONCE: Final = 5
+SHARES: Final = 3
+"""Every third run has fair sharing."""
 AWAY_SECONDS: Final = 30.0
 """For so long a leader is away."""
 
@@ -113,14 +115,18 @@ def main(seconds: int, seed: int | None, runs: int, orders: int, leaders: int) -
     """
     seed = random.randrange(1 << 32) if seed is None else seed
     if orders:
-        _on_plane(QUOTA, lambda plane: _orders(plane, seed, orders))
+        on_plane(QUOTA, lambda plane: _orders(plane, seed, orders))
         return
     if leaders:
-        _on_plane(quota_leaders.OPTIONS, lambda plane: _leaders(plane, leaders))
+        on_plane(quota_leaders.OPTIONS, lambda plane: _leaders(plane, leaders))
         return
-    wrong = [each for each in range(seed, seed + runs) if not _on_plane(OPTIONS, _run(each, seconds))]
+    wrong = [each for each in range(seed, seed + runs) if not on_plane(_options(each), _run(each, seconds))]
     click.echo(f"{runs} runs, violations with the seeds {wrong}")
     sys.exit(bool(wrong))
+
+
+def _options(seed: int) -> Mapping[str, Any]:
+    return SHARING if seed % SHARES == 0 else OPTIONS
 
 
 def _run(seed: int, seconds: int) -> Callable[[ControlPlane], bool]:
@@ -149,8 +155,8 @@ def _leaders(plane: ControlPlane, count: int) -> bool:
     return True
 
 
-def _on_plane(options: Mapping[str, Any], run: Callable[[ControlPlane], bool]) -> bool:
-    """The folder of the plane stays where something is wrong."""
+def on_plane(options: Mapping[str, Any], run: Callable[[ControlPlane], bool]) -> bool:
+    """Run on a control plane with these options. Its folder stays where the run returns False."""
     plane = ControlPlane(Path(tempfile.mkdtemp(prefix="reprieve-stress-")), Options(**options))
     click.echo(f"the logs are in {plane.layout.logs}", err=True)
     with plane:

@@ -12,7 +12,7 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -107,11 +107,11 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
 }
 
 
-def mutated(mutation: Mutation, folder: Path) -> Path:
-    """A copy of the tree with the mutation. Raises ValueError if the code has changed so that it does not apply."""
+def mutated(edits: Iterable[Edit], folder: Path) -> Path:
+    """A copy of the tree with these changes. Raises ValueError if the code has changed so that one does not apply."""
     tree = folder / "tree"
     shutil.copytree(ROOT, tree, ignore=LEFT_OUT)
-    for edit in mutation.edits:
+    for edit in edits:
         path = tree / edit.file
         path.write_text(edited(path.read_text(), edit))
     return tree
@@ -134,7 +134,7 @@ def main(only: str | None, seed: int | None) -> None:
     failed = []
     for name, mutation in chosen.items():
         with tempfile.TemporaryDirectory(prefix="reprieve-mutation-") as folder:
-            result = _run(seed, mutation.scenario, showing(mutated(mutation, Path(folder))))
+            result = _run(seed, mutation.scenario, showing(mutated(mutation.edits, Path(folder))))
         click.echo(f"{name}: {'found' if result.violations else 'NOT FOUND'}\n{result}\n")
         failed += [] if result.violations else [name]
     for scenario in dict.fromkeys(id(each.scenario) for each in chosen.values()):
