@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 RETRY_US: Final = 1_000_000
-"""What failed is tried again after so long, in microseconds."""
+"""An end that could not be stored is tried again after so long, in microseconds."""
 
 Stage = Literal["Storing", "Evicting", "Ending", "Over"]
 
@@ -100,7 +100,8 @@ class Written:
 class NotWritten:
     """The plan could not be stored. Somebody may find it all the same, if only the answer was lost."""
 
-    now: int
+    again: int
+    """When it is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +181,8 @@ def reduce(life: Life, seen: Observation) -> Step:
     match seen:
         case Written():
             return (replace(life, stage="Evicting"), ()) if life.stage == "Storing" else (life, ())
-        case NotWritten(now):
-            return _not_written(life, now)
+        case NotWritten(again):
+            return _not_written(life, again)
         case Look():
             return _looked(life, seen)
         case Overruled(ending):
@@ -210,11 +211,11 @@ def _looked(life: Life, seen: Look) -> Step:
     return replace(life, called=life.called | due), tuple(Call(uid) for uid in sorted(due))
 
 
-def _not_written(life: Life, now: int) -> Step:
+def _not_written(life: Life, again: int) -> Step:
     """The object may be there, without an answer: its end is written, so that no later term goes on from it."""
     if life.stage != "Storing":
         return life, ()
-    ending = replace(life, stage="Ending", ending=NOT_STORED, write_at=now + RETRY_US)
+    ending = replace(life, stage="Ending", ending=NOT_STORED, write_at=again)
     return ending, (Free(),)
 
 

@@ -353,8 +353,8 @@ class QuotaPlans:
             await self._store.begin(spec)
         except PlanNotStoredError as error:
             log.warning("a plan could not be stored", plan="/".join(plan.key), error=str(error))
-            self._troubles.not_stored(plan.preemptor, str(error))
-            self._observe(plan.key, NotWritten(self._now()))
+            wait = round(self._troubles.not_stored(plan.preemptor, str(error)) * SECOND)
+            self._observe(plan.key, NotWritten(self._now() + wait))
             self._look_at(plan.preemptor)
             return
         self._troubles.stored(plan.preemptor)

@@ -9,6 +9,7 @@ from typing import Final
 from api.times import rfc3339_micro
 from api.words import counted
 from controllers.quota.planned import Planned
+from kube.retry import Backoff
 
 __all__ = ["WAITS", "Preempting", "Troubles", "announcement"]
 
@@ -18,6 +19,8 @@ TEXT: Final = 500
 """The most characters of an error."""
 SAID: Final = 16384
 """The most characters of what a cycle said. The rest must have room in a condition, too."""
+BACKOFF: Final = Backoff(1.0, 60.0, jitter=0.0)
+"""How long to wait before a plan is stored that could not be stored."""
 SECOND: Final = 1_000_000
 
 
@@ -52,14 +55,16 @@ class Troubles:
     """What failed of the plans of one term, and is tried again."""
 
     def __init__(self) -> None:
-        self._plans: dict[str, str] = {}
-        """By key of the preemptor: why its plan is not stored."""
+        self._plans: dict[str, tuple[str, int]] = {}
+        """By key of the preemptor: why its plan is not stored, and how often that was tried in a row."""
         self._victims: dict[str, str] = {}
         """By UID of a victim: why it is not evicted."""
 
-    def not_stored(self, preemptor: str, error: str) -> None:
-        """The plan of the preemptor (key) could not be stored."""
-        self._plans[preemptor] = error[:TEXT]
+    def not_stored(self, preemptor: str, error: str) -> float:
+        """The plan of the preemptor (key) could not be stored. Returns after how many seconds it is tried again."""
+        failures = self._plans.get(preemptor, ("", 0))[1] + 1
+        self._plans[preemptor] = error[:TEXT], failures
+        return BACKOFF.delay(failures)
 
     def stored(self, preemptor: str) -> None:
         """It is stored, or not needed any longer."""
@@ -76,8 +81,8 @@ class Troubles:
 
     def of_plan(self, preemptor: str) -> str:
         """What the preemptor says of a plan that is not stored; empty if there is no such thing."""
-        error = self._plans.get(preemptor)
-        return f"the plan could not be stored, which is tried again: {error}" if error is not None else ""
+        error, failures = self._plans.get(preemptor, ("", 0))
+        return f"the plan could not be stored, which is tried again: {error}" if failures else ""
 
     def of_victims(self, uids: Iterable[str]) -> str:
         """What a preemptor says of these victims; empty if nothing failed."""

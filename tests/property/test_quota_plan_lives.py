@@ -13,6 +13,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from controllers.quota.plan_life import (
+    RETRY_US,
     Call,
     Deleted,
     Ending,
@@ -95,7 +96,7 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.life.stage == "Storing" and not self.is_stored)
     @rule()
     def fail_to_store(self) -> None:
-        self.observe(NotWritten(self.now))
+        self.observe(NotWritten(self.now + RETRY_US))
 
     @rule(seconds=st.sampled_from([0, 1, 2, 50, 200]))
     def time_passes(self, seconds: int) -> None:

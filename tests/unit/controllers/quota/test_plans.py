@@ -164,6 +164,28 @@ async def test_nobody_goes_for_a_plan_that_cannot_be_stored_and_it_is_tried_agai
     assert stage.going(*VICTIMS) == ["own", "other"]
 
 
+async def test_a_plan_that_cannot_be_stored_is_tried_less_and_less_often() -> None:
+    stage = PlanStage(*QUEUES, *VICTIMS, HERO)
+    stage.api.refuse = lambda method, path: (
+        ApiError(422, "Invalid", "no") if method == "POST" and "preemptionplans" in path else None
+    )
+    for seconds in (1.0, 2.0, 4.0):
+        await stage.preempt(HERO)
+        stage.clock.advance(seconds - 0.1)
+        stage.plans.tell_time()
+        assert stage.plans.waits("ns/hero"), seconds
+        stage.clock.advance(0.1)
+        stage.plans.tell_time()
+        await stage.plans.settle()
+        assert not stage.plans.waits("ns/hero"), seconds
+    stage.plans.workload_changed("ns/hero", HERO, None)
+    await stage.preempt(HERO)
+    stage.clock.advance(1.0)
+    stage.plans.tell_time()
+    await stage.plans.settle()
+    assert not stage.plans.waits("ns/hero"), "another preemptor begins anew"
+
+
 def gated(item: Workload, position: Literal["Open", "Closed"] = "Open") -> Workload:
     states = [PreemptionGateState("g", position, "2026-01-01T00:00:00Z")]
     item = with_spec(item, preemption_gates=[PreemptionGate("g")])
