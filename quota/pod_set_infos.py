@@ -1,0 +1,103 @@
+"""What an admission adds to the pods of a Workload: node selectors and tolerations of the flavors, and what the
+admission checks ask for (pkg/podset of Kueue).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from api.core import Toleration
+from api.kueue import ResourceFlavor
+from api.podsets import PodSetAssignment, PodSetUpdate, PodTemplate
+from api.workloads import Workload
+
+__all__ = ["PodSetConflict", "PodSetInfo", "check_template", "pod_set_infos"]
+
+
+class PodSetConflict(ValueError):
+    """Two of those that add to a pod set want different values for one key. The message names key and values."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetInfo:
+    """What is added to the template of one pod set. No key has two values."""
+
+    name: str
+    """The pod set."""
+    count: int
+    """So many pods have quota."""
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    node_selector: Mapping[str, str]
+    tolerations: tuple[Toleration, ...]
+
+
+def pod_set_infos(workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> list[PodSetInfo]:
+    """What the admission in the Workload's status adds, in the order of its pod sets. Without an admission, nothing.
+
+    `flavors`: by name. A flavor that is gone adds nothing. Raises PodSetConflict.
+    """
+    admission = workload.status.admission
+    if admission is None:
+        return []
+    counts = {pods.name: pods.count for pods in workload.spec.pod_sets}
+    infos = []
+    for assignment in admission.pod_set_assignments or ():
+        info = _of_flavors(assignment, counts.get(assignment.name, 0), flavors)
+        for check in workload.status.admission_checks or ():
+            for update in check.pod_set_updates or ():
+                if update.name == assignment.name:
+                    info = _updated(info, update, f"AdmissionCheck {check.name}")
+        infos.append(info)
+    return infos
+
+
+def check_template(template: PodTemplate, info: PodSetInfo) -> None:
+    """Raises PodSetConflict if the template has another value for a key than what is added."""
+    meta = template.metadata
+    own = f"the admission of pod set {info.name}"
+    _merged(meta.labels or {} if meta else {}, info.labels, "label", own)
+    _merged(meta.annotations or {} if meta else {}, info.annotations, "annotation", own)
+    _merged(template.spec.node_selector or {}, info.node_selector, "nodeSelector", own)
+
+
+def _of_flavors(
+    assignment: PodSetAssignment, count: int, flavors: Mapping[str, ResourceFlavor]
+) -> PodSetInfo:
+    selector: Mapping[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+    for name in sorted(set((assignment.flavors or {}).values())):
+        flavor = flavors.get(name)
+        if flavor is None:
+            continue
+        selector = _merged(selector, flavor.spec.node_labels or {}, "nodeSelector", f"ResourceFlavor {name}")
+        tolerations = _extended(tolerations, flavor.spec.tolerations or ())
+    count = count if assignment.count is None else assignment.count
+    return PodSetInfo(assignment.name, count, {}, {}, selector, tolerations)
+
+
+def _updated(info: PodSetInfo, update: PodSetUpdate, who: str) -> PodSetInfo:
+    return replace(
+        info,
+        labels=_merged(info.labels, update.labels or {}, "label", who),
+        annotations=_merged(info.annotations, update.annotations or {}, "annotation", who),
+        node_selector=_merged(info.node_selector, update.node_selector or {}, "nodeSelector", who),
+        tolerations=_extended(info.tolerations, update.tolerations or ()),
+    )
+
+
+def _merged(known: Mapping[str, str], more: Mapping[str, str], field: str, who: str) -> Mapping[str, str]:
+    """Both together. Raises PodSetConflict that names the key."""
+    for key, value in sorted(more.items()):
+        if known.get(key, value) != value:
+            raise PodSetConflict(
+                f"{field} {key}: {who} asks for {value!r}, and {known[key]!r} is there already"
+            )
+    return {**known, **more}
+
+
+def _extended(known: tuple[Toleration, ...], more: Iterable[Toleration]) -> tuple[Toleration, ...]:
+    result = list(known)
+    result += [each for each in more if each not in known]
+    return tuple(result)
