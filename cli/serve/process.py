@@ -23,6 +23,7 @@ from runtime.gates import TIME_BASED_PREEMPTION
 from runtime.process import Part, run_process
 from runtime.term import EternalTerms
 from runtime.views import Views
+from runtime.workload_reports import WorkloadReports
 from serving.garbage import collect_seldom
 from serving.switching import switch_often
 from webhooks.service import WebhookService
@@ -70,7 +71,7 @@ def _quota_controllers(
     if settings.mode == "Observe":
         return [QuotaObserver(options, client, views, cycles, clock)]
     return [
-        QuotaController(settings, options, client, views, cycles, clock),
+        QuotaController(settings, options, client, views, cycles, clock, WorkloadReports()),
         CheckController(client, views, clock),
     ]
 

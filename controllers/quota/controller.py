@@ -27,6 +27,7 @@ from runtime.resources import PLANS
 from runtime.term import Term
 from runtime.views import Views
 from runtime.watched_quota import WatchedQuota
+from runtime.workload_reports import WorkloadReports
 from serving.ops import Check
 
 __all__ = ["QuotaController"]
@@ -45,8 +46,9 @@ class QuotaController:
         views: Views,
         executor: Executor,
         clock: Clock,
+        reports: WorkloadReports,
     ) -> None:
-        """`executor` runs the cycles."""
+        """`executor` runs the cycles. `reports`: of those who run the pods of Workloads."""
         export_kueues()
         self._options = options
         self._settings, self._client, self._executor, self._clock = settings, client, executor, clock
@@ -55,7 +57,7 @@ class QuotaController:
         self._queues = QueueViews(views)
         stored = StoredPlans()
         self._plans = views.watch(PLANS, stored)
-        self._known = Known(quota, tally, self._queues, stored, self._plans.apply)
+        self._known = Known(quota, tally, self._queues, stored, reports, self._plans.apply)
         self._alone = Alone(client, settings.kueue_lease, clock)
         self._leading: Leading | None = None
         self._ended = float("-inf")

@@ -11,6 +11,7 @@ from controllers.quota.preempting import Preempting
 from quota.activity import required_checks
 from quota.state import QuotaState
 from quota.workloads import key_of, local_queue_key
+from runtime.workload_reports import WorkloadReports
 
 __all__ = ["Facts"]
 
@@ -23,17 +24,17 @@ class Facts:
         state: QuotaState,
         preemption_of: Callable[[str], Preemption | None],
         preempting_of: Callable[[str], Preempting | None],
+        reports: WorkloadReports,
     ) -> None:
         """`preemption_of`: what an active plan wants of a Workload (key). `preempting_of`: what it says of its own
         plan."""
         self._state, self._preemption_of, self._preempting_of = state, preemption_of, preempting_of
+        self._reports = reports
         self._waiting: dict[str, Waiting] = {}
         self._written: dict[str, int] = {}
         """When the text of why a Workload waits was last written."""
         self._taken_back: dict[str, tuple[str, str]] = {}
         """By key: the UID of a Workload that somebody else admitted beyond the quota, and what is said of it."""
-        self._ended: set[str] = set()
-        """UIDs of Workloads of which nothing runs any longer."""
 
     def around(self, workload: Workload) -> Around:
         """What the rules need to know of the Workload now."""
@@ -54,7 +55,7 @@ class Facts:
             preempting=self._preempting_of(key),
             taken_back=self._why_taken_back(key, workload),
             waiting=self._waiting.get(key),
-            nothing_runs=workload.metadata.uid in self._ended,
+            reported=self._reports.of(workload.metadata.uid),
             written=self._written.get(key, 0),
         )
 
@@ -79,10 +80,6 @@ class Facts:
         """Somebody else admitted the Workload, and its quota is not there."""
         self._taken_back[key_of(workload)] = workload.metadata.uid, message
 
-    def nothing_runs(self, uid: str) -> None:
-        """Whoever runs the pods of the Workload (UID) reports that none is left."""
-        self._ended.add(uid)
-
     def changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """Forget what no longer applies."""
         if after is None or not _has_quota(after):
@@ -92,8 +89,6 @@ class Facts:
             self._written.pop(key, None)
         elif _has_quota(after):
             self._waiting.pop(key, None)
-        if before is not None and (after is None or not _has_quota(after)):
-            self._ended.discard(before.metadata.uid)
 
     def _why_taken_back(self, key: str, workload: Workload) -> str:
         uid, message = self._taken_back.get(key, ("", ""))

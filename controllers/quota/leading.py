@@ -40,6 +40,7 @@ from runtime.queue import KeyedQueue
 from runtime.ranked_slots import RankedSlots
 from runtime.term import Term
 from runtime.watched_quota import WatchedQuota
+from runtime.workload_reports import WorkloadReports
 
 __all__ = ["Known", "Leading"]
 
@@ -54,6 +55,7 @@ class Known:
     tally: Tally
     queues: QueueViews
     plans: StoredPlans
+    reports: WorkloadReports
     apply_plan: Callable[[PreemptionPlan], object]
     """Take a plan that the API server has answered with, before the watch shows it."""
 
@@ -75,7 +77,7 @@ class Leading:
         """`admitted_by_others` is told of a Workload that got quota, and not from us."""
         self._admitted_by_others = admitted_by_others
         quota = known.quota
-        self._quota, self._clock = quota, clock
+        self._quota, self._clock, self._reports = quota, clock, known.reports
         sender = Sender(client, fence=term)
         self._recorder = EventRecorder(sender, clock=clock)
         self._pending = PendingQueues()
@@ -103,7 +105,7 @@ class Leading:
         )
         fence = Fence(ConditionWriter(sender, clock=clock), quota.workloads.apply, term, clock)
         self._resuming = Resuming(known.plans, self.plans, cluster, fence.write_all)
-        self.facts = Facts(quota.state, self.plans.preemption_of, self.plans.preempting_of)
+        self.facts = Facts(quota.state, self.plans.preemption_of, self.plans.preempting_of, known.reports)
         self._following = Following(quota.state, self._pending, self._look, self.now, self._stir)
         self._statuses = QueueStatuses(
             quota.state,
@@ -153,6 +155,10 @@ class Leading:
         """Act until cancelled. The views must be as new as the API server."""
         self._following.begin()
         await self._resuming.resume(self._quota.state.workloads.values())
+        with self._reports.told(self._look.add):
+            await self._act()
+
+    async def _act(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._looking.run(self._writer), name="quota looks")
             tasks.create_task(self._scheduling.run(), name="quota cycles")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from api.kueue import ClusterQueue, LocalQueue
+from api.words import listed
 from api.workloads import (
     ADMISSION_CHECK,
     ADMITTED,
@@ -21,6 +22,7 @@ from api.workloads import (
     QUOTA_RESERVED,
     REQUEUED,
     PreemptionGateState,
+    ReclaimablePod,
     Workload,
 )
 from controllers.quota.admitting import sync_admitted, wait
@@ -45,6 +47,7 @@ from controllers.quota.retries import (
 from quota.queues import ADMISSION_GATED_BY
 from quota.unsupported import why_unsupported
 from quota.workloads import has_closed_preemption_gate
+from runtime.workload_reports import NOTHING, Reported
 
 __all__ = ["EVICTION_OVERDUE", "SUSPENDED", "Around", "Limits", "Waiting", "next_step", "settle"]
 
@@ -102,8 +105,8 @@ class Around:
     taken_back: str = ""
     """Why the quota that somebody else gave it is taken back; empty if it is not."""
     waiting: Waiting | None = None
-    nothing_runs: bool = False
-    """Whoever runs its pods reports that no pod is left."""
+    reported: Reported = NOTHING
+    """What those who run its pods report."""
     written: int = 0
     """When the text of why it waits was last written."""
 
@@ -113,6 +116,7 @@ def next_step(workload: Workload, around: Around, limits: Limits, now: int) -> S
     draft = Draft(workload, now)
     if not draft.is_true(FINISHED):
         _follow(draft, around, limits)
+        _finish(draft, around)
     return draft.step()
 
 
@@ -131,6 +135,7 @@ def _follow(draft: Draft, around: Around, limits: Limits) -> None:
     _deactivate(draft)
     if draft.is_true(QUOTA_RESERVED):
         if not draft.is_true(EVICTED):
+            _reclaim(draft, around)
             _judge_holder(draft, around)
         if draft.is_true(EVICTED) and draft.is_true(QUOTA_RESERVED):
             _await_end(draft, around, limits)
@@ -156,6 +161,11 @@ def _sync_gates(draft: Draft) -> None:
 
 
 # ---- the end of a Workload
+
+
+def _finish(draft: Draft, around: Around) -> None:
+    if around.reported.finished is not None:
+        draft.set(FINISHED, True, *around.reported.finished)
 
 
 def _limit_execution(draft: Draft) -> None:
@@ -206,10 +216,22 @@ def _judge_holder(draft: Draft, around: Around) -> None:
     if around.taken_back:
         evict(draft, QUOTA_EXCEEDED, around.taken_back)
         return
+    if around.reported.eviction is not None:
+        evict(draft, *around.reported.eviction)
+        return
     for kind, queue in (("ClusterQueue", around.cluster_queue), ("LocalQueue", around.local_queue)):
         if queue is not None and queue.spec.stop_policy == "HoldAndDrain":
             evict(draft, STOPPED[kind], f"The {kind} is stopped")
             return
+
+
+def _reclaim(draft: Draft, around: Around) -> None:
+    """Pods that have ended need no quota. The API server refuses a number that goes down."""
+    before = {each.name: each.count for each in draft.status.reclaimable_pods or ()}
+    after = {name: max(count, before.get(name, 0)) for name, count in around.reported.reclaimable.items()}
+    if after.items() - before.items():
+        merged = {**before, **after}
+        draft.status.reclaimable_pods = [ReclaimablePod(name, count) for name, count in merged.items()]
 
 
 def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
@@ -217,7 +239,7 @@ def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
     show_wait(draft)
     evicted = draft.condition(EVICTED)
     message = evicted.message if evicted is not None else ""
-    if around.nothing_runs or not draft.is_true(ADMITTED):
+    if around.reported.nothing_runs or not draft.is_true(ADMITTED):
         give_back(draft, message)
         return
     overdue = draft.since(EVICTED) + limits.overdue
@@ -225,6 +247,8 @@ def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
         draft.look_again(overdue)
         return
     text = f"Evicted more than {limits.overdue // SECOND}s ago, and QuotaReserved is still True"
+    if around.reported.remaining:
+        text += f"; pods that are left: {listed(around.reported.remaining)}"
     if not draft.is_true(EVICTION_OVERDUE):
         draft.event("Warning", "EvictionOverdue", text)
     if limits.frees_overdue:
@@ -300,7 +324,16 @@ def _why_waiting(draft: Draft, around: Around) -> Waiting | None:
         return Waiting(
             SUSPENDED, f"ClusterQueue {around.cluster_queue.metadata.name} is inactive: {around.inactive}"
         )
-    return _with_plan(draft, around)
+    return _on_partial(draft, _with_plan(draft, around))
+
+
+def _on_partial(draft: Draft, waiting: Waiting | None) -> Waiting | None:
+    """Nobody must wait for a partial admission that never comes."""
+    if waiting is None or all(pods.min_count is None for pods in draft.workload.spec.pod_sets):
+        return waiting
+    return waiting._replace(
+        message=f"{waiting.message}; minCount is not supported, and quota for all pods is needed"
+    )
 
 
 def _with_plan(draft: Draft, around: Around) -> Waiting | None:

@@ -38,7 +38,7 @@ async def leading(plane: ControlPlane, number: int) -> AsyncIterator[QuotaContro
         views = Views(client, timing=TIMING)
         with ThreadPoolExecutor(1) as executor:
             controller = QuotaController(
-                QuotaConfiguration(), Options(), client, views, executor, SYSTEM_CLOCK
+                QuotaConfiguration(), Options(), client, views, executor, SYSTEM_CLOCK, WorkloadReports()
             )
             term = Term(number, SYSTEM_CLOCK, holder=f"holder-{number}")
             tasks = [asyncio.create_task(each) for each in (views.run(), controller.lead(term))]

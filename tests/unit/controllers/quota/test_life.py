@@ -17,6 +17,7 @@ from controllers.quota.life import EVICTION_OVERDUE, Around, Limits, Waiting, ne
 from controllers.quota.preempting import WAITS, Preempting
 from quota.decision import decide
 from quota.workloads import holds_quota
+from runtime.workload_reports import Reported
 from tests.kit.quota import (
     at,
     cluster_queue,
@@ -203,9 +204,44 @@ def test_a_setting_frees_the_quota_of_an_overdue_workload() -> None:
 
 
 def test_quota_is_free_when_nothing_runs_any_longer() -> None:
-    step = look(evicted(admitted(JOB, 1), 5), 6, nothing_runs=True)
+    step = look(evicted(admitted(JOB, 1), 5), 6, reported=Reported(nothing_runs=True))
     assert said(step.workload)["QuotaReserved"] == ("False", "PendingEvaluation")
     assert said(step.workload)["Requeued"] == ("True", "Preempted")
+
+
+def test_an_overdue_workload_names_the_pods_that_are_left() -> None:
+    names = tuple(f"pod-{number}" for number in range(12))
+    step = look(evicted(admitted(JOB, 1), 5), 305, reported=Reported(remaining=names))
+    condition = next(each for each in step.workload.status.conditions or () if each.type == EVICTION_OVERDUE)
+    assert condition.message.endswith("; pods that are left: " + ", ".join(names[:10]) + " and 2 more")
+
+
+def test_a_reported_end_finishes_the_workload_whatever_else_happens() -> None:
+    step = look(admitted(JOB, 1), 5, reported=Reported(finished=("Succeeded", "Job finished")))
+    assert said(step.workload)["Finished"] == ("True", "Succeeded")
+    step = look(JOB, 5, reported=Reported(finished=("FailedToStart", "a conflict")))
+    assert said(step.workload)["Finished"] == ("True", "FailedToStart")
+
+
+def test_a_reported_eviction_concerns_only_a_workload_with_quota() -> None:
+    reported = Reported(eviction=("NodesPreempted", "for the gang ns/g"))
+    step = look(admitted(JOB, 1), 5, reported=reported)
+    assert said(step.workload)["Evicted"] == ("True", "NodesPreempted")
+    assert "Evicted" not in said(look(JOB, 5, reported=reported).workload)
+
+
+def test_reclaimable_pods_never_become_fewer_while_there_is_quota() -> None:
+    step = look(admitted(JOB, 1), 5, reported=Reported(reclaimable={"main": 2}))
+    assert step.status["reclaimablePods"] == [{"name": "main", "count": 2}]
+    later = look(step.workload, 6, reported=Reported(reclaimable={"main": 1}))
+    assert not later.status
+
+
+def test_a_workload_that_hopes_for_a_partial_admission_is_told() -> None:
+    pods = msgspec.structs.replace(JOB.spec.pod_sets[0], min_count=1)
+    step = look(with_spec(JOB, pod_sets=[pods]), 5, waiting=Waiting("WaitingForQuota", "no room"))
+    condition = next(each for each in step.workload.status.conditions or () if each.type == "QuotaReserved")
+    assert condition.message == "no room; minCount is not supported, and quota for all pods is needed"
 
 
 def test_evictions_are_counted_by_reason() -> None:

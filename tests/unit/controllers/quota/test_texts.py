@@ -11,6 +11,7 @@ from controllers.quota.preempting import WAITS
 from controllers.quota.texts import AT_ONCE, SPARING, Texts
 from controllers.quota.writer import WorkloadWriter
 from quota.state import QuotaState
+from runtime.workload_reports import WorkloadReports
 from tests.kit.quota import workload
 from tests.kit.waiting import until
 
@@ -24,7 +25,7 @@ class Writer:
 
 class Stage:
     def __init__(self) -> None:
-        self.facts = Facts(QuotaState(), lambda _: None, lambda _: None)
+        self.facts = Facts(QuotaState(), lambda _: None, lambda _: None, WorkloadReports())
         self.writer, self.looked = Writer(), list[str]()
         self.texts = Texts(self.facts, cast(WorkloadWriter, self.writer), self.looked.append)
 

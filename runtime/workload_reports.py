@@ -1,0 +1,71 @@
+"""What those who run the pods of Workloads report to the one who writes the Workloads' status.
+
+A report is a fact, not an event: it holds until another one replaces it. Nothing is stored. A new process finds the
+facts again in the objects, and reports anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+__all__ = ["NOTHING", "Reported", "WorkloadReports"]
+
+Listener = Callable[[str], None]
+"""Called with the key (`namespace/name`) of a Workload of which something new is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """All that is reported of one Workload."""
+
+    nothing_runs: bool = False
+    """No pod of it is left."""
+    remaining: tuple[str, ...] = ()
+    """Names of pods that are left although the Workload is evicted."""
+    eviction: tuple[str, str] | None = None
+    """Reason and message, if it must be evicted. A Workload without quota need not."""
+    finished: tuple[str, str] | None = None
+    """Reason and message, if it has ended for good."""
+    reclaimable: Mapping[str, int] = field(default_factory=dict)
+    """By pod set: how many pods need no quota any longer."""
+
+
+NOTHING = Reported()
+
+
+class WorkloadReports:
+    """The reports of one process, by the UID of the Workload. Everything runs on the event loop."""
+
+    def __init__(self) -> None:
+        self._reports: dict[str, Reported] = {}
+        self._listeners: list[Listener] = []
+
+    def of(self, uid: str) -> Reported:
+        """What is reported of the Workload."""
+        return self._reports.get(uid, NOTHING)
+
+    def report(self, uid: str, key: str, reported: Reported) -> None:
+        """This holds now of the Workload of that UID and key."""
+        if self.of(uid) == reported:
+            return
+        if reported == NOTHING:
+            del self._reports[uid]
+        else:
+            self._reports[uid] = reported
+        for listener in list(self._listeners):
+            listener(key)
+
+    def clear(self) -> None:
+        """Whoever reported has ended. What it reported is not known to hold any longer."""
+        self._reports.clear()
+
+    @contextmanager
+    def told(self, listener: Listener) -> Iterator[None]:
+        """Call `listener` after each change, until the end of the block."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
