@@ -23,6 +23,7 @@ from quota.decision import Options
 from runtime.failpoints import configure
 from runtime.term import Term
 from runtime.views import Views
+from runtime.workload_reports import WorkloadReports
 from tests.e2e.support import REPRIEVE, condition
 from tests.kit.clock import PATIENCE_SECONDS
 
