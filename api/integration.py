@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = [
     "ADMISSION_GATE",
+    "CONTROLLER_UID_LABEL",
     "DEFAULT_LOCAL_QUEUE",
     "MAX_EXEC_TIME_LABEL",
     "MIN_PARALLELISM_ANNOTATION",
@@ -34,3 +35,5 @@ WORKLOAD_ANNOTATION: Final = "kueue.x-k8s.io/workload"
 """On the template of a Job that has quota, and so on its pods: the Workload."""
 POD_SET_LABEL: Final = "kueue.x-k8s.io/podset"
 """On the template of a Job that has quota, and so on its pods: the pod set."""
+CONTROLLER_UID_LABEL: Final = "batch.kubernetes.io/controller-uid"
+"""On the pods of a Job: its UID."""

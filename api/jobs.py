@@ -1,4 +1,4 @@
-"""The parts of Jobs (batch/v1) that reprieve reads: how many failures a Job takes, and which of them count."""
+"""The parts of Jobs (batch/v1) that reprieve reads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from typing import Final
 
 import msgspec
 
-from api.meta import ObjectMeta, Struct
+from api.meta import Condition, ObjectMeta, Struct
 
-__all__ = ["INDEX_FAILURES", "Job", "JobSpec", "JobStatus", "PodFailurePolicy", "PodFailurePolicyRule"]
+__all__ = [
+    "INDEX_FAILURES",
+    "Job",
+    "JobSpec",
+    "JobStatus",
+    "PodFailurePolicy",
+    "PodFailurePolicyRule",
+    "TemplatedJob",
+    "TemplatedJobSpec",
+]
 
 INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 """Annotation of a pod of a Job with `backoffLimitPerIndex`: how often its index has failed."""
@@ -35,8 +44,15 @@ class PodFailurePolicy(Struct):
 
 
 class JobSpec(Struct):
-    """batch/v1 JobSpec."""
+    """batch/v1 JobSpec. Without parallelism there is one pod at a time. Without completions any success is the end."""
 
+    suspend: bool | None = None
+    managed_by: str | None = None
+    """Whose controller runs the Job. The default is that of Kubernetes."""
+    parallelism: int | None = None
+    completions: int | None = None
+    completion_mode: str = "NonIndexed"
+    """NonIndexed or Indexed."""
     backoff_limit: int = 6
     """The Job fails when more pods than this have failed."""
     backoff_limit_per_index: int | None = None
@@ -47,6 +63,16 @@ class JobSpec(Struct):
 class JobStatus(Struct):
     """batch/v1 JobStatus. A null count is zero."""
 
+    active: int | None = None
+    """Pods that are pending or running, and do not terminate."""
+    terminating: int | None = None
+    start_time: str | None = None
+    """When the Job was started or resumed last. It is missing in a suspended Job that may get another template."""
+    conditions: list[Condition] | None = None
+    completed_indexes: str = ""
+    """Indexes of an Indexed Job that have succeeded, such as 1,3-5."""
+    failed_indexes: str | None = None
+    """Indexes that have failed for good, with backoffLimitPerIndex."""
     failed: int | None = None
     succeeded: int | None = None
 
@@ -57,3 +83,15 @@ class Job(Struct):
     metadata: ObjectMeta
     spec: JobSpec = msgspec.field(default_factory=JobSpec)
     status: JobStatus = msgspec.field(default_factory=JobStatus)
+
+
+class TemplatedJobSpec(JobSpec):
+    """A JobSpec with its template, which is not read: what becomes of it must be complete."""
+
+    template: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"{}"))
+
+
+class TemplatedJob(Job):
+    """A Job with its template."""
+
+    spec: TemplatedJobSpec = msgspec.field(default_factory=TemplatedJobSpec)

@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from msgspec.structs import replace as replace_fields
+
 from api.core import Toleration
 from api.kueue import ResourceFlavor
+from api.meta import ObjectMeta
 from api.podsets import PodSetAssignment, PodSetUpdate, PodTemplate
 from api.workloads import Workload
 
-__all__ = ["PodSetConflict", "PodSetInfo", "check_template", "pod_set_infos"]
+__all__ = ["PodSetConflict", "PodSetInfo", "merged", "pod_set_infos", "with_info"]
 
 
 class PodSetConflict(ValueError):
@@ -53,13 +56,35 @@ def pod_set_infos(workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> 
     return infos
 
 
-def check_template(template: PodTemplate, info: PodSetInfo) -> None:
-    """Raises PodSetConflict if the template has another value for a key than what is added."""
-    meta = template.metadata
-    own = f"the admission of pod set {info.name}"
-    _merged(meta.labels or {} if meta else {}, info.labels, "label", own)
-    _merged(meta.annotations or {} if meta else {}, info.annotations, "annotation", own)
-    _merged(template.spec.node_selector or {}, info.node_selector, "nodeSelector", own)
+def with_info(template: PodTemplate, info: PodSetInfo) -> PodTemplate:
+    """The template with what is added. Raises PodSetConflict."""
+    who, meta, spec = (
+        f"the admission of pod set {info.name}",
+        template.metadata or ObjectMeta(),
+        template.spec,
+    )
+    return PodTemplate(
+        replace_fields(
+            meta,
+            labels=merged(meta.labels or {}, info.labels, "label", who),
+            annotations=merged(meta.annotations or {}, info.annotations, "annotation", who),
+        ),
+        replace_fields(
+            spec,
+            node_selector=merged(spec.node_selector or {}, info.node_selector, "nodeSelector", who),
+            tolerations=[*_extended(tuple(spec.tolerations or ()), info.tolerations)],
+        ),
+    )
+
+
+def merged(known: Mapping[str, str], more: Mapping[str, str], field: str, who: str) -> dict[str, str]:
+    """Both together. Raises PodSetConflict that names field and key, and `who` asks for more."""
+    for key, value in sorted(more.items()):
+        if known.get(key, value) != value:
+            raise PodSetConflict(
+                f"{field} {key}: {who} asks for {value!r}, and {known[key]!r} is there already"
+            )
+    return {**known, **more}
 
 
 def _of_flavors(
@@ -71,7 +96,7 @@ def _of_flavors(
         flavor = flavors.get(name)
         if flavor is None:
             continue
-        selector = _merged(selector, flavor.spec.node_labels or {}, "nodeSelector", f"ResourceFlavor {name}")
+        selector = merged(selector, flavor.spec.node_labels or {}, "nodeSelector", f"ResourceFlavor {name}")
         tolerations = _extended(tolerations, flavor.spec.tolerations or ())
     count = count if assignment.count is None else assignment.count
     return PodSetInfo(assignment.name, count, {}, {}, selector, tolerations)
@@ -80,21 +105,11 @@ def _of_flavors(
 def _updated(info: PodSetInfo, update: PodSetUpdate, who: str) -> PodSetInfo:
     return replace(
         info,
-        labels=_merged(info.labels, update.labels or {}, "label", who),
-        annotations=_merged(info.annotations, update.annotations or {}, "annotation", who),
-        node_selector=_merged(info.node_selector, update.node_selector or {}, "nodeSelector", who),
+        labels=merged(info.labels, update.labels or {}, "label", who),
+        annotations=merged(info.annotations, update.annotations or {}, "annotation", who),
+        node_selector=merged(info.node_selector, update.node_selector or {}, "nodeSelector", who),
         tolerations=_extended(info.tolerations, update.tolerations or ()),
     )
-
-
-def _merged(known: Mapping[str, str], more: Mapping[str, str], field: str, who: str) -> Mapping[str, str]:
-    """Both together. Raises PodSetConflict that names the key."""
-    for key, value in sorted(more.items()):
-        if known.get(key, value) != value:
-            raise PodSetConflict(
-                f"{field} {key}: {who} asks for {value!r}, and {known[key]!r} is there already"
-            )
-    return {**known, **more}
 
 
 def _extended(known: tuple[Toleration, ...], more: Iterable[Toleration]) -> tuple[Toleration, ...]:

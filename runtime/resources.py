@@ -7,7 +7,8 @@ from typing import Final
 from api.checks import AdmissionCheck
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
-from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.jobs import TemplatedJob
+from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 from kube.reflector import Resource
@@ -18,6 +19,7 @@ __all__ = [
     "CLUSTER_QUEUES",
     "COHORTS",
     "GROUPS",
+    "JOBS",
     "KUEUE",
     "LOCAL_QUEUES",
     "NAMESPACES",
@@ -27,6 +29,7 @@ __all__ = [
     "PRIORITY_CLASSES",
     "RESOURCE_FLAVORS",
     "WORKLOADS",
+    "WORKLOAD_PRIORITY_CLASSES",
 ]
 
 KUEUE: Final = "/apis/kueue.x-k8s.io/v1beta2"
@@ -58,4 +61,8 @@ RESOURCE_FLAVORS: Final = Resource("resourceflavors", f"{KUEUE}/resourceflavors"
 ADMISSION_CHECKS: Final = Resource("admissionchecks", f"{KUEUE}/admissionchecks", AdmissionCheck)
 LOCAL_QUEUES: Final = Resource("localqueues", f"{KUEUE}/localqueues", LocalQueue)
 WORKLOADS: Final = Resource("workloads", f"{KUEUE}/workloads", Workload)
+WORKLOAD_PRIORITY_CLASSES: Final = Resource(
+    "workloadpriorityclasses", f"{KUEUE}/workloadpriorityclasses", WorkloadPriorityClass
+)
+JOBS: Final = Resource("jobs", "/apis/batch/v1/jobs", TemplatedJob)
 NAMESPACES: Final = Resource("namespaces", "/api/v1/namespaces", Namespace)

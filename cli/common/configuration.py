@@ -13,6 +13,7 @@ from api.groups import API_VERSION
 from api.validation import FieldError, convert
 from api.yaml import Dumper, Json, YamlError, documents
 from controllers.gangs.configuration import PlanningConfiguration, check_planning
+from controllers.jobs.configuration import JobsConfiguration, check_jobs
 from controllers.quota.configuration import QuotaConfiguration, check_quota
 from extender.configuration import ExtenderConfiguration, check_extender
 from runtime.election import LeaderElectionConfiguration, check_leader_election
@@ -39,6 +40,7 @@ class Configuration(Section):
     leader_election: LeaderElectionConfiguration = field(default_factory=LeaderElectionConfiguration)
     planning: PlanningConfiguration = field(default_factory=PlanningConfiguration)
     quota: QuotaConfiguration = field(default_factory=QuotaConfiguration)
+    jobs: JobsConfiguration = field(default_factory=JobsConfiguration)
     feature_gates: dict[str, bool] = field(default_factory=lambda: dict(DEFAULTS))
 
 
@@ -76,6 +78,7 @@ def parse(text: str) -> Configuration:
         check_leader_election(configuration.leader_election)
         check_planning(configuration.planning)
         check_quota(configuration.quota)
+        check_jobs(configuration.jobs)
     except FieldError as error:
         raise ConfigurationError(str(error)) from None
     return msgspec.structs.replace(configuration, feature_gates=gates)

@@ -10,6 +10,7 @@ from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
+from controllers.jobs.controller import JobController
 from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
 from controllers.quota.observing import QuotaObserver
@@ -70,8 +71,10 @@ def _quota_controllers(
     options = search_options(settings, time_based=configuration.feature_gates[TIME_BASED_PREEMPTION])
     if settings.mode == "Observe":
         return [QuotaObserver(options, client, views, cycles, clock)]
+    reports = WorkloadReports()
     return [
-        QuotaController(settings, options, client, views, cycles, clock, WorkloadReports()),
+        QuotaController(settings, options, client, views, cycles, clock, reports),
+        JobController(configuration.jobs, client, views, reports, settings.overdue_seconds, clock),
         CheckController(client, views, clock),
     ]
 

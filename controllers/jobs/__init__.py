@@ -1,0 +1,1 @@
+"""Jobs in queues: owners become Workloads, admission starts them, eviction stops them."""

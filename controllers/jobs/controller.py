@@ -1,0 +1,68 @@
+"""The jobs controller: follows Jobs and their Workloads in every process, and acts while it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from api.clock import Clock
+from controllers.jobs.configuration import JobsConfiguration
+from controllers.jobs.leading import Leading
+from controllers.jobs.mirrors import JobMirrors
+from controllers.jobs.writer import JobWriter
+from kube.client import ApiClient
+from kube.recorder import EventRecorder
+from kube.sender import Sender
+from runtime.freshness import catch_up
+from runtime.readiness import not_synced
+from runtime.term import Term
+from runtime.views import Views
+from runtime.workload_reports import WorkloadReports
+from serving.ops import Check
+
+__all__ = ["JobController"]
+
+
+class JobController:
+    """What every process knows is made here. What acts is made in `lead` and ends with it (`Leading`)."""
+
+    name: Final = "jobs"
+
+    def __init__(
+        self,
+        settings: JobsConfiguration,
+        client: ApiClient,
+        views: Views,
+        reports: WorkloadReports,
+        overdue_seconds: float,
+        clock: Clock,
+    ) -> None:
+        """`reports`: where the quota controller learns what holds of Workloads. `overdue_seconds`: after so long the
+        pods of an evicted Job are named."""
+        self._client, self._clock = client, clock
+        self._reports, self._overdue = reports, overdue_seconds
+        self._mirrors = JobMirrors(views, settings)
+        self._not_synced = not_synced(self._mirrors.views)
+
+    def checks(self) -> Mapping[str, Check]:
+        """See `runtime.controller.Controller`."""
+        return {"jobs-synced": self._not_synced}
+
+    async def lead(self, term: Term) -> None:
+        """See `runtime.controller.Controller`."""
+        mirrors = self._mirrors
+        await mirrors.wait_synced()
+        await catch_up(self._client, (mirrors.job_view, mirrors.workload_view), term.began, self._clock)
+        recorder = EventRecorder(Sender(self._client, fence=term), clock=self._clock)
+        writer = JobWriter(
+            self._client,
+            Sender(self._client, attempts=1, fence=term),
+            mirrors.job_view.apply,
+            mirrors.workload_view.apply,
+        )
+        leading = Leading(mirrors, writer, recorder, self._reports, self._overdue, self._clock)
+        try:
+            await leading.run()
+        finally:
+            self._reports.clear()
+            await recorder.close()

@@ -1,0 +1,148 @@
+"""What a Job is and does, as far as its Workload depends on it. Pure functions of the Job (pkg/controller/jobs/job of
+Kueue).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from api.core import TimedToleration
+from api.integration import WORKLOAD_ANNOTATION
+from api.jobs import TemplatedJob
+from api.meta import Condition, ObjectMeta, Struct
+
+__all__ = [
+    "OF_THE_JOB",
+    "TemplateParts",
+    "finished",
+    "has_additions",
+    "is_mutable",
+    "is_suspended",
+    "nothing_runs",
+    "pods_at_once",
+    "pods_needed",
+    "template_parts",
+]
+
+OF_THE_JOB: Final = (
+    "controller-uid",
+    "job-name",
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+)
+"""Labels that the API server adds to a Job's template. They are not the user's."""
+INDEXES: Final = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+class TemplateSpecParts(Struct):
+    """The fields of a template's spec that an admission changes."""
+
+    node_selector: dict[str, str] | None = None
+    tolerations: list[TimedToleration] | None = None
+
+
+class TemplateParts(Struct):
+    """The fields of a template that an admission changes."""
+
+    metadata: ObjectMeta | None = None
+    spec: TemplateSpecParts = msgspec.field(default_factory=TemplateSpecParts)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of the pods."""
+        return (self.metadata.labels if self.metadata is not None else None) or {}
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations of the pods."""
+        return (self.metadata.annotations if self.metadata is not None else None) or {}
+
+
+def template_parts(template: msgspec.Raw | bytes) -> TemplateParts:
+    """Those of a template as JSON."""
+    return msgspec.json.decode(template, type=TemplateParts)
+
+
+def is_suspended(job: TemplatedJob) -> bool:
+    """Whether its pods must not run."""
+    return job.spec.suspend is True
+
+
+def pods_at_once(job: TemplatedJob) -> int:
+    """So many pods run at once at most."""
+    parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
+    return parallelism if job.spec.completions is None else min(parallelism, job.spec.completions)
+
+
+def pods_needed(job: TemplatedJob) -> int:
+    """So many pods still need quota: no more run at once until the end.
+
+    As in Kueue, a Job without completions needs all. An index of an Indexed Job that has failed for good is over, too.
+    """
+    completions = job.spec.completions
+    if completions is None:
+        return pods_at_once(job)
+    if job.spec.completion_mode == "Indexed":
+        over = _count(job.status.completed_indexes) + _count(job.status.failed_indexes or "")
+    else:
+        over = job.status.succeeded or 0
+    return min(pods_at_once(job), max(0, completions - over))
+
+
+def nothing_runs(job: TemplatedJob) -> bool:
+    """Whether no pod of a suspended Job is left.
+
+    The Job controller says Suspended once it has seen that. A Job that it never started has no pod.
+    """
+    if not is_suspended(job) or job.status.active or job.status.terminating:
+        return False
+    return job.status.start_time is None or _is_true(job, "Suspended")
+
+
+def is_mutable(job: TemplatedJob) -> bool:
+    """Whether every API server takes another template now.
+
+    Up to 1.35 the start time must be missing (KEP-2926). Since 1.36 the Job controller must have said Suspended, and no
+    pod may be active (KEP-5440).
+    """
+    return nothing_runs(job) and job.status.start_time is None and _is_true(job, "Suspended")
+
+
+def has_additions(job: TemplatedJob) -> bool:
+    """Whether the template has what an admission added."""
+    return WORKLOAD_ANNOTATION in template_parts(job.spec.template).annotations
+
+
+def finished(job: TemplatedJob) -> tuple[str, str] | None:
+    """Reason and message of Finished, if the Job has ended for good."""
+    for kind, reason, message in (
+        ("Complete", "Succeeded", "Job finished successfully"),
+        ("Failed", "Failed", "Job failed"),
+    ):
+        condition = _condition(job, kind)
+        if condition is not None and condition.status == "True":
+            return reason, condition.message or message
+    return None
+
+
+def _count(indexes: str) -> int:
+    """How many indexes a text such as 1,3-5 has."""
+    return sum(last - first + 1 for first, last in _ranges(indexes))
+
+
+def _ranges(indexes: str) -> Iterator[tuple[int, int]]:
+    for first, last in INDEXES.findall(indexes):
+        yield int(first), int(last or first)
+
+
+def _condition(job: TemplatedJob, kind: str) -> Condition | None:
+    return next((each for each in job.status.conditions or () if each.type == kind), None)
+
+
+def _is_true(job: TemplatedJob, kind: str) -> bool:
+    condition = _condition(job, kind)
+    return condition is not None and condition.status == "True"
