@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 __all__ = ["NOTHING", "Reported", "WorkloadReports"]
 
@@ -28,8 +28,8 @@ class Reported:
     """Reason and message, if it must be evicted. A Workload without quota need not."""
     finished: tuple[str, str] | None = None
     """Reason and message, if it has ended for good."""
-    reclaimable: Mapping[str, int] = field(default_factory=dict)
-    """By pod set: how many pods need no quota any longer."""
+    reclaimable: Mapping[str, int] | None = None
+    """By pod set: how many pods need no quota any longer. None: nobody says so here."""
 
 
 NOTHING = Reported()

@@ -217,9 +217,7 @@ def _running(job: TemplatedJob, workload: Workload, around: Around) -> Step:
         return _stop(job, f"Workload {workload.metadata.name} has finished")
     if (why := _why_not(job, workload, around)) is not None:
         return _stop(job, why)
-    (pods,) = workload.spec.pod_sets
-    over = pods.count - pods_needed(job)
-    return Step(reported=Reported(reclaimable={pods.name: over} if over > 0 else {}))
+    return Step(reported=Reported(reclaimable=_reclaimable(job, workload)))
 
 
 def _why_not(job: TemplatedJob, workload: Workload, around: Around) -> str | None:
@@ -243,7 +241,7 @@ def _why_not(job: TemplatedJob, workload: Workload, around: Around) -> str | Non
 
 def _suspended(job: TemplatedJob, workload: Workload, around: Around) -> Step:
     evicted = _message(workload, EVICTED) is not None
-    reported = Reported(nothing_runs=evicted)
+    reported = Reported(nothing_runs=evicted, reclaimable=_reclaimable(job, workload))
     if has_additions(job):
         return replace(_restored(job, around), reported=reported)
     if _is_true(workload, FINISHED):
@@ -319,6 +317,12 @@ def _prepared(job: TemplatedJob) -> Step | None:
     if is_mutable(job):
         return None
     return Step(ResetStartTime()) if job.status.start_time is not None else Step()
+
+
+def _reclaimable(job: TemplatedJob, workload: Workload) -> dict[str, int]:
+    """Pods of the Workload that the Job does not need any longer."""
+    over = {each.name: each.count - pods_needed(job) for each in workload.spec.pod_sets}
+    return {name: count for name, count in over.items() if count > 0}
 
 
 def _is_prebuilt(job: TemplatedJob) -> bool:

@@ -22,7 +22,7 @@ from api.kueue import API_VERSION, WorkloadPriorityClass
 from api.meta import ObjectMeta
 from api.podsets import DEFAULT_POD_SET, PodSet, PodTemplate
 from api.priority import SYSTEM_CLASSES, global_default
-from api.workloads import JOB_UID_LABEL, PriorityClassRef, Workload
+from api.workloads import JOB_UID_LABEL, QUOTA_RESERVED, PriorityClassRef, Workload
 from controllers.jobs.job_state import OF_THE_JOB, has_additions, pods_at_once, pods_needed
 from runtime.finalizers import RESOURCE_IN_USE
 
@@ -77,7 +77,7 @@ class Wish:
         spec = workload.spec
         wanted = msgspec.to_builtins(self.priority_class_ref) if self.priority_class_ref is not None else None
         pairs = {
-            "queueName": (self.queue_name, spec.queue_name),
+            "queueName": (self.queue_name or None, spec.queue_name or None),
             "priority": (self.priority, spec.priority or 0),
             "priorityClassRef": (wanted, msgspec.to_builtins(spec.priority_class_ref)),
             "maximumExecutionTimeSeconds": (
@@ -109,6 +109,13 @@ def is_for(workload: Workload, job: TemplatedJob) -> bool:
     return any(each.uid == job.metadata.uid for each in workload.metadata.owner_references or ())
 
 
+def has_quota(workload: Workload) -> bool:
+    """Whether quota is reserved."""
+    return any(
+        each.type == QUOTA_RESERVED and each.status == "True" for each in workload.status.conditions or ()
+    )
+
+
 def wish_of(job: TemplatedJob, classes: Classes) -> Wish:
     """What the Job asks for. Raises JobError."""
     ref, priority = _priority(job, classes)
@@ -124,10 +131,11 @@ def matches(job: TemplatedJob, workload: Workload) -> bool:
     if len(workload.spec.pod_sets) != 1:
         return False
     (pods,) = workload.spec.pod_sets
-    if has_additions(job):
+    if has_quota(workload) or has_additions(job):
         gone = {each.name: each.count for each in workload.status.reclaimable_pods or ()}
-        return pods_needed(job) <= pods.count - gone.get(pods.name, 0)
-    return _normal(pods) == _normal(_typed(_pod_set(job)))
+        if pods_needed(job) > pods.count - gone.get(pods.name, 0):
+            return False
+    return has_additions(job) or _normal(pods) == _normal(_typed(_pod_set(job)))
 
 
 def workload_body(job: TemplatedJob, wish: Wish) -> dict[str, Any]:
@@ -161,7 +169,9 @@ def pod_sets(job: TemplatedJob) -> list[dict[str, Any]]:
 
 
 def _spec(wish: Wish) -> dict[str, Any]:
-    spec: dict[str, Any] = {"queueName": wish.queue_name, "priority": wish.priority}
+    spec: dict[str, Any] = {"priority": wish.priority}
+    if wish.queue_name:
+        spec["queueName"] = wish.queue_name
     if wish.priority_class_ref is not None:
         spec["priorityClassRef"] = msgspec.to_builtins(wish.priority_class_ref)
     if wish.maximum_execution_time_seconds is not None:

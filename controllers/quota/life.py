@@ -142,6 +142,7 @@ def _follow(draft: Draft, around: Around, limits: Limits) -> None:
         elif draft.is_true(QUOTA_RESERVED) and around.required is not None:
             sync_admitted(draft, around.required)
     if not draft.is_true(QUOTA_RESERVED):
+        _reclaim(draft, around)
         _follow_pending(draft, around, limits)
     _end_overdue(draft)
 
@@ -226,12 +227,16 @@ def _judge_holder(draft: Draft, around: Around) -> None:
 
 
 def _reclaim(draft: Draft, around: Around) -> None:
-    """Pods that have ended need no quota. The API server refuses a number that goes down."""
+    """Pods that have ended need no quota. While there is quota, the API server refuses a number that goes down."""
+    reported = around.reported.reclaimable
+    if reported is None:
+        return
     before = {each.name: each.count for each in draft.status.reclaimable_pods or ()}
-    after = {name: max(count, before.get(name, 0)) for name, count in around.reported.reclaimable.items()}
-    if after.items() - before.items():
-        merged = {**before, **after}
-        draft.status.reclaimable_pods = [ReclaimablePod(name, count) for name, count in merged.items()]
+    after = dict(reported)
+    if draft.is_true(QUOTA_RESERVED):
+        after = {name: max(before.get(name, 0), after.get(name, 0)) for name in before | after}
+    if after != before:
+        draft.status.reclaimable_pods = [ReclaimablePod(name, count) for name, count in after.items()] or None
 
 
 def _await_end(draft: Draft, around: Around, limits: Limits) -> None:

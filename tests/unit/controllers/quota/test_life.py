@@ -9,7 +9,14 @@ import msgspec
 import pytest
 
 from api.kueue import ClusterQueue, LocalQueue
-from api.workloads import AdmissionCheckState, PreemptionGate, PreemptionGateState, RequeueState, Workload
+from api.workloads import (
+    AdmissionCheckState,
+    PreemptionGate,
+    PreemptionGateState,
+    ReclaimablePod,
+    RequeueState,
+    Workload,
+)
 from controllers.quota.admitting import reserve
 from controllers.quota.draft import Draft, Step
 from controllers.quota.evicting import Preemption
@@ -235,6 +242,10 @@ def test_reclaimable_pods_never_become_fewer_while_there_is_quota() -> None:
     assert step.status["reclaimablePods"] == [{"name": "main", "count": 2}]
     later = look(step.workload, 6, reported=Reported(reclaimable={"main": 1}))
     assert not later.status
+    waiting = look(
+        with_status(JOB, reclaimable_pods=[ReclaimablePod("main", 2)]), 5, reported=Reported(reclaimable={})
+    )
+    assert waiting.status["reclaimablePods"] is None
 
 
 def test_a_workload_that_hopes_for_a_partial_admission_is_told() -> None:

@@ -1,0 +1,306 @@
+"""The life of a Job in a queue, against a model of the Job controller, the quota controller, the API server and a user.
+
+No Job runs for good without quota, quota is given back only when no pod is left, and every template comes back.
+"""
+
+from __future__ import annotations
+
+import os
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from api.core import TimedToleration
+from controllers.jobs.job_state import TemplateParts
+from controllers.jobs.life import (
+    Around,
+    ChangeWorkload,
+    CreateWorkload,
+    DeleteWorkload,
+    NeedsOriginal,
+    PatchJob,
+    ResetStartTime,
+    Step,
+    UnprotectWorkload,
+    next_step,
+)
+from controllers.jobs.workload_of import Classes, wish_of
+from quota.pod_set_infos import PodSetInfo
+from runtime.workload_reports import NOTHING, Reported
+from tests.kit.examples import examples
+from tests.kit.jobs import CLEAN, Json, condition, job, merge, read_job, read_workload
+
+LIVES = int(os.environ.get("REPRIEVE_LIVES", examples(200)))
+INFO = PodSetInfo("main", 2, {}, {}, {"kind": "spot"}, (TimedToleration("spot", "Exists"),))
+START = "2026-01-01T00:00:00Z"
+QUEUE = "kueue.x-k8s.io/queue-name"
+REST = 40
+"""After so many rounds nothing may move any longer."""
+
+
+class JobLife(RuleBasedStateMachine):
+    """One Job, from its creation until it ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.job, self.workload = job(), None
+        self.reported: Reported = NOTHING
+        self.pods, self.terminating = 0, 0
+        self.clears_start_time = False
+
+    @initialize(suspended=st.booleans(), clears=st.booleans())
+    def begin(self, suspended: bool, clears: bool) -> None:
+        """`clears`: the Job controller of 1.36 and later clears the start time itself."""
+        self.job["spec"] |= {"suspend": suspended, "completions": 6}
+        self.job["status"] = {}
+        self.clears_start_time = clears
+
+    # ---- reprieve
+
+    def next(self) -> Step:
+        read = read_job(self.job)
+        workload = read_workload(self.workload) if self.workload is not None else None
+        around = Around(wish_of(read, Classes({}, {})), lambda _: [INFO])
+        step = next_step(read, workload, around)
+        if isinstance(step.write, NeedsOriginal):
+            assert self.workload is not None
+            template = self.workload["spec"]["podSets"][0]["template"]
+            original = msgspec.convert(template, TemplateParts)
+            step = next_step(read, workload, reading(around, original))
+        return step
+
+    @rule(dies=st.booleans())
+    def act(self, dies: bool) -> None:
+        """One look at the Job, and the write that follows, unless the process dies before it."""
+        if dies:
+            self.reported = NOTHING
+        else:
+            self.look()
+
+    def look(self) -> bool:
+        """Returns whether anything has changed."""
+        step = self.next()
+        self.reported = step.reported
+        return self.write(step.write)
+
+    def write(self, write: Any) -> bool:
+        before = deepcopy((self.job, self.workload))
+        match write:
+            case PatchJob(_, patch):
+                self.patch_job(patch)
+            case ResetStartTime():
+                assert self.job["spec"]["suspend"], "the API server refuses it"
+                self.job["status"].pop("startTime", None)
+            case CreateWorkload(body):
+                assert self.workload is None
+                self.workload = deepcopy({**body, "status": {}})
+                self.workload["metadata"] |= {"uid": "w", "resourceVersion": "1"}
+            case ChangeWorkload(patch):
+                assert self.workload is not None
+                assert not self.holds() or "queueName" not in patch["spec"], "the API server refuses it"
+                assert not self.holds() or "podSets" not in patch["spec"], "the webhook refuses it"
+                self.workload = merge(self.workload, patch)
+            case DeleteWorkload():
+                self.delete_workload()
+            case UnprotectWorkload():
+                assert self.pods == self.terminating == 0, "something runs"
+                self.workload = None
+        return (self.job, self.workload) != before
+
+    def patch_job(self, patch: Json) -> None:
+        """As the API servers of 1.34 and 1.37 do, whichever is stricter."""
+        after = without_empty_maps(merge(self.job, patch))
+        if after["spec"]["template"] != self.job["spec"]["template"]:
+            assert self.job["spec"]["suspend"], "the template of a Job that runs cannot change"
+            status = self.job["status"]
+            assert "startTime" not in status, "1.34 refuses it"
+            assert not status.get("active"), "1.37 refuses it"
+            assert self.said("Suspended"), "1.37 refuses it"
+        self.job = after
+
+    def said(self, kind: str) -> bool:
+        return any(
+            each["type"] == kind and each["status"] == "True"
+            for each in self.job["status"].get("conditions", [])
+        )
+
+    # ---- the Job controller
+
+    @rule()
+    def job_controller(self) -> None:
+        status, spec = self.job["status"], self.job["spec"]
+        if self.said("Complete"):
+            return
+        if spec["suspend"]:
+            self.terminating += self.pods
+            self.pods = 0
+            status["conditions"] = [condition("Suspended")]
+            if self.clears_start_time:
+                status.pop("startTime", None)
+        else:
+            status.setdefault("startTime", START)
+            status["conditions"] = [condition("Suspended", "False")]
+            self.pods = min(spec["parallelism"], spec["completions"] - status.get("succeeded", 0))
+        self.count()
+
+    @precondition(lambda self: self.terminating)
+    @rule()
+    def a_pod_is_gone(self) -> None:
+        self.terminating -= 1
+        self.count()
+
+    @precondition(lambda self: self.pods)
+    @rule()
+    def a_pod_succeeds(self) -> None:
+        status = self.job["status"]
+        self.pods -= 1
+        status["succeeded"] = status.get("succeeded", 0) + 1
+        if status["succeeded"] == self.job["spec"]["completions"]:
+            status["conditions"] = [condition("Complete")]
+        self.count()
+
+    def count(self) -> None:
+        self.job["status"] |= {"active": self.pods, "terminating": self.terminating}
+
+    # ---- the quota controller
+
+    def holds(self) -> bool:
+        return self.is_true("QuotaReserved")
+
+    def is_true(self, kind: str) -> bool:
+        found = self.workload["status"].get("conditions", []) if self.workload is not None else []
+        return any(each["type"] == kind and each["status"] == "True" for each in found)
+
+    def say(self, **conditions: str) -> None:
+        assert self.workload is not None
+        known = {each["type"]: each for each in self.workload["status"].get("conditions", [])}
+        known |= {kind: condition(kind, status, "m") for kind, status in conditions.items()}
+        self.workload["status"]["conditions"] = list(known.values())
+
+    @precondition(
+        lambda self: self.workload is not None and not self.holds() and not self.is_true("Finished")
+    )
+    @rule()
+    def admit(self) -> None:
+        assert self.workload is not None
+        if "deletionTimestamp" in self.workload["metadata"]:
+            return
+        (pods,) = self.workload["spec"]["podSets"]
+        assignment = {"name": "main", "flavors": {"cpu": "spot"}, "count": pods["count"]}
+        self.workload["status"]["admission"] = {"clusterQueue": "q", "podSetAssignments": [assignment]}
+        self.say(QuotaReserved="True", Admitted="True", Evicted="False")
+
+    @precondition(lambda self: self.holds() and not self.is_true("Evicted"))
+    @rule()
+    def evict(self) -> None:
+        self.say(Evicted="True")
+
+    @rule()
+    def quota_controller(self) -> None:
+        self.carry_out_reports()
+
+    def carry_out_reports(self) -> bool:
+        """What the quota controller does about what is reported. Returns whether anything has changed."""
+        if self.workload is None or self.is_true("Finished"):
+            return False
+        before, status = deepcopy(self.workload), self.workload["status"]
+        if self.reported.finished is not None:
+            self.say(Finished="True")
+        elif self.is_true("Evicted") and self.holds() and self.reported.nothing_runs:
+            assert self.pods == self.terminating == 0, "quota is given back while pods run"
+            status.pop("admission")
+            self.say(QuotaReserved="False", Admitted="False")
+        elif self.reported.reclaimable is not None:
+            counts = {each["name"]: each["count"] for each in status.get("reclaimablePods", [])}
+            after = dict(self.reported.reclaimable)
+            if self.holds():
+                after = {name: max(counts.get(name, 0), after.get(name, 0)) for name in counts | after}
+            status["reclaimablePods"] = [{"name": name, "count": count} for name, count in after.items()]
+            if not after:
+                del status["reclaimablePods"]
+        return before != self.workload
+
+    # ---- users
+
+    @rule(parallelism=st.integers(1, 4))
+    def scale(self, parallelism: int) -> None:
+        self.job["spec"]["parallelism"] = parallelism
+
+    @rule()
+    def resume_by_hand(self) -> None:
+        self.job["spec"]["suspend"] = False
+
+    @rule(queue=st.sampled_from(["q", "r", ""]))
+    def change_queue(self, queue: str) -> None:
+        self.job["metadata"]["labels"] = {QUEUE: queue} if queue else {}
+
+    @precondition(lambda self: self.workload is not None)
+    @rule()
+    def delete_workload(self) -> None:
+        assert self.workload is not None
+        self.workload["metadata"]["deletionTimestamp"] = START
+
+    # ---- what holds
+
+    @invariant()
+    def a_job_that_runs_with_additions_has_quota(self) -> None:
+        if self.workload is None:
+            assert self.pods == 0 or "kind" not in self.job["spec"]["template"]["spec"]["nodeSelector"]
+
+    @rule()
+    def rest(self) -> None:
+        """Nobody does anything new: all comes to rest, with pods only where there is quota for them."""
+        for _ in range(REST):
+            self.job_controller()
+            while self.terminating:
+                self.a_pod_is_gone()
+            if not self.look() and not self.carry_out_reports():
+                break
+        else:
+            raise AssertionError(f"nothing comes to rest: {self.next()}")
+        self.job_controller()
+        self.judge()
+
+    def judge(self) -> None:
+        if self.said("Complete"):
+            assert self.workload is None or self.is_true("Finished") or self.is_deleted()
+            return
+        template = self.job["spec"]["template"]
+        assert self.workload is not None, "the Job has no Workload"
+        assert self.workload["spec"].get("queueName") == self.job["metadata"]["labels"].get(QUEUE)
+        runs = not self.job["spec"]["suspend"]
+        assert runs == (
+            self.is_true("Admitted") and not self.is_true("Evicted") and not self.is_true("Finished")
+        )
+        (pods,) = self.workload["spec"]["podSets"]
+        gone = sum(each["count"] for each in self.workload["status"].get("reclaimablePods", []))
+        if runs:
+            assert template["spec"]["nodeSelector"] == {"disk": "ssd", "kind": "spot"}
+            assert [each["key"] for each in template["spec"]["tolerations"]] == ["own", "spot"]
+            assert self.pods <= pods["count"] - gone
+        else:
+            assert self.pods == 0
+            assert not self.is_true("Evicted") or not self.holds(), "quota is held for nothing"
+            assert template == CLEAN, "the Job has its template back"
+
+    def is_deleted(self) -> bool:
+        return self.workload is None or "deletionTimestamp" in self.workload["metadata"]
+
+
+def without_empty_maps(body: Json) -> Json:
+    """As an API server stores a template."""
+    meta = body["spec"]["template"]["metadata"]
+    kept = {key: value for key, value in meta.items() if value}
+    return merge(body, {"spec": {"template": {"metadata": {key: None for key in meta if key not in kept}}}})
+
+
+def reading(around: Around, original: TemplateParts) -> Around:
+    return Around(around.wish, around.infos, original)
+
+
+TestJobLives = JobLife.TestCase
+TestJobLives.settings = settings(max_examples=LIVES, stateful_step_count=40, deadline=None)
