@@ -29,12 +29,13 @@ REST_SECONDS = 1.5
 class QuotaSandbox:
     """A namespace, and queues over one flavor of CPUs."""
 
-    def __init__(self, plane: ControlPlane, name: str) -> None:
+    def __init__(self, plane: ControlPlane, name: str, flavor: Json | None = None) -> None:
+        """`flavor`: the spec of the flavor."""
         self.plane, self.client = plane, plane.client
         self.name = f"{name}-{uuid.uuid4().hex[:5]}"
         self.flavor = f"{self.name}-default"
         self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.name}})
-        self._create("ResourceFlavor", self.flavor, {})
+        self._create("ResourceFlavor", self.flavor, flavor or {})
 
     # ---- objects
 

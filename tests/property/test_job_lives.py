@@ -47,7 +47,8 @@ class JobLife(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.job, self.workload = job(), None
+        self.job: Json = job()
+        self.workload: Json | None = None
         self.reported: Reported = NOTHING
         self.pods, self.terminating = 0, 0
         self.clears_start_time = False
@@ -109,6 +110,8 @@ class JobLife(RuleBasedStateMachine):
             case UnprotectWorkload():
                 assert self.pods == self.terminating == 0, "something runs"
                 self.workload = None
+            case _:
+                assert write is None
         return (self.job, self.workload) != before
 
     def patch_job(self, patch: Json) -> None:
