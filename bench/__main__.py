@@ -47,9 +47,13 @@ PARTS = {
 }
 
 
+WIDTH = 160
+
+
 def main(names: list[str]) -> int:
     """Run the parts. The exit code says whether all did what they should. Speed does not count."""
-    console = Console()
+    # A file has no width. The tables need more than the 80 columns that are assumed of it.
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         console.print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")

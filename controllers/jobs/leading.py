@@ -56,7 +56,6 @@ AT_ONCE: Final = 8
 BACKOFF: Final = Backoff(0.2, 60.0)
 ORPHAN_SECONDS: Final = 5.0
 """Between two looks at the pods of a Job that is gone."""
-CLASSES: Final = frozenset({"PriorityClass", "WorkloadPriorityClass", "Namespace"})
 
 
 class Leading:
@@ -76,7 +75,11 @@ class Leading:
         self._reports, self._overdue, self._clock = reports, overdue_seconds, clock
         self._queue: KeyedQueue[Item] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._warned: set[str] = set()
-        """Keys of Jobs that cannot become Workloads. A new class may help them."""
+        """Keys of Jobs that cannot become Workloads. A new class or Workload may help them."""
+        self._job_of: dict[str, str] = {}
+        """By key of a Workload: that of the Job that owns it, or owned it last."""
+        self._workloads_of: dict[str, set[str]] = {}
+        """The same by the key of the Job."""
 
     async def run(self) -> None:
         """Act until cancelled. The views must be as new as the API server."""
@@ -84,21 +87,38 @@ class Leading:
             for job in self._mirrors.jobs:
                 self._queue.add((JOB, _key(job.metadata)))
             for workload in self._mirrors.workloads:
-                self._queue.add((WORKLOAD, _key(workload.metadata)))
+                self._workload_changed(_key(workload.metadata))
             async with asyncio.TaskGroup() as workers:
                 for number in range(AT_ONCE):
                     workers.create_task(self._work(), name=f"jobs {number}")
 
     def _changed(self, kind: str, key: str) -> None:
-        if kind in CLASSES:
-            for each in self._warned:
-                self._queue.add((JOB, each))
-            if kind == "Namespace":
-                return
-        elif kind == WORKLOAD:
-            self._queue.add((WORKLOAD, key))
-        else:
+        if kind == TemplatedJob.__name__:
             self._queue.add((JOB, key))
+        elif kind == Workload.__name__:
+            self._workload_changed(key)
+        else:
+            self._look_at_warned()
+
+    def _look_at_warned(self) -> None:
+        for each in self._warned:
+            self._queue.add((JOB, each))
+
+    def _workload_changed(self, key: str) -> None:
+        workload = self._mirrors.workload(key)
+        self._queue.add((WORKLOAD, key))
+        if workload is None:
+            job = self._job_of.pop(key, "")
+            if job:
+                self._queue.add((JOB, job))
+                self._workloads_of[job].discard(key)
+                if not self._workloads_of[job]:
+                    del self._workloads_of[job]
+        elif name := controller_of(workload.metadata):
+            job = self._job_of[key] = joined((workload.metadata.namespace, name))
+            self._workloads_of.setdefault(job, set()).add(key)
+        else:
+            self._look_at_warned()
 
     async def _work(self) -> None:
         while True:
@@ -123,10 +143,13 @@ class Leading:
         if kind == WORKLOAD:
             await self._look_at_workload(key)
             return
-        job = self._mirrors.job(key)
         self._warned.discard(key)
+        job = self._mirrors.job(key)
         if job is not None and job.metadata.deletion_timestamp is None:
             await self._look_at_job(key, job)
+        elif not self._mirrors.has_job(key):
+            for workload in self._workloads_of.get(key, ()):
+                self._queue.add((WORKLOAD, workload))
 
     # ---- Jobs
 
@@ -202,7 +225,7 @@ class Leading:
             return
         uid = (meta.labels or {}).get(JOB_UID_LABEL, "")
         if not uid or (job is None and await self._has_job(meta, uid)):
-            return
+            return  # it is nobody's, or whoever has it looks at it
         pods = await self._writer.pods_of(meta.namespace, uid)
         self._reports.report(meta.uid, key, Reported(remaining=tuple(pods)))
         if not pods and meta.deletion_timestamp is not None:
@@ -214,9 +237,10 @@ class Leading:
             self._queue.add_after((WORKLOAD, key), ORPHAN_SECONDS)
 
     async def _has_job(self, meta: ObjectMeta, uid: str) -> bool:
-        """Whether the Job exists: the mirror may not show it yet, or it may have lost this Workload."""
-        if any(each.metadata.uid == uid for each in self._mirrors.jobs):
-            return True
+        """Whether the Job goes on: the mirror may not show it yet, or it may have lost this Workload."""
+        for each in self._mirrors.jobs:
+            if each.metadata.uid == uid:
+                return each.metadata.deletion_timestamp is None
         name = controller_of(meta)
         return bool(name) and await self._writer.exists(meta.namespace, name, uid)
 

@@ -91,6 +91,12 @@ class JobMirrors:
         job = self.jobs.get(namespace, name)
         return job if job is not None and self._is_managed(job) else None
 
+    def has_job(self, key: str) -> bool:
+        """Whether there is a Job of this key that is not being deleted, managed or not."""
+        namespace, _, name = key.partition("/")
+        job = self.jobs.get(namespace, name)
+        return job is not None and job.metadata.deletion_timestamp is None
+
     def workload(self, key: str) -> Workload | None:
         """The Workload of this key."""
         namespace, _, name = key.partition("/")

@@ -127,11 +127,16 @@ def starting(running: Planes) -> Iterator[Callable[[Options], ControlPlane]]:
         running.stop(plane)
 
 
+@pytest.fixture(scope="module")
+def quota_plane(running: Planes) -> ControlPlane:
+    """The shared plane whose reprieve admits Workloads."""
+    return running.shared("quota_plane", replace(Options(), **QUOTA))
+
+
 @pytest.fixture
-def quotas(running: Planes) -> Callable[[str], QuotaSandbox]:
+def quotas(quota_plane: ControlPlane) -> Callable[[str], QuotaSandbox]:
     """`quotas(name)` gives a namespace and queues on the shared plane whose reprieve admits Workloads."""
-    plane = running.shared("quota_plane", replace(Options(), **QUOTA))
-    return lambda name: QuotaSandbox(plane, name)
+    return lambda name: QuotaSandbox(quota_plane, name)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ SHARING: Final = {
         "quota_orders",
         "check_author",
         "queue_tutorial",
+        "queued_jobs",
     ),
 }
 """By the fixture of a shared plane: the files that use it. One process runs them in a row. So it starts once, and

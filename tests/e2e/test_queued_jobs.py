@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from hack.controlplane.client import ApiError, Json
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.job_sandbox import BATCH, JobSandbox
-from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
+from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import wait_for
 
 QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
@@ -19,14 +18,9 @@ WITHIN: Json = {"withinClusterQueue": "LowerPriority"}
 
 
 @pytest.fixture(scope="module")
-def plane(quotas: Callable[[str], QuotaSandbox]) -> ControlPlane:
-    return quotas("jobs").plane
-
-
-@pytest.fixture(scope="module")
-def box(plane: ControlPlane) -> JobSandbox:
+def box(quota_plane: ControlPlane) -> JobSandbox:
     """A namespace that all tests share. Each has queues of its own."""
-    made = JobSandbox(plane, "queued-jobs")
+    made = JobSandbox(quota_plane, "queued-jobs")
     for name, value in (("low", 1), ("high", 10)):
         body = {"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "value": value}
         made.client.create({**body, "metadata": {"name": made.of(name)}})
