@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from controllers.jobs.configuration import JobsConfiguration
+
 __all__ = ["Settings"]
 
 
@@ -18,5 +20,7 @@ class Settings:
     """Namespaces besides kube-system whose PodGroups may have a `system-` PriorityClass."""
     gates_members: bool = True
     """Pods of PodGroups get the scheduling gate `reprieve.dev/gang`. False with `planning.gates: Off`."""
+    jobs: JobsConfiguration | None = None
+    """Which Jobs and PodGroups wait in queues. None: nothing does."""
     beside_kueue: bool = False
     """Kueue is installed and checks its own rules. Only what Kueue lacks is checked here."""
