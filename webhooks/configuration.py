@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from api.validation import FieldError
 from controllers.jobs.configuration import JobsConfiguration
 from serving.sections import Count, FilePath, GuardedListener, Poll, Port, Seconds, Section
-from webhooks.settings import Settings
+from webhooks.settings import QueueSettings, Settings
 
 __all__ = [
     "CertificatesConfiguration",
@@ -104,8 +104,16 @@ def settings_of(
         gates_members=gates_members,
         gate_openers={gate: tuple(users) for gate, users in configuration.gate_openers.items()},
         system_namespaces=tuple(configuration.system_namespaces),
-        jobs=jobs if configuration.queues else None,
+        queues=_queue_settings(jobs) if configuration.queues else None,
         beside_kueue=configuration.beside_kueue,
+    )
+
+
+def _queue_settings(jobs: JobsConfiguration) -> QueueSettings:
+    return QueueSettings(
+        frameworks=frozenset(jobs.frameworks),
+        without_queue_name=jobs.manage_jobs_without_queue_name,
+        namespaces=jobs.managed_jobs_namespace_selector.selector,
     )
 
 

@@ -142,6 +142,14 @@ class Objects(Reader):
         """The group, if it is among the files."""
         return self._groups.get((namespace, name), UNKNOWN)
 
+    def local_queue(self, namespace: str, name: str) -> Literal[Unknown.UNKNOWN]:
+        """Never known: Jobs are not among the kinds that are judged."""
+        return UNKNOWN
+
+    def namespace_labels(self, name: str) -> Literal[Unknown.UNKNOWN]:
+        """Never known."""
+        return UNKNOWN
+
     def complete(self, stored: Objects) -> None:
         """Add the facts of the stored objects. Where both have an object, this one's counts."""
         self._classes = stored._classes | self._classes

@@ -43,11 +43,11 @@ def default(request: Request) -> Object:
 
     A fact that is not known counts as absent: no Job waits for us.
     """
-    job, jobs = request.new, request.settings.jobs
+    job, queues = request.new, request.settings.queues
     spec = job.get("spec")
     if request.operation != "CREATE" or request.subresource or not isinstance(spec, dict):
         return job
-    if jobs is None or FRAMEWORK not in jobs.frameworks:
+    if queues is None or FRAMEWORK not in queues.frameworks:
         return job
     if text(spec, "managedBy") not in ("", JOB_CONTROLLER):
         return job
@@ -57,7 +57,7 @@ def default(request: Request) -> Object:
             metadata = child(job, "metadata")
             labels = {**labels, QUEUE_NAME_LABEL: DEFAULT_LOCAL_QUEUE}
             job = {**job, "metadata": {**metadata, "labels": {**child(metadata, "labels"), **labels}}}
-        elif not jobs.manage_jobs_without_queue_name:
+        elif not queues.without_queue_name:
             return job
     elif not labels.get(QUEUE_NAME_LABEL):
         return job
@@ -75,15 +75,15 @@ def _has_default_queue(request: Request) -> bool:
 
 def _is_selected(request: Request) -> bool:
     """Whether Jobs of this namespace are managed that name no queue."""
-    name, jobs = _namespace(request), request.settings.jobs
+    name, queues = _namespace(request), request.settings.queues
     known = request.facts.namespace_labels(name)
     labels = {NAMESPACE_LABEL: name} if known is None or known is UNKNOWN else known
-    return jobs is not None and selects(jobs.managed_jobs_namespace_selector.selector, labels)
+    return queues is not None and selects(queues.namespaces, labels)
 
 
 def validate(request: Request) -> Verdict:
     """The faults of a Job in a queue that an update brings, or that a new one has."""
-    if request.subresource or request.settings.jobs is None:
+    if request.subresource or request.settings.queues is None:
         return Verdict()
     causes = new_causes(_causes, request)
     if request.old is not None:

@@ -76,7 +76,7 @@ def validate(request: Request) -> Verdict:
         yield from _priority_causes(spec)
         yield from _system_causes(group, namespaces)
         yield from _mode_causes(spec)
-        if settings.jobs is not None:
+        if settings.queues is not None:
             yield from queue_causes(child(group, "metadata"))
 
     return Verdict.of(new_causes(causes, request), _warnings(request))

@@ -49,8 +49,8 @@ def _may_be_of_a_gang(request: Request) -> bool:
 def _may_need_quota(request: Request) -> bool:
     """A member of a group in a queue, or of a group that does not exist yet. The pods of a Job in a queue have the
     quota of the Job."""
-    jobs, name = request.settings.jobs, _group_name(request)
-    if jobs is None or FRAMEWORK not in jobs.frameworks or not name or _is_of_a_job(request):
+    queues, name = request.settings.queues, _group_name(request)
+    if queues is None or FRAMEWORK not in queues.frameworks or not name or _is_of_a_job(request):
         return False
     group = _group(request, name)
     return group is None or group is UNKNOWN or bool((group.metadata.labels or {}).get(QUEUE_NAME_LABEL))

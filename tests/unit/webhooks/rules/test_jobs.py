@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from api.kueue import LocalQueue, LocalQueueSpec
-from api.meta import ObjectMeta
-from controllers.jobs.configuration import JobsConfiguration, NamespaceSelector
+from api.meta import LabelSelector, ObjectMeta
 from webhooks.facts import NO_FACTS, Facts, KnownFacts
 from webhooks.rules import Object, Operation, Request, default, validate
-from webhooks.settings import Settings
+from webhooks.settings import QueueSettings, Settings
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 MOST = "kueue.x-k8s.io/max-exec-time-seconds"
@@ -22,12 +21,12 @@ DEFAULT_QUEUE = LocalQueue(
     metadata=ObjectMeta(name="default", namespace="team"), spec=LocalQueueSpec(cluster_queue="cq")
 )
 WITH_DEFAULT = KnownFacts(queues=[DEFAULT_QUEUE])
-ALL = Settings(jobs=JobsConfiguration(manage_jobs_without_queue_name=True))
-QUEUES = Settings(jobs=JobsConfiguration())
+ALL = Settings(queues=QueueSettings(without_queue_name=True))
+QUEUES = Settings(queues=QueueSettings())
 CHOSEN = Settings(
-    jobs=JobsConfiguration(
-        manage_jobs_without_queue_name=True,
-        managed_jobs_namespace_selector=NamespaceSelector(match_labels={"queued": "yes"}),
+    queues=QueueSettings(
+        without_queue_name=True,
+        namespaces=LabelSelector(match_labels={"queued": "yes"}),
     )
 )
 
@@ -82,7 +81,7 @@ def test_only_in_namespaces_that_are_selected() -> None:
     ("new", "settings"),
     [
         (job({QUEUE: "q"}), Settings()),
-        (job({QUEUE: "q"}), Settings(jobs=JobsConfiguration(frameworks=["reprieve.dev/podgroup"]))),
+        (job({QUEUE: "q"}), Settings(queues=QueueSettings(frameworks=frozenset({"reprieve.dev/podgroup"})))),
         (job({QUEUE: "q"}, managedBy="kueue.x-k8s.io/multikueue"), ALL),
         (job({QUEUE: "q"}, suspend=True), ALL),
         ({"metadata": None, "spec": None}, ALL),

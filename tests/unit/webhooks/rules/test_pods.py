@@ -10,11 +10,10 @@ import pytest
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
 from api.validation import convert
-from controllers.jobs.configuration import JobsConfiguration
 from tests.kit.manifests import pod_group
 from webhooks.facts import NO_FACTS, Facts, KnownFacts
 from webhooks.rules import Object, Operation, Request, default
-from webhooks.settings import Settings
+from webhooks.settings import QueueSettings, Settings
 
 OURS = {"name": SCHEDULING_GATE}
 OTHER = {"name": "example.com/wait"}
@@ -94,7 +93,7 @@ def test_no_pod_gets_a_gate_with_the_setting_off() -> None:
 QUEUED_GROUP = pod_group()
 QUEUED_GROUP["metadata"]["labels"] = {QUEUE_NAME_LABEL: "q"}
 QUEUED = KnownFacts(groups=[convert(QUEUED_GROUP, PodGroup)])
-IN_QUEUES = Settings(jobs=JobsConfiguration())
+IN_QUEUES = Settings(queues=QueueSettings())
 ADMISSION = {"name": ADMISSION_GATE}
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
 
@@ -102,20 +101,20 @@ JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "contro
 @pytest.mark.parametrize("facts", [QUEUED, NO_FACTS, KnownFacts()])
 def test_a_member_of_a_group_that_may_be_in_a_queue_waits_for_quota(facts: Facts) -> None:
     assert defaulted(pod(), facts, settings=IN_QUEUES) == pod(schedulingGates=[OURS, ADMISSION])
-    without = Settings(gates_members=False, jobs=JobsConfiguration())
+    without = Settings(gates_members=False, queues=QueueSettings())
     assert defaulted(pod(), facts, settings=without) == pod(schedulingGates=[ADMISSION])
 
 
 @pytest.mark.parametrize(
-    ("facts", "jobs"),
+    ("facts", "queues"),
     [
-        (GANG, JobsConfiguration()),
+        (GANG, QueueSettings()),
         (QUEUED, None),
-        (QUEUED, JobsConfiguration(frameworks=["batch/job"])),
+        (QUEUED, QueueSettings(frameworks=frozenset({"batch/job"}))),
     ],
 )
-def test_other_members_do_not_wait_for_quota(facts: Facts, jobs: JobsConfiguration | None) -> None:
-    assert defaulted(pod(), facts, settings=Settings(jobs=jobs)) == pod(schedulingGates=[OURS])
+def test_other_members_do_not_wait_for_quota(facts: Facts, queues: QueueSettings | None) -> None:
+    assert defaulted(pod(), facts, settings=Settings(queues=queues)) == pod(schedulingGates=[OURS])
 
 
 def test_the_pods_of_a_job_that_was_started_have_its_quota() -> None:
