@@ -31,8 +31,8 @@ OVERHEADS = st.none() | AMOUNTS
 def around(ranges: list[Any], overhead: Any) -> Surroundings:
     known = KnownSurroundings()
     for name, items in ranges:
-        meta = {"name": name, "namespace": "team"}
-        known.apply(convert({"metadata": meta, "spec": {"limits": items}}, LimitRange))
+        body: Any = {"metadata": {"name": name, "namespace": "team"}, "spec": {"limits": items}}
+        known.apply(convert(body, LimitRange))
     if overhead is not None:
         body = {"metadata": {"name": "kata"}, "overhead": {"podFixed": overhead}}
         known.apply(convert(body, RuntimeClass))
@@ -49,7 +49,7 @@ def workload(containers: list[Any], runtime: bool) -> Workload:
     }
     if runtime:
         pods["runtimeClassName"] = "kata"
-    body = {
+    body: Any = {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",
         "metadata": {"name": "w", "namespace": "team"},

@@ -19,7 +19,7 @@ from tests.kit.manifests import kueue
 def limit_range(
     name: str = "limits", kind: str = "Container", namespace: str = "team", **item: Any
 ) -> LimitRange:
-    spec = {"limits": [{"type": kind, **item}]}
+    spec: Any = {"limits": [{"type": kind, **item}]}
     made: LimitRange = convert({"metadata": {"name": name, "namespace": namespace}, "spec": spec}, LimitRange)
     return made
 
