@@ -95,7 +95,7 @@ load: build ## Run the shapes of the bench on the cluster of KUBECONFIG=... (LOA
 
 crds: build ## Write manifests/crds and manifests/kueue-crds from the structs in api/, and the webhook configurations from their table
 	$(BIN)/python -m api.crds manifests
-	$(BIN)/python -m webhooks.registrations manifests/base/webhooks/webhooks.yaml
+	$(BIN)/python -m webhooks.registrations manifests
 
 lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt

@@ -260,6 +260,7 @@ class PodSpec(Struct):
     node_name: str = ""
     priority: Int32 | None = None
     priority_class_name: str = ""
+    runtime_class_name: str | None = None
     preemption_policy: str | None = None
     scheduler_name: str = ""
     host_network: bool = False

@@ -15,6 +15,7 @@ from api.podsets import PodSet
 from api.requests import PODS
 from api.workloads import Workload
 from native.codes import NEVER
+from quota.adjusted import adjusted
 from quota.amounts import shown
 from quota.asks import Options, ask_of
 from quota.assignment import (
@@ -133,7 +134,7 @@ class _Assigner:
     def _groups(self) -> list[list[_Member]]:
         """The pod sets, in groups that get their flavors together."""
         groups: dict[tuple[str, str], list[_Member]] = {}
-        requests = pod_set_requests(self._workload)
+        requests = pod_set_requests(adjusted(self._workload, self._snapshot.surroundings))
         for spec, request in zip(self._workload.spec.pod_sets, requests, strict=True):
             topology = spec.topology_request
             shared = topology.pod_set_group_name if topology is not None else None

@@ -177,7 +177,10 @@ def is_queued(workload: Workload) -> bool:
 
 
 def shape_of(workload: Workload) -> bytes:
-    """Everything in a workload that flavors and quota depend on, except its age. Equal shapes are equal bytes."""
+    """Everything in a workload that flavors and quota depend on, except its age. Equal shapes are equal bytes.
+
+    The namespace matters because of its LimitRanges, and because a ClusterQueue may not take it.
+    """
     gone = {pods.name: pods.count for pods in workload.status.reclaimable_pods or ()}
     pod_sets = [
         (
@@ -189,7 +192,8 @@ def shape_of(workload: Workload) -> bytes:
         )
         for pods in workload.spec.pod_sets
     ]
-    return msgspec.json.encode((effective_priority(workload), pod_sets), order="deterministic")
+    key = workload.metadata.namespace, effective_priority(workload), pod_sets
+    return msgspec.json.encode(key, order="deterministic")
 
 
 def _active_queue(snapshot: QuotaSnapshot, workload: Workload) -> Queue | None:
@@ -209,6 +213,7 @@ def _pod_shape(spec: PodSpec) -> tuple[object, ...]:
         spec.affinity,
         spec.tolerations,
         spec.overhead,
+        spec.runtime_class_name,
         spec.resource_claims,
         spec.topology_spread_constraints,
     )

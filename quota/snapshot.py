@@ -10,6 +10,7 @@ from api.workloads import Workload
 from native.quota._quota import Ledger
 from quota.activity import Activity
 from quota.amounts import QuotaError
+from quota.surroundings import NO_SURROUNDINGS, Surroundings
 from quota.tree import FlavorResource, Layout
 from quota.workloads import local_queue_key, subject_of
 
@@ -79,6 +80,7 @@ class QuotaSnapshot:
     """By `namespace/name`."""
     closed: tuple[int, ...]
     """Nodes of ClusterQueues that are not active. Usage there counts, but no workload there is preempted."""
+    surroundings: Surroundings = NO_SURROUNDINGS
 
     def fr(self, flavor: str, resource: str) -> int | None:
         """The number of a flavor-resource; None if nobody has quota for it and nobody uses it."""

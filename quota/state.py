@@ -15,6 +15,7 @@ from typing import Final, TypeGuard
 from api.checks import AdmissionCheck
 from api.durations import DurationError, parse_duration
 from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.limits import LimitRange, RuntimeClass
 from api.selectors import check_selector
 from api.workloads import Workload
 from quota.activity import cluster_queue_activity, is_check_active
@@ -23,12 +24,22 @@ from quota.holdings import Holdings, holder_of
 from quota.overlap import fits, without
 from quota.remains import Remains
 from quota.snapshot import Group, Holder, Queue, QuotaSnapshot
+from quota.surroundings import KnownSurroundings
 from quota.tree import FlavorResource, Layout, Member, Quota, lay_out, read_cluster_queue, read_cohort
 from quota.workloads import key_of, queue_timestamp, requeue_at
 
 __all__ = ["QuotaState", "Thing"]
 
-Thing = ClusterQueue | Cohort | ResourceFlavor | LocalQueue | AdmissionCheck | Workload
+Thing = (
+    ClusterQueue
+    | Cohort
+    | ResourceFlavor
+    | LocalQueue
+    | AdmissionCheck
+    | LimitRange
+    | RuntimeClass
+    | Workload
+)
 
 LEAST_MIN_ADMIT: Final = 60_000_000
 """One minute, in microseconds (KEP-8522, Webhook Validation)."""
@@ -49,6 +60,7 @@ class QuotaState:
         self._flavors: dict[str, ResourceFlavor] = {}
         self._local_queues: dict[str, LocalQueue] = {}
         self._checks: dict[str, AdmissionCheck] = {}
+        self._surroundings = KnownSurroundings(partial=partial)
         self._workloads: dict[str, Workload] = {}
         self._queue_members: dict[str, Member] = {}
         self._cohort_members: dict[str, Member] = {}
@@ -131,6 +143,8 @@ class QuotaState:
                 self._apply_local_queue(thing)
             case AdmissionCheck():
                 self._apply_check(thing)
+            case LimitRange() | RuntimeClass():
+                self.structure += self._surroundings.apply(thing)
 
     def keep(self, remains: Remains) -> None:
         """There is a Workload that cannot be read, and no state of it is known. It stays until it can be read
@@ -165,6 +179,8 @@ class QuotaState:
             case "AdmissionCheck":
                 self._checks.pop(key, None)
                 self._queues = None
+            case "LimitRange" | "RuntimeClass":
+                self._surroundings.delete(kind, key)
             case _:
                 raise ValueError(f"no kind that matters for quota: {kind}")
 
@@ -218,6 +234,7 @@ class QuotaState:
             flavors=flavors,
             local_queues=local_queues,
             closed=tuple(queue.node for queue in queues.values() if queue.inactive),
+            surroundings=self._surroundings.now,
         )
 
     def _current(self) -> Holdings:

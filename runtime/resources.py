@@ -9,6 +9,7 @@ from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from api.jobs import TemplatedJob
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
+from api.limits import LimitRange, RuntimeClass
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 from kube.reflector import Resource
@@ -21,6 +22,7 @@ __all__ = [
     "GROUPS",
     "JOBS",
     "KUEUE",
+    "LIMIT_RANGES",
     "LOCAL_QUEUES",
     "NAMESPACES",
     "NODES",
@@ -28,6 +30,7 @@ __all__ = [
     "PODS",
     "PRIORITY_CLASSES",
     "RESOURCE_FLAVORS",
+    "RUNTIME_CLASSES",
     "WORKLOADS",
     "WORKLOAD_PRIORITY_CLASSES",
 ]
@@ -66,3 +69,5 @@ WORKLOAD_PRIORITY_CLASSES: Final = Resource(
 )
 JOBS: Final = Resource("jobs", "/apis/batch/v1/jobs", TemplatedJob)
 NAMESPACES: Final = Resource("namespaces", "/api/v1/namespaces", Namespace)
+LIMIT_RANGES: Final = Resource("limitranges", "/api/v1/limitranges", LimitRange)
+RUNTIME_CLASSES: Final = Resource("runtimeclasses", "/apis/node.k8s.io/v1/runtimeclasses", RuntimeClass)

@@ -25,9 +25,11 @@ from runtime.resources import (
     ADMISSION_CHECKS,
     CLUSTER_QUEUES,
     COHORTS,
+    LIMIT_RANGES,
     LOCAL_QUEUES,
     NAMESPACES,
     RESOURCE_FLAVORS,
+    RUNTIME_CLASSES,
     WORKLOADS,
 )
 from runtime.views import View, Views
@@ -196,6 +198,8 @@ class WatchedQuota:
             self._watch(views, RESOURCE_FLAVORS),
             self._watch(views, ADMISSION_CHECKS),
             self._watch(views, LOCAL_QUEUES),
+            self._watch(views, LIMIT_RANGES),
+            self._watch(views, RUNTIME_CLASSES),
             views.watch(NAMESPACES, self._namespaces),
             self.workloads,
         )

@@ -7,8 +7,9 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from api.validation import FieldError
+from controllers.jobs.configuration import JobsConfiguration
 from serving.sections import Count, FilePath, GuardedListener, Poll, Port, Seconds, Section
-from webhooks.settings import Settings
+from webhooks.settings import QueueSettings, Settings
 
 __all__ = [
     "CertificatesConfiguration",
@@ -43,8 +44,12 @@ class ManagedConfiguration(Section, kw_only=True):
     authority_seconds: Life = 365 * 86400
     certificate_seconds: Life = 7 * 86400
     overlap_seconds: Life = 600
-    validating_webhook_configurations: list[Name] = field(default_factory=lambda: ["reprieve"])
-    mutating_webhook_configurations: list[Name] = field(default_factory=lambda: ["reprieve"])
+    validating_webhook_configurations: list[Name] = field(
+        default_factory=lambda: ["reprieve", "reprieve-queues"]
+    )
+    mutating_webhook_configurations: list[Name] = field(
+        default_factory=lambda: ["reprieve", "reprieve-queues"]
+    )
 
 
 class FilesConfiguration(Section, kw_only=True):
@@ -74,6 +79,8 @@ class WebhooksConfiguration(GuardedListener, kw_only=True):
     systemNamespaces: namespaces besides kube-system whose PodGroups may have a system PriorityClass.
     recheckSeconds: the time between two checks of all stored objects. They find objects that no webhook has seen.
     besideKueue: Kueue itself is installed, so only what Kueue lacks is checked.
+    queues: Jobs and PodGroups in queues are completed and checked, as the section `jobs` says. It goes with quota.mode
+    Enforce, and needs the rights in manifests/quota.
     """
 
     port: Port = 9444
@@ -86,15 +93,27 @@ class WebhooksConfiguration(GuardedListener, kw_only=True):
     system_namespaces: list[str] = field(default_factory=list)
     recheck_seconds: Seconds = 600
     beside_kueue: bool = False
+    queues: bool = False
 
 
-def settings_of(configuration: WebhooksConfiguration, *, gates_members: bool) -> Settings:
+def settings_of(
+    configuration: WebhooksConfiguration, jobs: JobsConfiguration, *, gates_members: bool
+) -> Settings:
     """The settings of the rules. `gates_members`: whether `planning.gates` is not Off."""
     return Settings(
         gates_members=gates_members,
         gate_openers={gate: tuple(users) for gate, users in configuration.gate_openers.items()},
         system_namespaces=tuple(configuration.system_namespaces),
+        queues=_queue_settings(jobs) if configuration.queues else None,
         beside_kueue=configuration.beside_kueue,
+    )
+
+
+def _queue_settings(jobs: JobsConfiguration) -> QueueSettings:
+    return QueueSettings(
+        frameworks=frozenset(jobs.frameworks),
+        without_queue_name=jobs.manage_jobs_without_queue_name,
+        namespaces=jobs.managed_jobs_namespace_selector.selector,
     )
 
 
@@ -102,6 +121,10 @@ def check_webhooks(configuration: WebhooksConfiguration) -> None:
     """Raises FieldError for settings that contradict each other."""
     if configuration.client_names and configuration.client_ca_file is None:
         raise FieldError("webhooks.clientNames", "have no effect without webhooks.clientCAFile")
+    if configuration.queues and configuration.beside_kueue:
+        raise FieldError(
+            "webhooks.queues", "cannot be true with webhooks.besideKueue: Kueue manages the queues"
+        )
     managed = configuration.certificates.managed
     path = "webhooks.certificates.managed"
     if managed.certificate_seconds > managed.authority_seconds:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
 from api.core import PriorityClass
 from api.groups import PodGroup
+from api.kueue import LocalQueue
 from api.priority import SYSTEM_CLASSES, global_default
 
 __all__ = ["NO_FACTS", "UNKNOWN", "Answer", "Facts", "KnownFacts", "NotSynced", "Unknown"]
@@ -42,13 +43,28 @@ class Facts(Protocol):
     def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
         """The PodGroup of that name."""
 
+    def local_queue(self, namespace: str, name: str) -> Answer[LocalQueue]:
+        """The LocalQueue of that name."""
+
+    def namespace_labels(self, name: str) -> Answer[Mapping[str, str]]:
+        """The labels of the namespace."""
+
 
 class KnownFacts:
     """Facts from a complete set of objects. The two classes that API servers create at start are always known."""
 
-    def __init__(self, classes: Iterable[PriorityClass] = (), groups: Iterable[PodGroup] = ()) -> None:
+    def __init__(
+        self,
+        classes: Iterable[PriorityClass] = (),
+        groups: Iterable[PodGroup] = (),
+        queues: Iterable[LocalQueue] = (),
+        namespaces: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """`namespaces`: labels by name."""
         self._classes = {**SYSTEM_CLASSES, **{each.metadata.name: each for each in classes}}
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in groups}
+        self._queues = {(each.metadata.namespace, each.metadata.name): each for each in queues}
+        self._namespaces = dict(namespaces or {})
 
     def priority_class(self, name: str) -> PriorityClass | None:
         """See `Facts`."""
@@ -62,6 +78,14 @@ class KnownFacts:
         """See `Facts`."""
         return self._groups.get((namespace, name))
 
+    def local_queue(self, namespace: str, name: str) -> LocalQueue | None:
+        """See `Facts`."""
+        return self._queues.get((namespace, name))
+
+    def namespace_labels(self, name: str) -> Mapping[str, str] | None:
+        """See `Facts`."""
+        return self._namespaces.get(name)
+
 
 class _NoFacts:
     def priority_class(self, name: str) -> Answer[PriorityClass]:
@@ -73,6 +97,14 @@ class _NoFacts:
         return UNKNOWN
 
     def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
+        """Never known."""
+        return UNKNOWN
+
+    def local_queue(self, namespace: str, name: str) -> Answer[LocalQueue]:
+        """Never known."""
+        return UNKNOWN
+
+    def namespace_labels(self, name: str) -> Answer[Mapping[str, str]]:
         """Never known."""
         return UNKNOWN
 

@@ -1,6 +1,6 @@
 """The requests that API servers ask us about. The webhook configurations and the server's paths come from this table.
 
-`python -m webhooks.registrations manifests/base/webhooks/webhooks.yaml` writes the configurations.
+`python -m webhooks.registrations manifests` writes the configurations.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any, Final
 import yaml
 
 from api.groups import POD_GROUP_LABEL
+from api.integration import QUEUE_NAME_LABEL
 from api.yaml import PlainDumper
 
 __all__ = [
     "CONFIGURATION",
     "EXCLUDED_NAMESPACES",
     "NAMESPACE",
+    "QUEUES_CONFIGURATION",
     "REGISTRATIONS",
     "SERVICE",
     "Registration",
@@ -32,6 +34,10 @@ NAMESPACE: Final = "reprieve-system"
 SERVICE: Final = "reprieve-webhooks"
 CONFIGURATION: Final = "reprieve"
 """The name of both webhook configurations."""
+QUEUES_CONFIGURATION: Final = "reprieve-queues"
+"""The name of the two for Jobs in queues. They are there only where reprieve manages the queues."""
+FILES: Final = {CONFIGURATION: "base/webhooks/webhooks.yaml", QUEUES_CONFIGURATION: "quota/webhooks.yaml"}
+"""Where in manifests/ each configuration is."""
 EXCLUDED_NAMESPACES: Final = ("kube-system", NAMESPACE)
 """The webhooks are not asked about these. kube-system must never wait for us, and we run in the other one."""
 KUEUE: Final = ("kueue.x-k8s.io", "v1beta2")
@@ -46,6 +52,12 @@ NOT_OURS: Final[Condition] = (
     f"request.userInfo.username != 'system:serviceaccount:{NAMESPACE}:{SERVICE}'",
 )
 """The re-check writes a condition on objects that are not valid. Its own writes must not be refused."""
+
+NOT_READY_TO_WAIT: Final[Condition] = (
+    "not-suspended-in-a-queue",
+    f"!object.?spec.?suspend.orValue(false) || object.?metadata.?labels[?'{QUEUE_NAME_LABEL}'].orValue('') == ''",
+)
+"""A Job that names a queue and is suspended needs nothing. Others may have to get the default queue."""
 
 CHECKED_STATUS: Final = (
     "admission",
@@ -70,6 +82,8 @@ class RuleWithOperations:
     subresource: str = ""
     conditions: tuple[Condition, ...] = ()
     """The match conditions. Only requests that meet all of them are sent."""
+    selector: Json | None = None
+    """The objectSelector; None for all objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +101,7 @@ class Registration:
     """Whether the status of the kind has conditions."""
     required: bool = True
     """Whether a write fails if the webhook does not answer (failurePolicy Fail)."""
-    selector: Json | None = None
-    """The objectSelector; None for all objects."""
+    configuration: str = CONFIGURATION
 
     @property
     def api_version(self) -> str:
@@ -105,6 +118,11 @@ def _changes(fields: tuple[str, ...]) -> str:
     return " || ".join(
         [no_object, *(f"object.?status.?{field} != oldObject.?status.?{field}" for field in fields)]
     )
+
+
+def _with_label(key: str) -> Json:
+    """The objectSelector for objects with the label. On an update the old object counts, too."""
+    return {"matchExpressions": [{"key": key, "operator": "Exists"}]}
 
 
 REGISTRATIONS: Final = (
@@ -136,30 +154,45 @@ REGISTRATIONS: Final = (
         "",
         "v1",
         namespaced=True,
-        validating=(RuleWithOperations(("CREATE",)),),
-        mutating=(RuleWithOperations(("CREATE",)),),
+        validating=(RuleWithOperations(("CREATE",), selector=_with_label(POD_GROUP_LABEL)),),
+        mutating=(RuleWithOperations(("CREATE",), selector=_with_label(POD_GROUP_LABEL)),),
         required=False,
-        selector={"matchExpressions": [{"key": POD_GROUP_LABEL, "operator": "Exists"}]},
+    ),
+    Registration(
+        "Job",
+        "jobs",
+        "batch",
+        "v1",
+        namespaced=True,
+        validating=(RuleWithOperations(selector=_with_label(QUEUE_NAME_LABEL)),),
+        mutating=(RuleWithOperations(("CREATE",), conditions=(NOT_READY_TO_WAIT,)),),
+        required=False,
+        configuration=QUEUES_CONFIGURATION,
     ),
 )
 
 
-def configurations() -> list[Json]:
-    """ValidatingWebhookConfiguration and MutatingWebhookConfiguration, without a caBundle."""
+def configurations(name: str = CONFIGURATION) -> list[Json]:
+    """ValidatingWebhookConfiguration and MutatingWebhookConfiguration of that name, without a caBundle."""
     return [
-        _configuration("MutatingWebhookConfiguration", "mutate", lambda each: each.mutating),
-        _configuration("ValidatingWebhookConfiguration", "validate", lambda each: each.validating),
+        _configuration(name, "MutatingWebhookConfiguration", "mutate", lambda each: each.mutating),
+        _configuration(name, "ValidatingWebhookConfiguration", "validate", lambda each: each.validating),
     ]
 
 
 def _configuration(
-    kind: str, purpose: str, rules: Callable[[Registration], tuple[RuleWithOperations, ...]]
+    name: str, kind: str, purpose: str, rules: Callable[[Registration], tuple[RuleWithOperations, ...]]
 ) -> Json:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
-        "metadata": {"name": CONFIGURATION},
-        "webhooks": [_webhook(purpose, each, rule) for each in REGISTRATIONS for rule in rules(each)],
+        "metadata": {"name": name},
+        "webhooks": [
+            _webhook(purpose, each, rule)
+            for each in REGISTRATIONS
+            if each.configuration == name
+            for rule in rules(each)
+        ],
     }
 
 
@@ -206,8 +239,8 @@ def _webhook(purpose: str, registration: Registration, rule: RuleWithOperations)
         webhook["namespaceSelector"] = {
             "matchExpressions": [{**excluded, "values": list(EXCLUDED_NAMESPACES)}]
         }
-    if registration.selector is not None:
-        webhook["objectSelector"] = registration.selector
+    if rule.selector is not None:
+        webhook["objectSelector"] = rule.selector
     if rule.conditions:
         webhook["matchConditions"] = [
             {"name": condition, "expression": expression} for condition, expression in rule.conditions
@@ -215,11 +248,12 @@ def _webhook(purpose: str, registration: Registration, rule: RuleWithOperations)
     return webhook
 
 
-def render() -> str:
-    """Both configurations as YAML documents."""
+def render(name: str = CONFIGURATION) -> str:
+    """Both configurations of that name as YAML documents."""
     head = "# Made by python -m webhooks.registrations; do not edit.\n"
-    return head + yaml.dump_all(configurations(), Dumper=PlainDumper, sort_keys=False, width=110)
+    return head + yaml.dump_all(configurations(name), Dumper=PlainDumper, sort_keys=False, width=110)
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(render(), "utf-8")
+    for configuration, file in FILES.items():
+        (Path(sys.argv[1]) / file).write_text(render(configuration), "utf-8")

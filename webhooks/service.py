@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from api.clock import SYSTEM_CLOCK, Clock
+from controllers.jobs.configuration import JobsConfiguration
 from kube.client import ApiClient
 from runtime.views import Views
 from serving.certificates.files import CertificateFiles, ClientAuthority
@@ -37,13 +38,14 @@ class WebhookService:
     def __init__(
         self,
         configuration: WebhooksConfiguration,
+        jobs: JobsConfiguration,
         client: ApiClient,
         views: Views,
         clock: Clock = SYSTEM_CLOCK,
         *,
         gates_members: bool,
     ) -> None:
-        """`gates_members`: see `webhooks.configuration.settings_of`."""
+        """`jobs`, `gates_members`: see `webhooks.configuration.settings_of`."""
         self._configuration = configuration
         self._live = LiveContext(configuration.client_ca_file)
         files = configuration.certificates.files
@@ -52,8 +54,8 @@ class WebhookService:
             if files is not None
             else _managed(configuration.certificates.managed, client, self._live, clock)
         )
-        self._facts = WatchedFacts(views)
-        settings = settings_of(configuration, gates_members=gates_members)
+        self._facts = WatchedFacts(views, queues=configuration.queues)
+        settings = settings_of(configuration, jobs, gates_members=gates_members)
         self._reviewer = Reviewer(self._facts, settings, max_depth=configuration.max_depth, clock=clock)
         self.rechecker = rechecker(
             client, self._facts, settings, self._facts.fault, configuration.recheck_seconds, clock

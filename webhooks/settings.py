@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Settings"]
+from api.meta import LabelSelector
+
+__all__ = ["QueueSettings", "Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSettings:
+    """The section `jobs` of the configuration, as the rules need it."""
+
+    frameworks: frozenset[str] = frozenset({"batch/job", "reprieve.dev/podgroup"})
+    """The kinds that are managed."""
+    without_queue_name: bool = False
+    """Whether a Job that names no queue is managed, too."""
+    namespaces: LabelSelector = field(default_factory=LabelSelector)
+    """Objects that name no queue are managed only in these namespaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,5 +32,7 @@ class Settings:
     """Namespaces besides kube-system whose PodGroups may have a `system-` PriorityClass."""
     gates_members: bool = True
     """Pods of PodGroups get the scheduling gate `reprieve.dev/gang`. False with `planning.gates: Off`."""
+    queues: QueueSettings | None = None
+    """Which Jobs and PodGroups wait in queues. None: nothing does."""
     beside_kueue: bool = False
     """Kueue is installed and checks its own rules. Only what Kueue lacks is checked here."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from api.core import PriorityClass
+from api.core import Namespace, PriorityClass
 from api.groups import PodGroup
+from api.kueue import LocalQueue
 from api.priority import SYSTEM_CLASSES, global_default
 from runtime.objects import Objects
-from runtime.resources import GROUPS, PRIORITY_CLASSES
-from runtime.views import Views
+from runtime.resources import GROUPS, LOCAL_QUEUES, NAMESPACES, PRIORITY_CLASSES
+from runtime.views import View, Views
 from webhooks.facts import UNKNOWN, Answer
 
 __all__ = ["WatchedFacts"]
@@ -18,11 +20,16 @@ __all__ = ["WatchedFacts"]
 class WatchedFacts:
     """`Facts` of a cluster. Nothing is known of a resource until it has been listed."""
 
-    def __init__(self, views: Views) -> None:
+    def __init__(self, views: Views, *, queues: bool = False) -> None:
+        """`queues`: whether LocalQueues and namespaces are watched, too. Without that they are never known."""
         self._classes: Objects[PriorityClass] = Objects()
         self._groups: Objects[PodGroup] = Objects()
         self._classes_view = views.watch(PRIORITY_CLASSES, self._classes)
         self._groups_view = views.watch(GROUPS, self._groups)
+        self._queues: Objects[LocalQueue] = Objects()
+        self._namespaces: Objects[Namespace] = Objects()
+        self._queues_view = views.watch(LOCAL_QUEUES, self._queues) if queues else None
+        self._namespaces_view = views.watch(NAMESPACES, self._namespaces) if queues else None
 
     def on_class(self, hook: Callable[[], None]) -> None:
         """Call `hook` after PriorityClasses have changed, once for many changes."""
@@ -33,8 +40,14 @@ class WatchedFacts:
 
         If the CRD of PodGroups is not installed, there are no PodGroups to wait for, and other kinds can be judged.
         """
-        for view in (self._classes_view, self._groups_view):
-            if not view.synced and not view.is_absent:
+        views: tuple[View[Any] | None, ...] = (
+            self._classes_view,
+            self._groups_view,
+            self._queues_view,
+            self._namespaces_view,
+        )
+        for view in views:
+            if view is not None and not view.synced and not view.is_absent:
                 return view.fault()
         return None
 
@@ -51,3 +64,16 @@ class WatchedFacts:
     def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
         """See `Facts`."""
         return self._groups.get(namespace, name) if self._groups_view.synced else UNKNOWN
+
+    def local_queue(self, namespace: str, name: str) -> Answer[LocalQueue]:
+        """See `Facts`."""
+        if self._queues_view is None or not self._queues_view.synced:
+            return UNKNOWN
+        return self._queues.get(namespace, name)
+
+    def namespace_labels(self, name: str) -> Answer[Mapping[str, str]]:
+        """See `Facts`."""
+        if self._namespaces_view is None or not self._namespaces_view.synced:
+            return UNKNOWN
+        found = self._namespaces.get("", name)
+        return (found.metadata.labels or {}) if found is not None else None

@@ -10,6 +10,7 @@ import click
 
 from api.checks import AdmissionCheck
 from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.limits import LimitRange, RuntimeClass
 from api.validation import FieldError
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
 from cli.common.documents import InputError, Kind, Reader, located
@@ -64,6 +65,8 @@ class QuotaObjects(Reader):
         (API_VERSION, "ClusterQueue"): Kind(ClusterQueue, False),
         (API_VERSION, "LocalQueue"): Kind(LocalQueue, True),
         (API_VERSION, "AdmissionCheck"): Kind(AdmissionCheck, False),
+        ("v1", "LimitRange"): Kind(LimitRange, True),
+        ("node.k8s.io/v1", "RuntimeClass"): Kind(RuntimeClass, False),
         (API_VERSION, "Workload"): Kind(Workload, True, _check_workload),
     }
     matter: ClassVar[str] = "quota"

@@ -52,7 +52,12 @@ async def run(configuration: Configuration) -> None:
         if configuration.webhooks is not None:
             gates_members = configuration.planning.gates != "Off"
             webhooks = WebhookService(
-                configuration.webhooks, client, views, clock, gates_members=gates_members
+                configuration.webhooks,
+                configuration.jobs,
+                client,
+                views,
+                clock,
+                gates_members=gates_members,
             )
             parts.append(webhooks)
             controllers.append(webhooks.rechecker)

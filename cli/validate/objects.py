@@ -78,7 +78,9 @@ class Objects(Reader):
             case PriorityClass():
                 self._classes[thing.metadata.name] = thing
             case Configuration() if thing.webhooks is not None:
-                self.settings = settings_of(thing.webhooks, gates_members=thing.planning.gates != "Off")
+                self.settings = settings_of(
+                    thing.webhooks, thing.jobs, gates_members=thing.planning.gates != "Off"
+                )
             case LocatedObject():
                 self.found.append(thing)
             case _:
@@ -139,6 +141,14 @@ class Objects(Reader):
     def pod_group(self, namespace: str, name: str) -> PodGroup | Literal[Unknown.UNKNOWN]:
         """The group, if it is among the files."""
         return self._groups.get((namespace, name), UNKNOWN)
+
+    def local_queue(self, namespace: str, name: str) -> Literal[Unknown.UNKNOWN]:
+        """Never known: Jobs are not among the kinds that are judged."""
+        return UNKNOWN
+
+    def namespace_labels(self, name: str) -> Literal[Unknown.UNKNOWN]:
+        """Never known."""
+        return UNKNOWN
 
     def complete(self, stored: Objects) -> None:
         """Add the facts of the stored objects. Where both have an object, this one's counts."""

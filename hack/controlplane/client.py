@@ -34,6 +34,8 @@ FIELD_MANAGER: Final = "reprieve-hack"
 RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("v1", "Namespace"): ("namespaces", False),
     ("v1", "Node"): ("nodes", False),
+    ("v1", "LimitRange"): ("limitranges", True),
+    ("node.k8s.io/v1", "RuntimeClass"): ("runtimeclasses", False),
     ("v1", "Pod"): ("pods", True),
     ("v1", "ConfigMap"): ("configmaps", True),
     ("v1", "Secret"): ("secrets", True),

@@ -17,6 +17,7 @@ import pytest
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Client
+from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.audit import AuditTrail
@@ -179,8 +180,10 @@ def api_plane(running: Planes) -> ControlPlane:
 @pytest.fixture(scope="module")
 def webhook_plane(running: Planes) -> ControlPlane:
     """The same with the webhooks, and a gate that is kept: kill nothing here, leave no traces."""
-    settings = {"gateOpeners": {GATE: [OPENER]}, "systemNamespaces": [SYSTEM_NAMESPACE]}
-    options = Options(api_only=True, webhooks=True, webhooks_settings={"webhooks": settings})
+    settings = {"gateOpeners": {GATE: [OPENER]}, "systemNamespaces": [SYSTEM_NAMESPACE], "queues": True}
+    options = Options(
+        api_only=True, webhooks=True, webhooks_settings={"webhooks": settings}, manifests=QUOTA_FOLDERS
+    )
     return running.shared("webhook_plane", options)
 
 

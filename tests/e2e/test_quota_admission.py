@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from controllers.quota.texts import SAID
+from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 from tests.e2e.support import condition, wait_for
 
@@ -296,3 +297,47 @@ def test_queues_count_their_workloads(quotas: Sandboxes) -> None:
     active = condition(box.client.get(KUEUE, "ClusterQueue", box.of("q")), "Active")
     assert active is not None
     assert active["reason"] == "Ready"
+
+
+def test_requests_count_as_the_pods_will_have_them(quotas: Sandboxes) -> None:
+    """A Workload that was parked comes back when a LimitRange or a RuntimeClass changes."""
+    box = quotas("requests")
+    box.queue("q", 3)
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "limits", "namespace": box.name},
+        "spec": {"limits": [{"type": "Container", "max": {"cpu": 2}, "defaultRequest": {"cpu": 1}}]},
+    }
+    box.client.create(limits)
+    runtime = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": box.of("kata")},
+        "handler": "kata",
+        "overhead": {"podFixed": {"cpu": "1500m"}},
+    }
+
+    def pods(resources: Json, **spec: Json | str) -> list[Json]:
+        container = {"name": "c", "image": "none", "resources": resources}
+        return [{"name": "main", "count": 1, "template": {"spec": {"containers": [container], **spec}}}]
+
+    box.workload("default", "q", 0, podSets=pods({}))
+    box.workload("large", "q", 0, podSets=pods({"requests": {"cpu": 3}, "limits": {"cpu": 3}}))
+    box.workload(
+        "class", "q", 0, podSets=pods({"requests": {"cpu": "500m"}}, runtimeClassName=box.of("kata"))
+    )
+    box.until_admitted("default")
+    refused = box.until("large", "QuotaReserved", "False", "Misconfigured")
+    assert "requests must not be above the limitRange max" in refused["message"]
+    refused = box.until("class", "QuotaReserved", "False", "Misconfigured")
+    assert f"RuntimeClass {box.of('kata')} doesn't exist" in refused["message"]
+
+    box.client.create(runtime)
+    box.until_admitted("class")
+    used = {name: box.get(name)["status"]["admission"]["podSetAssignments"] for name in ("default", "class")}
+    assert [each[0]["resourceUsage"] for each in used.values()] == [{"cpu": "1"}, {"cpu": "2"}]
+    spec = {"limits": [{"type": "Container", "max": {"cpu": 4}, "defaultRequest": {"cpu": 1}}]}
+    box.client.patch("v1", "LimitRange", "limits", {"spec": spec}, box.name)
+    box.until("large", "QuotaReserved", "False", "WaitingForQuota")
+    box.client.delete("node.k8s.io/v1", "RuntimeClass", box.of("kata"))

@@ -153,7 +153,9 @@ async def webhooks_of(plane: ControlPlane, clock: ManualClock) -> AsyncIterator[
     assert configuration.webhooks is not None
     async with ApiClient.connect(configuration.kubeconfig) as client:
         views, loop = Views(client), asyncio.get_running_loop()
-        service = WebhookService(configuration.webhooks, client, views, clock, gates_members=True)
+        service = WebhookService(
+            configuration.webhooks, configuration.jobs, client, views, clock, gates_members=True
+        )
         await service._certificates.look()
         following = asyncio.create_task(views.run())
         try:

@@ -10,6 +10,7 @@ import pytest
 
 from api.crds import schema_of
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE
+from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL
 from cli.validate.verdicts import Context, Write, verdict
 from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Json, path_of
@@ -161,24 +162,28 @@ def test_a_member_whose_priority_is_not_its_groups_gets_a_warning(plane: Control
 
 
 def test_a_member_gets_the_scheduling_gate(plane: ControlPlane) -> None:
-    """Also if its group does not exist, but not if it has a node, or if its group is no gang."""
+    """Also if its group does not exist, but not if it has a node, or if its group is no gang. A group that names a queue
+    waits for quota, too."""
     account = {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
         "metadata": {"name": "default", "namespace": "default"},
     }
-    basic = objects.pod_group("rules-basic")
+    basic, queued = objects.pod_group("rules-basic"), objects.pod_group("rules-queued", min_count=1)
+    queued["metadata"]["labels"] = {QUEUE_NAME_LABEL: "q"}
 
     def gates(name: str, **fields: Any) -> list[str]:
         body = objects.pod(name, **fields)
         made = plane.client.request("POST", f"{path_of('v1', 'Pod', 'default')}?{STRICT}", body)
         return [gate["name"] for gate in made["spec"].get("schedulingGates", ())]
 
-    with existing(plane, account, basic):
-        assert gates("member", group="rules-none") == [SCHEDULING_GATE]
+    with existing(plane, account, basic, queued):
+        assert gates("member", group="rules-none") == [SCHEDULING_GATE, ADMISSION_GATE]
+        assert gates("member", group="rules-queued") == [SCHEDULING_GATE, ADMISSION_GATE]
         assert gates("member", group="rules-none", schedulingGates=[{"name": "a.b/c"}]) == [
             "a.b/c",
             SCHEDULING_GATE,
+            ADMISSION_GATE,
         ]
         assert gates("member", group="rules-none", node_name="n0") == []
         assert gates("other") == []

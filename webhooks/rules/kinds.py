@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from schema.verdict import Verdict
-from webhooks.rules import clusterqueues, cohorts, flavors, podgroups, pods, workloads
+from webhooks.rules import clusterqueues, cohorts, flavors, jobs, podgroups, pods, workloads
 from webhooks.rules.request import Object, Request
 
 __all__ = ["KINDS", "Rules"]
@@ -28,5 +28,6 @@ KINDS: Final[Mapping[str, Rules]] = {
     "ResourceFlavor": Rules(flavors.validate),
     "Workload": Rules(workloads.validate, workloads.default),
     "PodGroup": Rules(podgroups.validate, podgroups.default),
+    "Job": Rules(jobs.validate, jobs.default),
     "Pod": Rules(pods.validate, pods.default),
 }

@@ -12,6 +12,7 @@ from api.words import shown
 from schema.verdict import FORBIDDEN, INVALID, NOT_FOUND, REQUIRED, Cause, Verdict
 from webhooks.facts import UNKNOWN, Facts, NotSynced
 from webhooks.rules.fields import child, integer, text
+from webhooks.rules.jobs import queue_causes
 from webhooks.rules.ratchet import new_causes
 from webhooks.rules.request import Object, Request
 
@@ -75,6 +76,8 @@ def validate(request: Request) -> Verdict:
         yield from _priority_causes(spec)
         yield from _system_causes(group, namespaces)
         yield from _mode_causes(spec)
+        if settings.queues is not None:
+            yield from queue_causes(child(group, "metadata"))
 
     return Verdict.of(new_causes(causes, request), _warnings(request))
 

@@ -1,4 +1,4 @@
-"""Pods of a PodGroup. They get a scheduling gate when they are created. No pod is refused."""
+"""Pods of a PodGroup. They get scheduling gates when they are created. No pod is refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from api.core import PriorityClass
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
+from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
 from schema.verdict import Verdict
 from webhooks.facts import UNKNOWN, Answer, Facts
 from webhooks.rules.fields import child, entries, integer, items, text
@@ -14,30 +15,54 @@ from webhooks.rules.request import Object, Request
 __all__ = ["default", "validate"]
 
 NEVER = "Never"
+FRAMEWORK = "reprieve.dev/podgroup"
 
 
 def default(request: Request) -> Object:
-    """The pod with the scheduling gate, after the gates that it has already. Members of a gang wait for one another.
+    """The pod with the scheduling gates that it needs, after those that it has already.
 
-    A pod stays as it is if it has a node or this gate already, or if its PodGroup is known to be no gang. The gang
-    controller removes the gate from a pod of which that turns out later.
+    Members of a gang wait for one another, and those of a group in a queue wait for quota. A pod that has a node stays
+    as it is. A gate is left out if it is known that the PodGroup needs none. The controllers remove a gate from a pod
+    of which that turns out later.
     """
     spec = request.new.get("spec")
-    if request.operation != "CREATE" or request.subresource or not request.settings.gates_members:
+    if request.operation != "CREATE" or request.subresource:
         return request.new
-    if not isinstance(spec, dict) or spec.get("nodeName") or not _may_be_of_a_gang(request):
+    if not isinstance(spec, dict) or spec.get("nodeName"):
         return request.new
     gates = items(spec, "schedulingGates")
-    if any(gate.get("name") == SCHEDULING_GATE for gate in gates):
-        return request.new
-    return {**request.new, "spec": {**spec, "schedulingGates": [*gates, {"name": SCHEDULING_GATE}]}}
+    has = {gate.get("name") for gate in gates}
+    wanted = ((SCHEDULING_GATE, _may_be_of_a_gang), (ADMISSION_GATE, _may_need_quota))
+    new = [{"name": name} for name, needs in wanted if name not in has and needs(request)]
+    return {**request.new, "spec": {**spec, "schedulingGates": [*gates, *new]}} if new else request.new
 
 
 def _may_be_of_a_gang(request: Request) -> bool:
     """A group that does not exist yet may be created just after its pods."""
+    if not request.settings.gates_members:
+        return False
     name = _group_name(request)
     group = _group(request, name) if name else None
     return bool(name) and (group is None or group is UNKNOWN or group.spec.scheduling_policy.gang is not None)
+
+
+def _may_need_quota(request: Request) -> bool:
+    """A member of a group in a queue, or of a group that does not exist yet. The pods of a Job in a queue have the
+    quota of the Job."""
+    queues, name = request.settings.queues, _group_name(request)
+    if queues is None or FRAMEWORK not in queues.frameworks or not name or _is_of_a_job(request):
+        return False
+    group = _group(request, name)
+    return group is None or group is UNKNOWN or bool((group.metadata.labels or {}).get(QUEUE_NAME_LABEL))
+
+
+def _is_of_a_job(request: Request) -> bool:
+    """Whether a Job that was started with quota controls the pod."""
+    metadata = child(request.new, "metadata")
+    owners = [each for each in items(metadata, "ownerReferences") if each.get("controller") is True]
+    return bool(entries(metadata, "annotations").get(WORKLOAD_ANNOTATION)) and any(
+        each.get("kind") == "Job" and text(each, "apiVersion").startswith("batch/") for each in owners
+    )
 
 
 def validate(request: Request) -> Verdict:

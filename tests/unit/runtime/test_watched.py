@@ -49,7 +49,7 @@ async def test_tables_tell_of_decisions_and_of_every_state_of_a_pod() -> None:
 
 def test_the_quota_state_follows_and_keeps_what_it_could_read() -> None:
     watched = WatchedQuota(unconnected())
-    queues, _, flavors, checks, local_queues, _, workloads = watched.views
+    queues, _, flavors, checks, local_queues, *_, workloads = watched.views
     expected = QuotaState()
     things: list[tuple[View[Any], Thing]] = [
         (queues, cluster_queue("a", cpu(4))),

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import aiohttp
 
-from api.core import PriorityClass
+from api.core import Namespace, PriorityClass
 from api.groups import PodGroup
+from api.kueue import LocalQueue
 from hack.controlplane.objects import pod_group
 from runtime.views import Views
 from tests.kit.clock import ManualClock
@@ -24,6 +25,14 @@ __all__ = ["BAD", "CLASSES", "JSON", "LOOPBACK", "followed", "group", "learn", "
 LOOPBACK: Final = "127.0.0.1"
 JSON: Final = {"Content-Type": "application/json"}
 CLASSES: Final = KnownFacts([priority_class("high", 1000)])
+
+
+PLURALS: Final[dict[type, str]] = {
+    PriorityClass: "priorityclasses",
+    PodGroup: "podgroups",
+    LocalQueue: "localqueues",
+    Namespace: "namespaces",
+}
 
 
 def queue(**preemption: Any) -> dict[str, Any]:
@@ -45,18 +54,17 @@ def reviewer(facts: Facts = CLASSES, max_depth: int = 100) -> Reviewer:
     return Reviewer(facts, Settings(), max_depth=max_depth, clock=ManualClock())
 
 
-def followed() -> tuple[WatchedFacts, Views]:
+def followed(*, queues: bool = False) -> tuple[WatchedFacts, Views]:
     """Facts, and the views that they come from: of what the rules ask for, and nothing else."""
     views = unconnected()
-    return WatchedFacts(views), views
+    return WatchedFacts(views, queues=queues), views
 
 
-def learn(views: Views, *objects: PriorityClass | PodGroup) -> None:
+def learn(views: Views, *objects: PriorityClass | PodGroup | LocalQueue | Namespace) -> None:
     """As a watch tells of them."""
     by_kind = {view.kind: view for view in views}
     for each in objects:
-        kind = "priorityclasses" if isinstance(each, PriorityClass) else "podgroups"
-        by_kind[kind].upsert(each, listed=False)
+        by_kind[PLURALS[type(each)]].upsert(each, listed=False)
 
 
 async def post(url: str, body: Any, **options: Any) -> tuple[int, bytes]:

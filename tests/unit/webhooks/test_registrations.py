@@ -8,6 +8,7 @@ import pytest
 
 from webhooks.registrations import (
     CHECKED_STATUS,
+    FILES,
     REGISTRATIONS,
     Json,
     configurations,
@@ -17,12 +18,22 @@ from webhooks.registrations import (
 from webhooks.rules import KINDS
 from webhooks.rules.decoding import Node, root_node
 
-MANIFEST = Path(__file__).parents[3] / "manifests" / "base" / "webhooks" / "webhooks.yaml"
-WEBHOOKS = [webhook for configuration in configurations() for webhook in configuration["webhooks"]]
+MANIFESTS = Path(__file__).parents[3] / "manifests"
+WEBHOOKS = [
+    webhook
+    for name in FILES
+    for configuration in configurations(name)
+    for webhook in configuration["webhooks"]
+]
 
 
-def test_the_manifest_is_what_is_generated() -> None:
-    assert MANIFEST.read_text() == render(), "run make crds"
+@pytest.mark.parametrize("name", FILES)
+def test_the_manifest_is_what_is_generated(name: str) -> None:
+    assert (MANIFESTS / FILES[name]).read_text() == render(name), "run make crds"
+
+
+def test_every_registration_is_in_a_manifest() -> None:
+    assert {each.configuration for each in REGISTRATIONS} == FILES.keys()
 
 
 def test_every_kind_with_rules_is_asked_about() -> None:
@@ -79,3 +90,16 @@ def test_members_are_gated_when_they_are_created_and_nothing_waits_for_that() ->
     assert webhook["objectSelector"] == {
         "matchExpressions": [{"key": "reprieve.dev/pod-group", "operator": "Exists"}]
     }
+
+
+def test_no_job_waits_for_the_webhook() -> None:
+    mutating, validating = (
+        next(each for each in WEBHOOKS if each["name"] == f"jobs.{purpose}.reprieve.dev")
+        for purpose in ("mutate", "validate")
+    )
+    assert {each["failurePolicy"] for each in (mutating, validating)} == {"Ignore"}
+    assert mutating["rules"][0]["operations"] == ["CREATE"]
+    assert "objectSelector" not in mutating  # a Job without a queue may get the default one
+    assert validating["objectSelector"]["matchExpressions"] == [
+        {"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}
+    ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from api.core import PriorityClass
+from api.core import Namespace, PriorityClass
 from api.groups import PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
+from api.kueue import LocalQueue, LocalQueueSpec
 from api.meta import ObjectMeta
 from kube.client import ApiError
 from tests.kit.objects import priority_class
@@ -53,3 +54,26 @@ async def test_without_the_crd_of_groups_other_kinds_are_judged() -> None:
     groups._reflector.refusal = ApiError(404, "NotFound", "the server could not find the requested resource")
     assert facts.fault() is None
     assert facts.pod_group("default", "gang") is UNKNOWN
+
+
+QUEUE = LocalQueue(
+    metadata=ObjectMeta(name="default", namespace="team"), spec=LocalQueueSpec(cluster_queue="cq")
+)
+
+
+async def test_queues_and_namespaces_are_known_only_where_they_are_watched() -> None:
+    facts, views = followed()
+    listed(views)
+    assert facts.local_queue("team", "default") is UNKNOWN
+    assert facts.namespace_labels("team") is UNKNOWN
+
+    facts, views = followed(queues=True)
+    assert facts.local_queue("team", "default") is UNKNOWN
+    assert facts.namespace_labels("team") is UNKNOWN
+    listed(views)
+    assert facts.fault() is None
+    assert facts.local_queue("team", "default") is None
+    assert facts.namespace_labels("team") is None
+    learn(views, QUEUE, Namespace(metadata=ObjectMeta(name="team", labels={"a": "b"})))
+    assert facts.local_queue("team", "default") == QUEUE
+    assert facts.namespace_labels("team") == {"a": "b"}

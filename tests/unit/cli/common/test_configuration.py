@@ -22,7 +22,7 @@ def test_the_webhooks_alone() -> None:
     assert configuration.extender is None
     assert configuration.webhooks is not None
     assert configuration.webhooks.port == 9444
-    settings = settings_of(configuration.webhooks, gates_members=False)
+    settings = settings_of(configuration.webhooks, configuration.jobs, gates_members=False)
     assert settings.gate_openers == {"example.com/gate": ("jane",)}
     assert not settings.gates_members
     assert "authoritySeconds: 31536000" in dump(configuration)

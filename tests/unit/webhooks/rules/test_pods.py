@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
+from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
 from api.validation import convert
 from tests.kit.manifests import pod_group
 from webhooks.facts import NO_FACTS, Facts, KnownFacts
 from webhooks.rules import Object, Operation, Request, default
-from webhooks.settings import Settings
+from webhooks.settings import QueueSettings, Settings
 
 OURS = {"name": SCHEDULING_GATE}
 OTHER = {"name": "example.com/wait"}
@@ -87,3 +88,44 @@ def test_a_pod_that_is_there_cannot_get_a_gate() -> None:
 def test_no_pod_gets_a_gate_with_the_setting_off() -> None:
     new = pod()
     assert defaulted(new, settings=Settings(gates_members=False)) is new
+
+
+QUEUED_GROUP = pod_group()
+QUEUED_GROUP["metadata"]["labels"] = {QUEUE_NAME_LABEL: "q"}
+QUEUED = KnownFacts(groups=[convert(QUEUED_GROUP, PodGroup)])
+IN_QUEUES = Settings(queues=QueueSettings())
+ADMISSION = {"name": ADMISSION_GATE}
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+
+
+@pytest.mark.parametrize("facts", [QUEUED, NO_FACTS, KnownFacts()])
+def test_a_member_of_a_group_that_may_be_in_a_queue_waits_for_quota(facts: Facts) -> None:
+    assert defaulted(pod(), facts, settings=IN_QUEUES) == pod(schedulingGates=[OURS, ADMISSION])
+    without = Settings(gates_members=False, queues=QueueSettings())
+    assert defaulted(pod(), facts, settings=without) == pod(schedulingGates=[ADMISSION])
+
+
+@pytest.mark.parametrize(
+    ("facts", "queues"),
+    [
+        (GANG, QueueSettings()),
+        (QUEUED, None),
+        (QUEUED, QueueSettings(frameworks=frozenset({"batch/job"}))),
+    ],
+)
+def test_other_members_do_not_wait_for_quota(facts: Facts, queues: QueueSettings | None) -> None:
+    assert defaulted(pod(), facts, settings=Settings(queues=queues)) == pod(schedulingGates=[OURS])
+
+
+def test_the_pods_of_a_job_that_was_started_have_its_quota() -> None:
+    new = pod()
+    new["metadata"] |= {"annotations": {WORKLOAD_ANNOTATION: "w"}, "ownerReferences": [JOB]}
+    made = defaulted(new, QUEUED, settings=IN_QUEUES)
+    assert made["spec"]["schedulingGates"] == [OURS]
+    for owner in (
+        {**JOB, "controller": False},
+        {**JOB, "kind": "Other"},
+        {**JOB, "apiVersion": "example.com/v1"},
+    ):
+        new["metadata"]["ownerReferences"] = [owner]
+        assert ADMISSION in defaulted(new, QUEUED, settings=IN_QUEUES)["spec"]["schedulingGates"]

@@ -1,0 +1,75 @@
+"""Jobs in queues, as the API server and the webhook make them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from hack.controlplane.client import ApiError, Client, Json
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.support import wait_for
+from tests.kit.manifests import KUEUE
+
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+MOST_SECONDS = "kueue.x-k8s.io/max-exec-time-seconds"
+
+
+@pytest.fixture
+def client(webhook_plane: ControlPlane) -> Client:
+    return webhook_plane.client
+
+
+@pytest.fixture
+def namespace(client: Client) -> str:
+    name = f"jobs-{uuid.uuid4().hex[:5]}"
+    client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return name
+
+
+def job(namespace: str, name: str, labels: Mapping[str, str] | None = None, **spec: Any) -> Json:
+    template = {
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none"}]},
+    }
+    metadata: Json = {"name": name, "namespace": namespace, "labels": dict(labels or {})}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {"template": template, **spec},
+    }
+
+
+def test_a_job_in_a_queue_is_suspended_and_checked(client: Client, namespace: str) -> None:
+    alone = client.create(job(namespace, "alone"))
+    assert not alone["spec"].get("suspend")
+    queued = client.create(job(namespace, "queued", {QUEUE_NAME: "q", MOST_SECONDS: "60"}))
+    assert queued["spec"]["suspend"] is True
+    with pytest.raises(ApiError, match="is no number of seconds above 0"):
+        client.create(job(namespace, "bad", {QUEUE_NAME: "q", MOST_SECONDS: "0"}))
+
+    client.patch("batch/v1", "Job", "queued", {"metadata": {"labels": {QUEUE_NAME: "other"}}}, namespace)
+    client.patch("batch/v1", "Job", "queued", {"spec": {"suspend": False}}, namespace)
+    for labels in ({QUEUE_NAME: "q"}, {QUEUE_NAME: None}):
+        with pytest.raises(ApiError, match="cannot change while the Job is not suspended"):
+            client.patch("batch/v1", "Job", "queued", {"metadata": {"labels": labels}}, namespace)
+
+
+def test_a_job_without_a_queue_gets_the_default_one(client: Client, namespace: str) -> None:
+    body = {
+        "apiVersion": KUEUE,
+        "kind": "LocalQueue",
+        "metadata": {"name": "default", "namespace": namespace},
+    }
+    client.create({**body, "spec": {"clusterQueue": "none"}})
+
+    def made() -> Json | None:
+        """The webhook learns of the LocalQueue a moment later."""
+        found = client.create(job(namespace, f"j-{uuid.uuid4().hex[:5]}"))
+        return found if found["metadata"].get("labels", {}).get(QUEUE_NAME) else None
+
+    found = wait_for(made)
+    assert found["metadata"]["labels"][QUEUE_NAME] == "default"
+    assert found["spec"]["suspend"] is True

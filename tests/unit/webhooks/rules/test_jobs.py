@@ -1,0 +1,164 @@
+"""Jobs in queues: what a new one gets, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from api.kueue import LocalQueue, LocalQueueSpec
+from api.meta import LabelSelector, ObjectMeta
+from webhooks.facts import NO_FACTS, Facts, KnownFacts
+from webhooks.rules import Object, Operation, Request, default, validate
+from webhooks.settings import QueueSettings, Settings
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+MOST = "kueue.x-k8s.io/max-exec-time-seconds"
+PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
+LEAST = "kueue.x-k8s.io/job-min-parallelism"
+DEFAULT_QUEUE = LocalQueue(
+    metadata=ObjectMeta(name="default", namespace="team"), spec=LocalQueueSpec(cluster_queue="cq")
+)
+WITH_DEFAULT = KnownFacts(queues=[DEFAULT_QUEUE])
+ALL = Settings(queues=QueueSettings(without_queue_name=True))
+QUEUES = Settings(queues=QueueSettings())
+CHOSEN = Settings(
+    queues=QueueSettings(
+        without_queue_name=True,
+        namespaces=LabelSelector(match_labels={"queued": "yes"}),
+    )
+)
+
+
+def job(
+    labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None, **spec: Any
+) -> Object:
+    metadata: Object = {"name": "j", "namespace": "team"}
+    metadata |= {"labels": labels} if labels is not None else {}
+    metadata |= {"annotations": annotations} if annotations is not None else {}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": {}, **spec}}
+
+
+def asked(new: Object, settings: Settings, facts: Facts, operation: Operation = "CREATE") -> Object:
+    before = copy.deepcopy(new)
+    old = new if operation == "UPDATE" else None
+    made = default(Request(kind="Job", operation=operation, new=new, old=old, settings=settings, facts=facts))
+    assert new == before, "the request is not changed"
+    return made
+
+
+@pytest.mark.parametrize("suspend", [{}, {"suspend": False}, {"suspend": None}])
+@pytest.mark.parametrize("facts", [NO_FACTS, WITH_DEFAULT])
+def test_a_job_in_a_queue_is_suspended(suspend: Any, facts: Facts) -> None:
+    assert asked(job({QUEUE: "q"}, **suspend), QUEUES, facts) == job({QUEUE: "q"}, suspend=True)
+
+
+@pytest.mark.parametrize("labels", [None, {}, {QUEUE: ""}, {"team": "x"}])
+def test_a_job_without_a_queue_gets_the_default_one(labels: dict[str, str] | None) -> None:
+    made = asked(job(labels), QUEUES, WITH_DEFAULT)
+    assert made == job({**(labels or {}), QUEUE: "default"}, suspend=True)
+
+
+@pytest.mark.parametrize("facts", [NO_FACTS, KnownFacts()])
+def test_a_job_without_a_queue_is_suspended_only_if_the_setting_says_so(facts: Facts) -> None:
+    new = job()
+    assert asked(new, QUEUES, facts) is new
+    assert asked(new, ALL, facts) == job(suspend=True)
+
+
+def test_only_in_namespaces_that_are_selected() -> None:
+    new, labels = job(), {"team": {"queued": "no"}}
+    assert asked(new, CHOSEN, KnownFacts(queues=[DEFAULT_QUEUE], namespaces=labels)) is new
+    assert asked(new, CHOSEN, WITH_DEFAULT) is new  # the namespace is not known yet
+    labels = {"team": {"queued": "yes"}}
+    assert asked(new, CHOSEN, KnownFacts(namespaces=labels)) == job(suspend=True)
+    other = job({QUEUE: "q"})
+    assert asked(other, CHOSEN, NO_FACTS) == job({QUEUE: "q"}, suspend=True)
+
+
+@pytest.mark.parametrize(
+    ("new", "settings"),
+    [
+        (job({QUEUE: "q"}), Settings()),
+        (job({QUEUE: "q"}), Settings(queues=QueueSettings(frameworks=frozenset({"reprieve.dev/podgroup"})))),
+        (job({QUEUE: "q"}, managedBy="kueue.x-k8s.io/multikueue"), ALL),
+        (job({QUEUE: "q"}, suspend=True), ALL),
+        ({"metadata": None, "spec": None}, ALL),
+    ],
+)
+def test_other_jobs_stay_as_they_are(new: Object, settings: Settings) -> None:
+    assert asked(new, settings, WITH_DEFAULT) is new
+
+
+def test_a_job_that_is_there_is_not_suspended_by_an_update() -> None:
+    new = job({QUEUE: "q"})
+    assert asked(new, QUEUES, WITH_DEFAULT, "UPDATE") is new
+
+
+def fields(new: Object, old: Object | None = None, settings: Settings = QUEUES) -> set[str]:
+    operation: Operation = "CREATE" if old is None else "UPDATE"
+    verdict = validate(Request(kind="Job", operation=operation, new=new, old=old, settings=settings))
+    return {each.field for each in verdict.causes}
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "spec", "field"),
+    [
+        ({QUEUE: "Not_A_Name"}, None, {}, f"metadata.labels[{QUEUE}]"),
+        ({QUEUE: "q", PREBUILT: "Not_A_Name"}, None, {}, f"metadata.labels[{PREBUILT}]"),
+        ({QUEUE: "q", MOST: "0"}, None, {}, f"metadata.labels[{MOST}]"),
+        ({QUEUE: "q", MOST: "-1"}, None, {}, f"metadata.labels[{MOST}]"),
+        ({QUEUE: "q", MOST: "ten"}, None, {}, f"metadata.labels[{MOST}]"),
+        ({QUEUE: "q", MOST: "2147483648"}, None, {}, f"metadata.labels[{MOST}]"),
+        ({QUEUE: "q"}, {LEAST: "x"}, {"parallelism": 3}, f"metadata.annotations[{LEAST}]"),
+        ({QUEUE: "q"}, {LEAST: "3"}, {"parallelism": 3}, f"metadata.annotations[{LEAST}]"),
+        ({QUEUE: "q"}, {LEAST: "2"}, {"parallelism": 3, "completions": 2}, f"metadata.annotations[{LEAST}]"),
+    ],
+)
+def test_a_fault_is_refused_when_it_is_new(labels: Any, annotations: Any, spec: Any, field: str) -> None:
+    bad = job(labels, annotations, **spec)
+    assert fields(bad) == {field}
+    assert fields(bad, settings=Settings()) == set()
+    assert fields({**bad, "spec": {**bad["spec"], "suspend": True}}, bad) == set()  # it was stored already
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "spec"),
+    [
+        ({QUEUE: "q", MOST: "1", PREBUILT: "w"}, None, {}),
+        ({QUEUE: "q"}, {LEAST: "2"}, {"parallelism": 3}),
+        (None, None, {}),
+    ],
+)
+def test_other_jobs_are_taken(labels: Any, annotations: Any, spec: Any) -> None:
+    assert fields(job(labels, annotations, **spec)) == set()
+
+
+def test_the_queue_changes_only_while_the_job_is_suspended() -> None:
+    path = {f"metadata.labels[{QUEUE}]"}
+    assert fields(job({QUEUE: "b"}), job({QUEUE: "a"})) == path
+    assert fields(job({}), job({QUEUE: "a"})) == path
+    assert fields(job({QUEUE: "b"}), job({QUEUE: "a"}, suspend=True)) == path
+    assert fields(job({QUEUE: "b"}, suspend=True), job({QUEUE: "a"})) == set()
+    assert fields(job({QUEUE: "a"}), job({QUEUE: "a"}, suspend=True)) == set()
+
+
+def test_a_prebuilt_workload_does_not_change() -> None:
+    old = job({QUEUE: "a", PREBUILT: "w"}, suspend=True)
+    assert fields(job({QUEUE: "a"}, suspend=True), old) == {f"metadata.labels[{PREBUILT}]"}
+
+
+def test_the_time_limit_changes_only_while_the_job_is_suspended() -> None:
+    path = {f"metadata.labels[{MOST}]"}
+    stays, changed = {QUEUE: "a", MOST: "1"}, {QUEUE: "a", MOST: "2"}
+    assert fields(job(changed), job(stays)) == path
+    assert fields(job(changed, suspend=True), job(stays)) == path
+    assert fields(job(changed, suspend=True), job(stays, suspend=True)) == set()
+
+
+def test_parallelism_stays_while_a_job_with_partial_admission_runs() -> None:
+    old = job({QUEUE: "a"}, {LEAST: "1"}, parallelism=3)
+    assert fields(job({QUEUE: "a"}, {LEAST: "1"}, parallelism=2), old) == {"spec.parallelism"}
+    waits = job({QUEUE: "a"}, {LEAST: "1"}, parallelism=3, suspend=True)
+    assert fields(job({QUEUE: "a"}, {LEAST: "1"}, parallelism=2, suspend=True), waits) == set()
