@@ -27,7 +27,9 @@ def show(console: Console, client: Client) -> bool:
     for name in ("setup", "genome"):
         _apply(client, name)
     borrowed = _until(lambda: _runs(client, "genome", 6))
-    console.print("Two teams have quota for 4 CPUs each. [bold]genome[/] of biology needs 6, and borrows 2 of physics:")
+    console.print(
+        "Two teams have quota for 4 CPUs each. [bold]genome[/] of biology needs 6, and borrows 2 of physics:"
+    )
     console.print(_picture(client))
     _apply(client, "simulation")
     reclaimed = _until(lambda: _runs(client, "simulation", 4) and _is_stopped(client, "genome"))

@@ -162,8 +162,8 @@ def test_a_member_whose_priority_is_not_its_groups_gets_a_warning(plane: Control
 
 
 def test_a_member_gets_the_scheduling_gate(plane: ControlPlane) -> None:
-    """Also if its group does not exist, but not if it has a node, or if its group is no gang. A group that names a queue
-    waits for quota, too."""
+    """Also if its group does not exist, but not if it has a node, or if its group is no gang. A group that names a
+    queue waits for quota, too."""
     account = {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
