@@ -17,13 +17,16 @@ from rich.live import Live
 from rich.rule import Rule
 from rich.text import Text
 
+from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
+from hack.demo import queues
 from hack.demo.stage import Side, View
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 REPRIEVE = Path(sys.executable).with_name("reprieve")
 LIMIT_SECONDS = 60.0
 QUIET_SECONDS = 8.0
+OURS = Options(reprieve=True, reprieve_settings={"quota": {"mode": "Enforce"}}, manifests=QUOTA_FOLDERS)
 
 
 def main() -> int:
@@ -49,7 +52,7 @@ def live(console: Console) -> bool:
     """Run the same pods on two control planes: with the scheduler alone, and with reprieve."""
     with tempfile.TemporaryDirectory(prefix="reprieve-demo-") as folder:
         alone = ControlPlane(Path(folder) / "alone", Options())
-        ours = ControlPlane(Path(folder) / "ours", Options(reprieve=True))
+        ours = ControlPlane(Path(folder) / "ours", OURS)
         with alone, ours:
             sides = [Side("kube-scheduler alone", alone), Side("with reprieve", ours)]
             console.print(Rule("[bold]2[/]  Live: a gang of three, three full nodes"))
@@ -59,7 +62,10 @@ def live(console: Console) -> bool:
             fits = _fitting(console, sides)
             _both(sides, Side.clear)
             console.print(Rule("[bold]3[/]  Live: a gang of four there"))
-            return _hopeless(console, sides) and fits
+            waits = _hopeless(console, sides)
+            _both(sides, Side.clear)
+            console.print(Rule("[bold]4[/]  Live: Jobs of two teams that lend each other quota"))
+            return queues.show(console, ours.client) and waits and fits
 
 
 def _fitting(console: Console, sides: list[Side]) -> bool:
