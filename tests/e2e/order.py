@@ -22,6 +22,7 @@ SHARING: Final = {
         "check_author",
         "queue_tutorial",
         "queued_jobs",
+        "job_tutorial",
     ),
 }
 """By the fixture of a shared plane: the files that use it. One process runs them in a row. So it starts once, and

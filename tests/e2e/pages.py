@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["ROOT", "run", "sessions"]
+__all__ = ["ROOT", "run", "sessions", "shell"]
 
 ROOT: Final = Path(__file__).parents[2]
 SECTION: Final = re.compile(r"^## (?P<title>.*)$", re.MULTILINE)
@@ -47,4 +48,14 @@ def run(plane: ControlPlane, *command: str) -> subprocess.CompletedProcess[str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+    )
+
+
+def shell(plane: ControlPlane, command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command line of the page."""
+    folders = [binaries(["kubectl"])["kubectl"].parent, Path(sys.executable).parent]
+    path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(plane.kubeconfig)}
+    return subprocess.run(
+        ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
     )

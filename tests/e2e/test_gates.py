@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -23,6 +20,7 @@ from hack.controlplane.client import Client, path_of
 from hack.controlplane.manifests import apply_webhooks, render
 from hack.controlplane.plane import ControlPlane, Options
 from kube.client import JSON_PATCH, ApiClient
+from tests.e2e.pages import shell
 from tests.e2e.support import Sandbox, wait_for
 from tests.e2e.webhook_server import ADMISSION
 
@@ -210,13 +208,3 @@ def test_leaving_by_the_page_leaves_no_pod_gated(plane: ControlPlane, sandbox: S
     assert gated(sandbox) == set()
     after = shell(plane, check)
     assert (after.returncode, after.stdout) == (1, "")
-
-
-def shell(plane: ControlPlane, command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command line of the page."""
-    folders = [binaries(["kubectl"])["kubectl"].parent, Path(sys.executable).parent]
-    path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(plane.kubeconfig)}
-    return subprocess.run(
-        ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
-    )

@@ -1,0 +1,128 @@
+"""Jobs while reprieve is killed between any two of its writes, and when it leaves the cluster."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import pytest
+
+from hack.controlplane import objects
+from hack.controlplane.client import Json
+from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.job_sandbox import JobSandbox
+from tests.e2e.pages import ROOT, shell
+from tests.e2e.quota_sandbox import KUEUE, QUOTA
+from tests.e2e.support import POLL_SECONDS, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
+
+PAGE: Final = (ROOT / "docs" / "leaving.md").read_text()
+WITHIN: Final[Json] = {"withinClusterQueue": "LowerPriority"}
+PLACES: Final = ("stop", "create", "start", "stop", "restore", "start")
+"""Writes of the Job that is preempted, in their order: its user did not suspend it."""
+DEATHS: Final = [f"jobs.{when}_{place}" for place in PLACES for when in ("before", "after")]
+QUOTA_DEATHS: Final = ["quota.plan_stored", "quota.before_write", "quota.after_write"]
+"""In between, at the write that evicts, and at the one that gives the quota back."""
+
+
+@pytest.fixture(scope="module")
+def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    return start_plane(Options(**QUOTA))
+
+
+class Deaths:
+    """Processes of reprieve that die one after the other. The last one stays alive."""
+
+    def __init__(self, plane: ControlPlane, places: list[str]) -> None:
+        self._plane, self._to_come = (
+            plane,
+            [{"REPRIEVE_FAILPOINTS": f"{each}=kill"} for each in places] + [{}],
+        )
+        plane.reprieve.kill()
+        self._start()
+
+    def _start(self) -> None:
+        self._plane.reprieve.environment = self._to_come.pop(0)
+        self._plane.start_reprieve(wait=False)
+
+    def look(self) -> None:
+        """Start the next process if one has died."""
+        if not self._plane.reprieve.running:
+            assert self._plane.reprieve.wait(1) == -signal.SIGKILL
+            self._start()
+
+    def until(self, is_so: Callable[[], bool], what: Callable[[], str]) -> None:
+        """Until this is so, whoever dies meanwhile."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not is_so():
+            assert time.monotonic() < deadline, f"{len(self._to_come)} deaths are to come: {what()}"
+            self.look()
+            time.sleep(POLL_SECONDS)
+
+    @property
+    def over(self) -> bool:
+        """Whether all have died that were to die."""
+        return self._to_come == []
+
+
+def live(box: JobSandbox, deaths: Deaths) -> None:
+    """A Job runs, is preempted, comes back, and ends, while processes die."""
+    box.queue("q", 2, preemption=WITHIN)
+
+    def runs(job: str, pods: int) -> bool:
+        return [each["status"]["phase"] for each in box.pods(job)].count("Running") == pods
+
+    box.job("low", "q", 2)
+    deaths.until(lambda: runs("low", 2), lambda: box.told("low"))
+    body = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "value": 9}
+    box.client.create({**body, "metadata": {"name": box.of("high")}})
+    box.job("high", "q", 1, labels={"kueue.x-k8s.io/priority-class": box.of("high")})
+    deaths.until(lambda: runs("high", 1), lambda: box.told("high"))
+    deaths.until(lambda: not box.pods("low"), lambda: box.told("low"))
+    box.end_pods("high")
+    deaths.until(lambda: runs("low", 2), lambda: box.told("low"))
+    box.end_pods("low")
+    names = [box.workload_of(job) for job in ("high", "low")]
+    deaths.until(lambda: all(box.is_true(name, "Finished") for name in names), box.report)
+
+
+def test_jobs_live_on_while_reprieve_dies_at_each_write(plane: ControlPlane) -> None:
+    deaths = Deaths(plane, [*DEATHS[:6], *QUOTA_DEATHS, *DEATHS[6:]])
+    live(JobSandbox(plane, "job-crashes"), deaths)
+    assert deaths.over, "not everybody has died"
+
+
+def is_gone(box: JobSandbox, kind: str, name: str) -> bool:
+    return name not in {each["metadata"]["name"] for each in box.client.list(KUEUE, kind)}
+
+
+def test_leaving_by_the_page_holds_nothing_back(plane: ControlPlane) -> None:
+    """For stock Kubernetes: what waits runs, and all can be deleted."""
+    box = JobSandbox(plane, "leaving")
+    box.queue("q", 1)
+    box.job("runs", "q", 1)
+    (pod,) = box.until_running("runs", 1)
+    box.job("waits", "q", 1)
+    box.until(box.workload_of("waits"), "QuotaReserved", "False", "WaitingForQuota")
+    box.client.create({**objects.pod_group("gang", box.name, min_count=2)})
+    gates = [{"name": "reprieve.dev/gang"}, {"name": "kueue.x-k8s.io/admission"}]
+    box.client.create(objects.pod("member", box.name, group="gang", schedulingGates=gates))
+    plane.reprieve.stop()
+    (command,) = re.findall(r"^ *(reprieve release)$", PAGE, re.MULTILINE)
+    result = shell(plane, command)
+    assert (result.returncode, result.stderr) == (0, ""), result.stdout
+    box.client.create(objects.node(box.of("free"), cpu="4"))
+    wait_for(
+        lambda: [each["status"]["phase"] for each in box.pods("waits")] == ["Running"], what=result.stdout
+    )
+    wait_for(lambda: box.client.get("v1", "Pod", "member", box.name)["status"]["phase"] == "Running")
+    assert [each["metadata"]["uid"] for each in box.pods("runs")] == [pod["metadata"]["uid"]]
+    assert box.names() == []
+    for kind, name in (("ClusterQueue", box.of("q")), ("ResourceFlavor", box.flavor)):
+        box.client.delete(KUEUE, kind, name)
+        wait_for(partial(is_gone, box, kind, name))
+    assert shell(plane, command).stdout == "0 objects freed; 0 still held.\n"
