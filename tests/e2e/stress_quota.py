@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+import msgspec
 
+from controllers.quota.configuration import QuotaConfiguration, search_options
 from hack.controlplane.plane import ControlPlane, Options
+from quota.decision import Options as SearchOptions
 from tests.e2e import quota_leaders
 from tests.e2e.quota_load import OPTIONS, SHARING, Faults, Load
 from tests.e2e.quota_orders import run_order
@@ -74,7 +77,7 @@ def stress(plane: ControlPlane, seed: int, seconds: float, *, restarts: bool = T
             time.sleep(STEP_SECONDS)
         faults.end()
         load.settle()
-        left = _left(recorder, load)
+        left = _left(recorder, load, _search(plane))
         history = recorder.history()
     finally:
         recorder.close()
@@ -84,19 +87,25 @@ def stress(plane: ControlPlane, seed: int, seconds: float, *, restarts: bool = T
     return Result(seed, load.steps, faults.count, len(history.evictions()), [*wrong, *left])
 
 
-def _left(recorder: QuotaRecorder, load: Load) -> list[str]:
+def _left(recorder: QuotaRecorder, load: Load, options: SearchOptions) -> list[str]:
     """Who stays stuck, however long one waits."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    left = _stuck(recorder)
+    left = _stuck(recorder, options)
     while left and time.monotonic() < deadline:
         load.settle()
-        now = _stuck(recorder)
+        now = _stuck(recorder, options)
         left = [each for each in left if each in now]
     return left
 
 
-def _stuck(recorder: QuotaRecorder) -> list[str]:
-    return stuck(recorder.history(), round(time.time() * 1_000_000))
+def _stuck(recorder: QuotaRecorder, options: SearchOptions) -> list[str]:
+    return stuck(recorder.history(), round(time.time() * 1_000_000), options)
+
+
+def _search(plane: ControlPlane) -> SearchOptions:
+    """By what the plane's processes decide."""
+    settings = msgspec.convert(plane.options.reprieve_settings["quota"], QuotaConfiguration)
+    return search_options(settings, time_based=True)
 
 
 @click.command()

@@ -12,6 +12,7 @@ from api.workloads import ADMITTED, EVICTED, REQUEUED, Workload
 from quota.activity import flavors_of, named_checks
 from quota.amounts import QuotaError
 from quota.cycle import cycle
+from quota.decision import Options
 from quota.queues import backs_off, heads, is_queued
 from quota.state import QuotaState
 from quota.workloads import holds_quota, key_of, requeue_at
@@ -21,12 +22,13 @@ from tests.kit.quota_history import Event, Object, QuotaHistory, condition_of, i
 __all__ = ["stuck"]
 
 ACTIVE_PLAN: Final = "Evicting"
+PLAIN: Final = Options()
 
 
-def stuck(history: QuotaHistory, now: int) -> list[str]:
+def stuck(history: QuotaHistory, now: int, options: Options = PLAIN) -> list[str]:
     """Whoever waits in the end although a cycle would admit it, or would preempt for it, or nothing ends its wait.
 
-    `now` is in microseconds. The end is judged when nothing changes any longer, and no plan is carried out.
+    `now` is in microseconds. `options`: those by which reprieve decides. The end is judged when nothing changes any longer, and no plan is carried out.
     """
     last = history.last()
     state = _state_of(last)
@@ -39,7 +41,7 @@ def stuck(history: QuotaHistory, now: int) -> list[str]:
     return [
         *wrong,
         *_left_out(state, now),
-        *_left_waiting(state, now),
+        *_left_waiting(state, now, options),
         *_left_between(state),
         *_left_in_deletion(last),
         *_miscounted(last),
@@ -56,7 +58,7 @@ def _state_of(last: list[Object]) -> QuotaState:
     return state
 
 
-def _left_waiting(state: QuotaState, now: int) -> Iterator[str]:
+def _left_waiting(state: QuotaState, now: int, options: Options) -> Iterator[str]:
     """In a StrictFIFO ClusterQueue only the head may be stuck: the others wait for it."""
     snapshot = state.snapshot()
     waiting = [each for each in state.workloads.values() if is_queued(each) and not backs_off(each, now)]
@@ -71,7 +73,7 @@ def _left_waiting(state: QuotaState, now: int) -> Iterator[str]:
             continue
         if queue.spec.queueing_strategy == "StrictFIFO" and key_of(each) not in firsts:
             continue
-        (entry,) = cycle(state.snapshot(), [each], now)
+        (entry,) = cycle(state.snapshot(), [each], now, options)
         if entry.outcome in ("Admit", "Preempt"):
             yield f"{key_of(each)} waits, and a cycle says {entry.outcome}"
 
