@@ -28,7 +28,8 @@ PLAIN: Final = Options()
 def stuck(history: QuotaHistory, now: int, options: Options = PLAIN) -> list[str]:
     """Whoever waits in the end although a cycle would admit it, or would preempt for it, or nothing ends its wait.
 
-    `now` is in microseconds. `options`: those by which reprieve decides. The end is judged when nothing changes any longer, and no plan is carried out.
+    `now` is in microseconds. `options`: those by which reprieve decides. The end is judged when nothing changes any
+    longer, and no plan is carried out.
     """
     last = history.last()
     state = _state_of(last)
