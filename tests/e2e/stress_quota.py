@@ -104,7 +104,8 @@ def _stuck(recorder: QuotaRecorder, options: SearchOptions) -> list[str]:
 
 def _search(plane: ControlPlane) -> SearchOptions:
     """By what the plane's processes decide."""
-    settings = msgspec.convert(plane.options.reprieve_settings["quota"], QuotaConfiguration)
+    given = (plane.options.reprieve_settings or {})["quota"]
+    settings = msgspec.convert(given, QuotaConfiguration)
     return search_options(settings, time_based=True)
 
 
