@@ -15,7 +15,7 @@ from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
 from hack.controlplane.nodes import wait_for_nodes
 
-__all__ = ["REPRIEVE", "Place", "gangs_in_pieces"]
+__all__ = ["PLACE", "REPRIEVE", "Place", "gangs_in_pieces"]
 
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
 PLACE: Final = "reprieve.dev/load"
