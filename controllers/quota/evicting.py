@@ -15,6 +15,7 @@ from api.workloads import (
     ADMITTED,
     BLOCKED_ON_PREEMPTION_GATES,
     EVICTED,
+    FINISHED,
     PREEMPTED,
     QUOTA_RESERVED,
     REQUEUED,
@@ -42,6 +43,8 @@ QUOTA_EXCEEDED: Final = "QuotaExceeded"
 """Reason of Evicted: a process that no longer leads admitted it, and its quota was given to others."""
 COMES_BACK: Final = frozenset({PREEMPTED, "NodeFailures", QUOTA_EXCEEDED})
 """After an eviction for one of these reasons, a Workload is queued again as soon as it has given its quota back."""
+HOLDS: Final = frozenset({QUOTA_RESERVED, ADMITTED})
+"""Conditions of a Workload that holds quota."""
 MOST_STATS: Final = 256
 SECOND: Final = 1_000_000
 
@@ -118,17 +121,17 @@ def until_written(before: Workload, after: Workload) -> Workload:
     """How the Workload counts while its change from one state to the other is being written.
 
     Quota that the change gives back is not free yet: the write may fail, or come later than that of whoever got the
-    quota.
+    quota. That is also so if the Workload has finished, or if some of its pods are reclaimable.
     """
-    if not holds_quota(before) or holds_quota(after):
+    if not holds_quota(before):
         return after
-    kept = {
-        each.type: each for each in before.status.conditions or () if each.type in (QUOTA_RESERVED, ADMITTED)
-    }
-    others = [each for each in after.status.conditions or () if each.type not in kept]
-    status = msgspec.structs.replace(
-        after.status, conditions=[*others, *kept.values()], admission=before.status.admission
-    )
+    status = msgspec.structs.replace(after.status, reclaimable_pods=before.status.reclaimable_pods)
+    if not holds_quota(after):
+        kept = [each for each in before.status.conditions or () if each.type in HOLDS]
+        others = [each for each in after.status.conditions or () if each.type not in {*HOLDS, FINISHED}]
+        status = msgspec.structs.replace(
+            status, conditions=[*others, *kept], admission=before.status.admission
+        )
     return msgspec.structs.replace(after, status=status)
 
 

@@ -29,6 +29,9 @@ log = structlog.get_logger(__name__)
 LOOK_BACKOFF: Final = Backoff(0.2, 5.0)
 TOO_MANY: Final = 429
 CONFLICT: Final = 409
+GONE: Final = 404
+GONE_SECONDS: Final = 1.0
+"""The watch shows later that the Workload is gone. It is not looked at again before."""
 
 
 class Outcome(NamedTuple):
@@ -150,13 +153,14 @@ class WorkloadWriter:
         if error.status == TOO_MANY:
             self._slots.halve()
             return Outcome(False, "", error.retry_after or 1.0)
-        await self._look(key, before)
-        if error.status in (CONFLICT, 404):
-            return Outcome(False)
+        is_there = await self._look(key, before)
+        if error.status in (CONFLICT, GONE):
+            return Outcome(False, "", 0.0 if is_there else GONE_SECONDS)
         log.warning("a Workload was not written", workload=key, error=str(error))
         return Outcome(False, str(error), answer=f"{error.status or 'no answer'} {error.reason}")
 
-    async def _look(self, key: str, before: Workload) -> None:
+    async def _look(self, key: str, before: Workload) -> bool:
+        """Whether the Workload is there, as far as anybody may still ask."""
         retry = Retry(LOOK_BACKOFF)
         while self._sender.may_send:
             try:
@@ -168,7 +172,8 @@ class WorkloadWriter:
                 continue
             if found is not None:
                 self._quota.workloads.apply(msgspec.json.decode(found, type=Workload))
-            return
+            return found is not None
+        return False
 
 
 def path_of(workload: Workload) -> str:

@@ -12,7 +12,7 @@ from hack.controlplane.plane import ControlPlane
 from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 from tests.e2e.support import wait_for
 
-__all__ = ["BATCH", "JobSandbox"]
+__all__ = ["BATCH", "QUEUE_NAME", "JobSandbox"]
 
 BATCH = "batch/v1"
 POOL = "example.com/pool"

@@ -203,6 +203,10 @@ class Load:
                 before, quiet = found, time.monotonic() + QUIET_SECONDS
             time.sleep(LOOK_SECONDS)
 
+    def wrong(self) -> list[str]:
+        """Nobody runs the Workloads."""
+        return []
+
     def remove(self) -> None:
         """Delete all, and wait until all is gone."""
         client, box = self._box.client, self._box

@@ -1,6 +1,6 @@
 """Random load on the queues of a control plane of its own, with faults, judged by the watch history.
 
-python -m tests.e2e.stress_quota [--seconds S] [--seed K] [--runs N | --orders N | --leaders N]
+python -m tests.e2e.stress_quota [--seconds S] [--seed K] [--runs N [--jobs] | --orders N | --leaders N]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import click
 import msgspec
@@ -22,6 +22,7 @@ from controllers.quota.configuration import QuotaConfiguration, search_options
 from hack.controlplane.plane import ControlPlane, Options
 from quota.decision import Options as SearchOptions
 from tests.e2e import quota_leaders
+from tests.e2e.job_load import JobLoad
 from tests.e2e.quota_load import OPTIONS, SHARING, Faults, Load
 from tests.e2e.quota_orders import run_order
 from tests.e2e.quota_recorder import QuotaRecorder
@@ -61,14 +62,39 @@ class Result:
         return "\n".join([first, *(f"violation: {each}" for each in self.violations)])
 
 
-def stress(plane: ControlPlane, seed: int, seconds: float, *, restarts: bool = True) -> Result:
+class AnyLoad(Protocol):
+    """Users of queues, and those who make what waits in them."""
+
+    steps: int
+
+    def step(self) -> None:
+        """One action."""
+
+    def settle(self) -> None:
+        """Nothing new happens, until all is quiet."""
+
+    def wrong(self) -> list[str]:
+        """What is not as it should be when all is quiet."""
+
+    def remove(self) -> None:
+        """Delete all."""
+
+
+def stress(
+    plane: ControlPlane,
+    seed: int,
+    seconds: float,
+    *,
+    restarts: bool = True,
+    load_of: Callable[[ControlPlane, random.Random], AnyLoad] = Load,
+) -> Result:
     """Load the plane for so long, and see what is wrong afterwards. The load is gone in the end.
 
     `restarts`: the API server may start anew, too.
     """
     print(f"\nstress of queues for {seconds:.0f} s with seed {seed}", flush=True)
     recorder, rng = QuotaRecorder(plane.client), random.Random(seed)
-    load, faults = Load(plane, rng), Faults(plane, rng, recorder.fault, restarts=restarts)
+    load, faults = load_of(plane, rng), Faults(plane, rng, recorder.fault, restarts=restarts)
     try:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -87,19 +113,19 @@ def stress(plane: ControlPlane, seed: int, seconds: float, *, restarts: bool = T
     return Result(seed, load.steps, faults.count, len(history.evictions()), [*wrong, *left])
 
 
-def _left(recorder: QuotaRecorder, load: Load, options: SearchOptions) -> list[str]:
+def _left(recorder: QuotaRecorder, load: AnyLoad, options: SearchOptions) -> list[str]:
     """Who stays stuck, however long one waits."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    left = _stuck(recorder, options)
+    left = _stuck(recorder, load, options)
     while left and time.monotonic() < deadline:
         load.settle()
-        now = _stuck(recorder, options)
+        now = _stuck(recorder, load, options)
         left = [each for each in left if each in now]
     return left
 
 
-def _stuck(recorder: QuotaRecorder, options: SearchOptions) -> list[str]:
-    return stuck(recorder.history(), round(time.time() * 1_000_000), options)
+def _stuck(recorder: QuotaRecorder, load: AnyLoad, options: SearchOptions) -> list[str]:
+    return stuck(recorder.history(), round(time.time() * 1_000_000), options) + load.wrong()
 
 
 def _search(plane: ControlPlane) -> SearchOptions:
@@ -113,11 +139,12 @@ def _search(plane: ControlPlane) -> SearchOptions:
 @click.option("--seconds", type=click.IntRange(1), default=60, show_default=True, help="Of load in each run.")
 @click.option("--seed", type=int, default=None, help="Decides what is done. Default: another one each time.")
 @click.option("--runs", type=click.IntRange(1), default=1, help="So many runs, each on a plane of its own.")
+@click.option("--jobs", is_flag=True, help="The runs are about Jobs, with the real Job controller.")
 @click.option("--orders", type=click.IntRange(0), default=0, help="In place of runs: so many random orders.")
 @click.option(
     "--leaders", type=click.IntRange(0), default=0, help="In place of runs: so many times a leader goes."
 )
-def main(seconds: int, seed: int | None, runs: int, orders: int, leaders: int) -> None:
+def main(seconds: int, seed: int | None, runs: int, jobs: bool, orders: int, leaders: int) -> None:
     """Load the queues of a control plane at random, and judge what reprieve did by the watch.
 
     Orders: queues and Workloads are made and deleted in a random order. Leaders: one is taken away in the middle of
@@ -130,7 +157,11 @@ def main(seconds: int, seed: int | None, runs: int, orders: int, leaders: int) -
     if leaders:
         on_plane(quota_leaders.OPTIONS, lambda plane: _leaders(plane, leaders))
         return
-    wrong = [each for each in range(seed, seed + runs) if not on_plane(_options(each), _run(each, seconds))]
+    wrong = [
+        each
+        for each in range(seed, seed + runs)
+        if not on_plane(_options(each), _run(each, seconds, jobs=jobs))
+    ]
     click.echo(f"{runs} runs, violations with the seeds {wrong}")
     sys.exit(bool(wrong))
 
@@ -139,9 +170,9 @@ def _options(seed: int) -> Mapping[str, Any]:
     return SHARING if seed % SHARES == 0 else OPTIONS
 
 
-def _run(seed: int, seconds: int) -> Callable[[ControlPlane], bool]:
+def _run(seed: int, seconds: int, *, jobs: bool) -> Callable[[ControlPlane], bool]:
     def run(plane: ControlPlane) -> bool:
-        result = stress(plane, seed, seconds)
+        result = stress(plane, seed, seconds, load_of=JobLoad if jobs else Load)
         click.echo(result)
         return not result.violations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from api.workloads import Workload
+from api.workloads import ReclaimablePod, Workload
 from controllers.quota.draft import Draft
 from controllers.quota.evicting import evict, until_written
 from quota.state import QuotaState
@@ -36,6 +36,23 @@ def test_an_eviction_that_is_being_written_holds_its_quota() -> None:
     state.apply(counted)
     state.apply(kit.held(kit.workload("next", "q", 1), 9))
     assert not state.fits_beside_others("ns/next")
+
+
+def test_an_end_that_is_being_written_holds_its_quota() -> None:
+    """Found by random load on Jobs: the write was a conflict, and another Workload had the quota already."""
+    ended = kit.set_condition(holder(), "Finished", "True", "Succeeded", 7)
+    assert until_written(holder(), ended) == holder()
+
+
+def test_reclaimable_pods_that_are_being_written_hold_their_quota() -> None:
+    def reclaimed(count: int) -> Workload:
+        pods = [ReclaimablePod("main", count)]
+        return msgspec.structs.replace(
+            holder(), status=msgspec.structs.replace(holder().status, reclaimable_pods=pods)
+        )
+
+    assert until_written(holder(), reclaimed(1)) == holder()
+    assert until_written(reclaimed(1), reclaimed(2)) == reclaimed(1)
 
 
 def test_other_changes_count_at_once() -> None:
