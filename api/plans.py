@@ -41,7 +41,7 @@ __all__ = [
 PREEMPTOR_KIND: Final = "reprieve.dev/preemptor-kind"
 """The label of the objects that the quota plane writes: `Workload`. Those of the nodes plane do not have it."""
 
-Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted", "Releases"]
+Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted", "Releases", "Withdraws"]
 Phase = Literal[
     "Planned",
     "Confirmed",
@@ -240,7 +240,8 @@ class PreemptionPlanSpec(PlanStruct):
     preemptor: Preemptor
     outcome: Outcome
     """Fits: no eviction is needed. Preempts: the victims make room. Releases: the victims are the preemptor's own
-    bound members. It never ran whole, and they go so that it waits as a whole. Any other outcome evicts no pod."""
+    bound members. It never ran whole, and they go so that it waits as a whole. Withdraws: the same, and they go because
+    the preemptor has lost its quota. Any other outcome evicts no pod."""
     reason: str
     """One sentence that says why the decision has this outcome."""
     mismatch: MismatchReason | UnsetType = UNSET
@@ -254,7 +255,7 @@ class PreemptionPlanSpec(PlanStruct):
     placements: list[Placement] = field(default_factory=list)
     """The nodes of the preemptor's pods. Empty unless the outcome is Fits or Preempts."""
     victims: list[Victim] = field(default_factory=list)
-    """The units to evict. Empty unless the outcome is Preempts or Releases."""
+    """The units to evict. Empty unless the outcome is Preempts, Releases or Withdraws."""
     pod_disruption_budget_violations: int = 0
     """Evictions beyond what the budgets allow, summed over all budgets."""
     domains: list[DomainResult] = field(default_factory=list)

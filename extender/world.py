@@ -61,6 +61,8 @@ class LiveWorld:
         plan = leading.plan_of(pod) if leading is not None else None
         if plan is not None:
             return _by_plan(plan, pod)
+        if why := self._controller.queued.why_waits(pod):
+            return Hold(f"{HOLD_MARK}{why}")
         if leading is None:
             return self._verdict_without_leader(pod, key)
         if key is None:

@@ -25,6 +25,7 @@ COLOURS: Final[dict[Outcome, str]] = {
     "Unschedulable": "bold red",
     "SearchBudgetExhausted": "bold red",
     "Releases": "bold yellow",
+    "Withdraws": "bold yellow",
 }
 BLOCKED_COLOUR: Final = "bold red"
 SCORE: Final = (

@@ -11,6 +11,7 @@ from cli.common.configuration import Configuration
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
 from controllers.jobs.controller import JobController
+from controllers.jobs.group_controller import GroupController
 from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
 from controllers.quota.observing import QuotaObserver
@@ -22,6 +23,7 @@ from runtime.controller import Controller
 from runtime.election import LeaseTerms, new_identity
 from runtime.gates import TIME_BASED_PREEMPTION
 from runtime.process import Part, run_process
+from runtime.queued_groups import QueuedGroups
 from runtime.term import EternalTerms
 from runtime.views import Views
 from runtime.workload_reports import WorkloadReports
@@ -44,9 +46,10 @@ async def run(configuration: Configuration) -> None:
         lock = _lock(configuration, client, identity, clock)
         parts: list[Part] = []
         controllers: list[Controller] = []
+        queued = QueuedGroups() if configuration.extender is not None else None
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
-            gangs = GangController(configuration.planning, client, views, executor, clock)
+            gangs = GangController(configuration.planning, client, views, executor, clock, queued)
             controllers.append(gangs)
             parts.append(ExtenderService(configuration.extender, gangs, clock, _Election.of(lock)))
         if configuration.webhooks is not None:
@@ -63,24 +66,36 @@ async def run(configuration: Configuration) -> None:
             controllers.append(webhooks.rechecker)
         if configuration.quota.mode != "Off":
             cycles = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="cycle"))
-            controllers += _quota_controllers(configuration, client, views, cycles, clock)
+            controllers += _quota_controllers(configuration, client, views, cycles, clock, queued)
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
         await run_process(configuration.ops, views, parts, controllers, terms)
 
 
 def _quota_controllers(
-    configuration: Configuration, client: ApiClient, views: Views, cycles: Executor, clock: Clock
+    configuration: Configuration,
+    client: ApiClient,
+    views: Views,
+    cycles: Executor,
+    clock: Clock,
+    queued: QueuedGroups | None,
 ) -> list[Controller]:
-    """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds."""
+    """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds.
+
+    `queued`: what the gang controller is told of PodGroups; None without it: then no PodGroup waits in a queue.
+    """
     settings = configuration.quota
     options = search_options(settings, time_based=configuration.feature_gates[TIME_BASED_PREEMPTION])
     if settings.mode == "Observe":
         return [QuotaObserver(options, client, views, cycles, clock)]
     reports = WorkloadReports()
+    groups: list[Controller] = []
+    if queued is not None:
+        groups.append(GroupController(configuration.jobs, client, views, reports, queued, clock))
     return [
         QuotaController(settings, options, client, views, cycles, clock, reports),
         JobController(configuration.jobs, client, views, reports, settings.overdue_seconds, clock),
         CheckController(client, views, clock),
+        *groups,
     ]
 
 

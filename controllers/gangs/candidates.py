@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from api.clock import Clock
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.gangs import Gang
-from controllers.gangs.keys import lone_pod
+from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.planning_queue import Candidate
 from controllers.gangs.roster import Roster
 from controllers.gangs.singles import Singles
@@ -17,14 +19,24 @@ __all__ = ["Candidates"]
 class Candidates:
     """Reads it from the mirror and from the gang's life."""
 
-    def __init__(self, roster: Roster, evidence: Evidence, singles: Singles, clock: Clock) -> None:
-        self._roster, self._evidence = roster, evidence
+    def __init__(
+        self,
+        roster: Roster,
+        evidence: Evidence,
+        singles: Singles,
+        clock: Clock,
+        waits: Callable[[GroupKey], bool] = lambda _: False,
+    ) -> None:
+        """`waits`: whether a group waits for quota. Nothing is planned for it then."""
+        self._roster, self._evidence, self._waits = roster, evidence, waits
         self._singles, self._clock = singles, clock
 
     def of(self, gang: Gang) -> Candidate | None:
         """The gang as a candidate; None if it wants no plan."""
         life = gang.life
         wants_plan = life.wants_plan and (lone_pod(gang.key) is None or self._singles.wants(gang.key))
+        if wants_plan and self._waits(gang.key):
+            return None
         demand = self._roster.demand(gang.key) if wants_plan else None
         if demand is None:
             return None

@@ -80,7 +80,8 @@ def difference(plan: ActivePlan, roster: Roster, parts: Parts | None = None) -> 
     """
     parts = parts or Walk(plan, roster)
     if plan.releases:
-        return "the gang runs whole now" if roster.count(plan.group).runs else parts.victim_changed()
+        runs = not plan.withdraws and roster.count(plan.group).runs
+        return "the gang runs whole now" if runs else parts.victim_changed()
     if plan.resumed:
         return strayed(plan, roster, parts)
     return _group_changed(plan, roster) or parts.member_differs() or parts.victim_changed()
@@ -165,11 +166,12 @@ def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
 
 
 def _belongs(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
-    """Why the pod may not go with its own gang any longer; empty if it may. A gang that has run stays."""
+    """Why the pod may not go with its own gang any longer; empty if it may. A gang that has run goes only if it has
+    lost its quota."""
     group, name = roster.group(plan.group), f"pod {pod.namespace}/{pod.name}"
     if group is None or group.metadata.uid != plan.spec.preemptor.uid:
         return f"the PodGroup of {name} is gone"
-    if has_run(group):
+    if has_run(group) and not plan.withdraws:
         return f"the PodGroup of {name} has run whole"
     if pod.uid not in roster.running_members(plan.group):
         return f"{name} is no member of the PodGroup any longer"

@@ -25,6 +25,7 @@ from controllers.gangs.scheduler_configuration import SchedulerConfiguration, lo
 from controllers.gangs.waiting import WaitingPods
 from kube.client import ApiClient
 from runtime.freshness import catch_up
+from runtime.queued_groups import QueuedGroups
 from runtime.readiness import not_synced, too_old
 from runtime.resources import PLANS
 from runtime.term import Term
@@ -49,13 +50,15 @@ class GangController:
         views: Views,
         executor: Executor,
         clock: Clock,
+        queued: QueuedGroups | None = None,
     ) -> None:
-        """`executor` runs the searches.
+        """`executor` runs the searches. `queued`: which PodGroups wait for quota or have lost it; None: none does.
 
         Raises FieldError if the scheduler's configuration file cannot be read, or does not fit our settings.
         """
         self._configuration, self._client, self._executor = configuration, client, executor
         self.mirror, self.clock = WatchedTables(views), clock
+        self.queued: Final = queued or QueuedGroups()
         self.roster = Roster(self.mirror.tables)
         self.reservations = Reservations(clock)
         self.leftover = Leftover(self.mirror.tables, self.roster, self.reservations)
@@ -131,6 +134,7 @@ class GangController:
             self.mirror.groups.apply,
             self.is_trusted,
             self.tell_time,
+            self.queued,
         )
         self._term = term
         self._acting = Leading(known, self._configuration, self._client, self._executor, term)

@@ -13,16 +13,33 @@ from api.core import Pod
 from api.meta import Condition
 from runtime.term import Term
 
-__all__ = ["DISRUPTION_TARGET", "PARTIAL_GANG_RELEASED", "PREEMPTED", "Mark", "MarkedPods", "Signature"]
+__all__ = [
+    "DISRUPTION_TARGET",
+    "PARTIAL_GANG_RELEASED",
+    "PREEMPTED",
+    "QUOTA_WITHDRAWN",
+    "Mark",
+    "MarkedPods",
+    "Signature",
+    "reason_of_release",
+]
 
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 PREEMPTED: Final = "PreemptionByScheduler"
 """Upstream's reason of the condition of a preempted pod. kube-scheduler writes it, too."""
 PARTIAL_GANG_RELEASED: Final = "PartialGangReleased"
 """The reason where the bound members of a gang in pieces go."""
+QUOTA_WITHDRAWN: Final = "QuotaWithdrawn"
+"""The reason where the bound members of a gang go that has lost its quota."""
 SIGNED: Final = re.compile(r" \[term (\d+) of ([^\]]*)\]$")
+OUR_REASONS: Final = (PARTIAL_GANG_RELEASED, QUOTA_WITHDRAWN)
 UNSIGNED: Final = " preempts this pod"
 """Part of the messages of versions that did not name the term."""
+
+
+def reason_of_release(*, withdraws: bool) -> str:
+    """The reason where the bound members of a gang go by a plan of its own."""
+    return QUOTA_WITHDRAWN if withdraws else PARTIAL_GANG_RELEASED
 
 
 class Signature(NamedTuple):
@@ -85,10 +102,10 @@ def _signature(condition: Condition) -> Signature | None:
     """The term that wrote the condition; None if it is not our mark."""
     if condition.type != DISRUPTION_TARGET or condition.status != "True":
         return None
-    if condition.reason not in (PREEMPTED, PARTIAL_GANG_RELEASED):
+    if condition.reason not in (PREEMPTED, *OUR_REASONS):
         return None
     found = SIGNED.search(condition.message)
     if found is not None:
         return Signature(int(found[1]), found[2])
-    is_ours = condition.reason == PARTIAL_GANG_RELEASED or UNSIGNED in condition.message
+    is_ours = condition.reason in OUR_REASONS or UNSIGNED in condition.message
     return UNKNOWN if is_ours else None

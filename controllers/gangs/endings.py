@@ -17,6 +17,7 @@ __all__ = [
     "CONTRADICTED",
     "LONGER",
     "NOT_STORED",
+    "QUOTA_WITHDRAWN",
     "RELEASED_INSTEAD",
     "SAID",
     "ending_of",
@@ -26,6 +27,7 @@ __all__ = [
 RELEASED_INSTEAD: Final = Ending(
     "Aborted", "PartialGang", "the bound members of the gang are released instead"
 )
+QUOTA_WITHDRAWN: Final = Ending("Aborted", "QuotaWithdrawn", "the gang has lost its quota")
 NOT_STORED: Final = Ending("Aborted", "NotStored", "its progress cannot be written")
 
 CONTRADICTED: Final = frozenset({"Contradicted", "TurnedDown"})

@@ -15,7 +15,7 @@ from api.groups import INITIALLY_SCHEDULED, PodGroup, has_run
 from api.meta import Condition
 from api.plans import Victim, VictimPod
 from controllers.gangs.causes import Causes
-from controllers.gangs.disruption import DISRUPTION_TARGET, PARTIAL_GANG_RELEASED
+from controllers.gangs.disruption import DISRUPTION_TARGET, reason_of_release
 from controllers.gangs.effects import CannotSchedule
 from controllers.gangs.endings import SAID
 from controllers.gangs.keys import lone_pod
@@ -68,7 +68,7 @@ class Reporter:
         self._event(
             plan.group,
             "Warning",
-            PARTIAL_GANG_RELEASED,
+            reason_of_release(withdraws=plan.withdraws),
             "Releasing",
             f"{plan.spec.reason} (plan {plan.name})",
         )
@@ -91,7 +91,7 @@ class Reporter:
         related = Reference(
             preemptor.api_version, preemptor.kind, preemptor.namespace, preemptor.name, preemptor.uid
         )
-        reason = PARTIAL_GANG_RELEASED if plan.releases else "Preempted"
+        reason = reason_of_release(withdraws=plan.withdraws) if plan.releases else "Preempted"
         action = "Releasing" if plan.releases else "Preempting"
         self._writer.event(regarding, "Normal", reason, action, note, related=related)
 

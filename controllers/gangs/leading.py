@@ -54,6 +54,7 @@ from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.share import Share
 from controllers.gangs.singles import Singles
 from controllers.gangs.sparing import Sparing
+from controllers.gangs.stopped_gangs import StoppedGangs
 from controllers.gangs.strays import Strays
 from controllers.gangs.timekeeping import Timekeeper
 from controllers.gangs.verdicts import Verdicts
@@ -66,6 +67,7 @@ from kube.sender import Sender
 from nodes.state.slots import Slots
 from nodes.state.tables import Tables
 from runtime.plan_retention import Retention
+from runtime.queued_groups import QueuedGroups
 from runtime.term import Term
 
 __all__ = ["Known", "Leading"]
@@ -94,6 +96,8 @@ class Known:
     """Whether the mirror may be trusted. Without it nobody is evicted."""
     tell_time: Callable[[], bool]
     """Have the tables know which pods are overdue; whether that has changed for any pod."""
+    queued: QueuedGroups
+    """Which PodGroups wait for quota or have lost it."""
 
 
 class Leading:
@@ -109,6 +113,7 @@ class Leading:
     ) -> None:
         clock, roster, claims = known.clock, known.roster, known.claims
         self._clock, self._roster, self._waiting = clock, roster, known.waiting
+        self._queued = known.queued
         self._nudged = asyncio.Event()
         sender = Sender(client, fence=term)
         self.writer = Writer(client, clock, sender=sender, group_written=known.apply_group)
@@ -250,6 +255,7 @@ class Leading:
                 clock,
                 performer.ask,
             ),
+            StoppedGangs(known.queued, self.gangs, roster, clock),
             clock.monotonic,
         )
         world = World(
@@ -262,7 +268,7 @@ class Leading:
             world,
             self.gangs,
             PlanningQueue(Slots(known.tables), clock, Share()),
-            Candidates(roster, self.evidence, self.singles, clock),
+            Candidates(roster, self.evidence, self.singles, clock, known.queued.waits),
             decider,
             performer,
             timekeeper,
@@ -321,6 +327,10 @@ class Leading:
 
     async def run(self) -> None:
         """Act until cancelled."""
+        with self._queued.told(self.nudge):
+            await self._act()
+
+    async def _act(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.planner.run(), name="planner")
             tasks.create_task(self.asking.run(), name="asking")

@@ -152,8 +152,13 @@ class ActivePlan:
 
     @property
     def releases(self) -> bool:
-        """Its victims are the bound members of its own gang, which never ran whole. It places nobody."""
-        return self.spec.outcome == "Releases"
+        """Its victims are the bound members of its own gang. It places nobody."""
+        return self.spec.outcome in ("Releases", "Withdraws")
+
+    @property
+    def withdraws(self) -> bool:
+        """They go because the gang has lost its quota. Otherwise a plan releases a gang that never ran whole."""
+        return self.spec.outcome == "Withdraws"
 
     @property
     def may_evict(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from api.plans import Victim, VictimPod
-from controllers.gangs.disruption import PARTIAL_GANG_RELEASED, PREEMPTED, Mark, MarkedPods, Signature
+from controllers.gangs.disruption import PREEMPTED, Mark, MarkedPods, Signature, reason_of_release
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.roster import Roster
 from controllers.gangs.writer import Marked, Writer
@@ -116,7 +116,7 @@ class Marking:
     async def _write(
         self, plan: ActivePlan, victim: Victim, pod: VictimPod, *, dry_run: bool
     ) -> Marked | None:
-        reason = PARTIAL_GANG_RELEASED if plan.releases else PREEMPTED
+        reason = reason_of_release(withdraws=plan.withdraws) if plan.releases else PREEMPTED
         message = self._signature.sign(_said(plan, victim))
         where = pod.namespace, pod.name, pod.uid
         return await self._writer.mark_disruption_target(*where, reason, message, dry_run=dry_run)

@@ -85,12 +85,15 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ToRelease:
-    """The bound members of a gang in pieces may go. `name`, `spec`: of the plan by which they go."""
+    """The bound members of a gang may go: it is in pieces, or has lost its quota. `name`, `spec`: of the plan by which
+    they go."""
 
     name: str
     spec: PreemptionPlanSpec
     grace_seconds: float = 0.0
     """The longest grace period among them."""
+    demanded: bool = False
+    """They must go, whether or not the gang runs whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from controllers.gangs.endings import (
     CONTRADICTED,
     LONGER,
     NOT_STORED,
+    QUOTA_WITHDRAWN,
     RELEASED_INSTEAD,
     SAID,
     ending_of,
@@ -193,14 +194,20 @@ def _fault(life: Life, now: float, rules: Rules) -> Step:
 
 
 def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
-    """The bound members of a gang in pieces go, by a plan of its own. A plan that frees nothing yet gives way."""
+    """The bound members of a gang go, by a plan of its own. A plan that frees nothing yet gives way.
+
+    If the gang has lost its quota, any plan gives way. Units that have begun are finished anyway.
+    """
     former, since, effects = life.plan, life.partial_since, tuple[Effect, ...]()
-    if since is None or now < since + rules.partial_seconds:
+    if not seen.demanded and (since is None or now < since + rules.partial_seconds):
         return life, ()
     if former is not None:
-        if former.phase in ("Evicting", "Ready") or former.writing is not None or former.releases:
+        may_go_on = former.withdraws if seen.demanded else former.releases
+        frees = former.phase in ("Evicting", "Ready") and not seen.demanded
+        if frees or may_go_on or former.writing is not None:
             return life, ()
-        life, effects = _ended(life, former, RELEASED_INSTEAD, now, rules)
+        ending = QUOTA_WITHDRAWN if seen.demanded else RELEASED_INSTEAD
+        life, effects = _ended(life, former, ending, now, rules)
     deadline = now + rules.plan_seconds + seen.grace_seconds
     plan = ActivePlan(name=seen.name, spec=seen.spec, members={}, deadline=deadline, writing="Planned")
     return replace(life, phase="Planned", reason="", message="", plan=plan), (*effects, Commit(plan))

@@ -96,6 +96,9 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
 
 def _of_plan(plan: ActivePlan, seen: PlanNumbers) -> Said:
     of_plan = f"(plan {plan.name})"
+    if plan.withdraws:
+        message = f"the gang has lost its quota, and its bound members go, {_gone(plan, seen)} {of_plan}"
+        return Said("False", "QuotaWithdrawn", message)
     if plan.releases:
         message = (
             f"the gang never ran whole, and its bound members are released, {_gone(plan, seen)} {of_plan}"

@@ -84,7 +84,7 @@ class StoredPlan:
     """The decision, if the plan is one to act on: it has not ended, or its evictions have to be cleared up, or
     nobody knows yet whether it evicted in vain."""
     releases: bool = False
-    """Its victims are the bound members of its own gang, which never ran whole."""
+    """Its victims are the bound members of its own gang."""
     unwritten: Record | None = None
     """How the decision is to be stored, if nobody goes by it and it has no phase: its term ended before the second
     write, or that failed."""
@@ -168,7 +168,7 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
         evicting=(times["Evicting"] or created or 1.0) if "Evicting" in times else 0.0,
         bound=times.get("Bound", 0.0),
         in_vain=_in_vain(conditions),
-        releases=spec.outcome == "Releases",
+        releases=spec.outcome in ("Releases", "Withdraws"),
         spec=_spec(plan, status, before) if record is None else None,
         unwritten=record if status.phase is None else None,
     )

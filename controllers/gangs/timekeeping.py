@@ -16,6 +16,7 @@ from controllers.gangs.performing import Hands
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.sparing import Sparing
+from controllers.gangs.stopped_gangs import StoppedGangs
 from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writes import Key
 
@@ -43,13 +44,14 @@ class Timekeeper:
         exclusions: Exclusions,
         sparing: Sparing,
         partial_gangs: PartialGangs,
+        stopped_gangs: StoppedGangs,
         now: Callable[[], float],
     ) -> None:
         """`now`: monotonic seconds."""
         self._hands, self._gangs, self._reservations = hands, gangs, reservations
         self._evidence, self._waiting = evidence, waiting
         self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
-        self._partial_gangs, self._now = partial_gangs, now
+        self._partial_gangs, self._stopped_gangs, self._now = partial_gangs, stopped_gangs, now
 
     def next_tick(self) -> float:
         """Seconds until the next call is worth while on a quiet cluster."""
@@ -62,6 +64,7 @@ class Timekeeper:
             self._gangs.barred,
             self._hands.singles,
             self._partial_gangs,
+            self._stopped_gangs,
         )
         if any(map(len, kept)) or self._hands.waker.behind or self._hands.asking.parks(Why.NOT_READY):
             return TICK_SECONDS
@@ -81,6 +84,7 @@ class Timekeeper:
         if trusted:
             self._let_go()
             self._put_in_order()
+            self._stopped_gangs.look()
             for gang in self._partial_gangs.due():
                 self._hands.writes.put(gang.key, partial(self._partial_gangs.resolve, gang))
         return any(expired)

@@ -1,0 +1,175 @@
+"""PodGroups in queues: their pods wait for quota, run, leave whole, and wait again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from hack.controlplane import objects
+from hack.controlplane.client import Json
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.job_sandbox import JobSandbox
+from tests.e2e.quota_sandbox import KUEUE
+from tests.e2e.support import condition, wait_for
+
+OURS: Final = "reprieve.dev/v1alpha1"
+QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
+GATES: Final = [{"name": "reprieve.dev/gang"}, {"name": "kueue.x-k8s.io/admission"}]
+"""As the webhook adds them."""
+WITHIN: Final[Json] = {"withinClusterQueue": "LowerPriority"}
+
+
+class GroupSandbox(JobSandbox):
+    """With PodGroups in place of Jobs."""
+
+    def group(self, name: str, queue: str, min_count: int, **group: Any) -> None:
+        body = objects.pod_group(name, self.name, min_count=min_count, **group)
+        body["metadata"]["labels"] = {QUEUE_NAME: queue}
+        self.client.create(body)
+
+    def member(self, group: str, name: str, *, gates: bool = True, **pod: Any) -> str:
+        spec = {"schedulingGates": GATES} if gates else {}
+        self.client.create(objects.pod(name, self.name, group=group, **spec, **pod))
+        return name
+
+    def members(self, group: str, count: int, **pod: Any) -> list[str]:
+        return [self.member(group, f"{group}-{number}", **pod) for number in range(count)]
+
+    def member_pods(self, group: str) -> dict[str, Json]:
+        pods = self.client.list("v1", "Pod", self.name)
+        found = [
+            each for each in pods if each["metadata"].get("labels", {}).get("reprieve.dev/pod-group") == group
+        ]
+        return {each["metadata"]["name"]: each for each in found}
+
+    def bound(self, group: str) -> list[str]:
+        return sorted(name for name, each in self.member_pods(group).items() if each["spec"].get("nodeName"))
+
+    def until_bound(self, group: str, names: list[str]) -> None:
+        wait_for(lambda: self.bound(group) == names, what=lambda: f"{self.bound(group)}, not {names}")
+
+    def group_workload(self, group: str) -> str:
+        """The name of the group's Workload."""
+
+        def look() -> str | None:
+            for each in self.client.list(KUEUE, "Workload", self.name):
+                owners = each["metadata"].get("ownerReferences", [])
+                if any((owner["kind"], owner["name"]) == ("PodGroup", group) for owner in owners):
+                    return str(each["metadata"]["name"])
+            return None
+
+        return wait_for(look, what=f"PodGroup {group} has no Workload")
+
+    def pod_condition(self, name: str, kind: str) -> Json:
+        pod = self.client.get("v1", "Pod", name, self.name)
+        found = [each for each in pod["status"].get("conditions", []) if each["type"] == kind]
+        return found[0] if found else {}
+
+    def plans(self, outcome: str) -> list[Json]:
+        plans = self.client.list(OURS, "PreemptionPlan", self.name)
+        return [each for each in plans if each["spec"]["outcome"] == outcome]
+
+
+@pytest.fixture(scope="module")
+def box(quota_plane: ControlPlane) -> GroupSandbox:
+    """A namespace that all tests share. Each has a queue of its own."""
+    return GroupSandbox(quota_plane, "queued-groups")
+
+
+def test_a_group_waits_for_members_and_for_quota_and_runs(box: GroupSandbox) -> None:
+    box.queue("life", 2)
+    box.workload("other", "life", 1)
+    box.until_admitted("other")
+    box.group("life", "life", 2)
+    box.members("life", 2)
+    workload = box.group_workload("life")
+    box.until(workload, "QuotaReserved", "False", "WaitingForQuota")
+    (pods,) = box.get(workload)["spec"]["podSets"]
+    assert pods["count"] == 2
+    assert pods["template"]["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1"}
+    assert "schedulingGates" not in pods["template"]["spec"]
+    assert box.bound("life") == []
+    box.finish("other")
+    box.until_bound("life", ["life-0", "life-1"])
+    for each in box.member_pods("life").values():
+        assert each["spec"]["nodeName"] == box.node
+        assert each["metadata"]["labels"]["kueue.x-k8s.io/podset"] == pods["name"]
+
+    box.member("life", "life-2")
+    wait_for(
+        lambda: box.pod_condition("life-2", "reprieve.dev/Admitted").get("reason") == "BeyondAdmittedCount"
+    )
+    box.client.delete("v1", "Pod", "life-1", box.name, grace_seconds=0)
+    box.until_bound("life", ["life-0", "life-2"])
+    wait_for(lambda: box.pod_condition("life-2", "reprieve.dev/Admitted").get("status") == "True")
+
+
+def test_a_group_that_loses_its_quota_leaves_whole_and_comes_back(box: GroupSandbox) -> None:
+    box.queue("lost", 2, preemption=WITHIN)
+    box.group("lost", "lost", 2)
+    box.members("lost", 2)
+    box.until_bound("lost", ["lost-0", "lost-1"])
+    workload = box.group_workload("lost")
+    box.workload("high", "lost", 1, priority=10)
+    box.until_admitted("high")
+    assert box.conditions(workload)["Evicted"] == ("True", "Preempted")
+    assert box.bound("lost") == []
+    (plan,) = box.plans("Withdraws")
+    assert len(plan["spec"]["victims"]) == 1
+    assert {each["name"] for each in plan["spec"]["victims"][0]["pods"]} == {"lost-0", "lost-1"}
+
+    box.members("lost", 2)
+    box.until(workload, "QuotaReserved", "False", "WaitingForQuota")
+    box.finish("high")
+    box.until_bound("lost", ["lost-0", "lost-1"])
+
+
+def test_members_without_a_gate_are_held_until_the_group_is_admitted(box: GroupSandbox) -> None:
+    """The webhook was down. The flavor asks for no other node than they do."""
+    box.queue("held", 1)
+    box.workload("other-held", "held", 1)
+    box.until_admitted("other-held")
+    box.group("held", "held", 1)
+    where = {"nodeSelector": {"example.com/pool": "queued-groups"}}
+    tolerated = {"key": "example.com/pool", "operator": "Exists", "effect": "NoSchedule"}
+    box.member("held", "held-0", gates=False, tolerations=[tolerated], **where)
+    workload = box.group_workload("held")
+    box.until(workload, "QuotaReserved", "False", "WaitingForQuota")
+    wait_for(lambda: "waits for quota" in box.pod_condition("held-0", "PodScheduled").get("message", ""))
+    box.finish("other-held")
+    box.until_bound("held", ["held-0"])
+
+
+def test_a_group_that_goes_for_another_on_nodes_gives_its_quota_back(box: GroupSandbox) -> None:
+    """Another one waits for it, and goes first."""
+    box.queue("nodes", 45)
+    box.client.create(objects.priority_class(box.of("high"), 1000))
+    box.group("nodes", "nodes", 2, mode="all")
+    box.members("nodes", 2, cpu="20")
+    box.until_bound("nodes", ["nodes-0", "nodes-1"])
+    workload = box.group_workload("nodes")
+    box.workload("waits", "nodes", 10, priority=1)
+    box.until("waits", "QuotaReserved", "False", "WaitingForQuota")
+    where = {"nodeSelector": {"example.com/pool": "queued-groups"}}
+    tolerated = {"key": "example.com/pool", "operator": "Exists", "effect": "NoSchedule"}
+    high = objects.pod_group("urgent", box.name, min_count=1, priority_class=box.of("high"))
+    box.client.create(high)
+    box.client.create(
+        objects.pod(
+            "urgent-0",
+            box.name,
+            group="urgent",
+            cpu="50",
+            priority_class=box.of("high"),
+            tolerations=[tolerated],
+            **where,
+        )
+    )
+    box.until_bound("urgent", ["urgent-0"])
+    box.until_admitted("waits")
+    found = box.until(workload, "QuotaReserved", "False")
+    assert box.conditions(workload)["Evicted"] == ("True", "Preempted"), found
+    evicted = condition(box.get(workload), "Evicted")
+    assert evicted is not None
+    assert "Preempted on nodes" in evicted["message"]
