@@ -29,7 +29,7 @@ class GroupSandbox(JobSandbox):
         self.client.create(body)
 
     def member(self, group: str, name: str, *, gates: bool = True, **pod: Any) -> str:
-        spec = {"schedulingGates": GATES} if gates else {}
+        spec: Any = {"schedulingGates": GATES} if gates else {}
         self.client.create(objects.pod(name, self.name, group=group, **spec, **pod))
         return name
 
@@ -131,7 +131,7 @@ def test_members_without_a_gate_are_held_until_the_group_is_admitted(box: GroupS
     box.workload("other-held", "held", 1)
     box.until_admitted("other-held")
     box.group("held", "held", 1)
-    where = {"nodeSelector": {"example.com/pool": "queued-groups"}}
+    where: Any = {"nodeSelector": {"example.com/pool": "queued-groups"}}
     tolerated = {"key": "example.com/pool", "operator": "Exists", "effect": "NoSchedule"}
     box.member("held", "held-0", gates=False, tolerations=[tolerated], **where)
     workload = box.group_workload("held")
@@ -151,7 +151,7 @@ def test_a_group_that_goes_for_another_on_nodes_gives_its_quota_back(box: GroupS
     workload = box.group_workload("nodes")
     box.workload("waits", "nodes", 10, priority=1)
     box.until("waits", "QuotaReserved", "False", "WaitingForQuota")
-    where = {"nodeSelector": {"example.com/pool": "queued-groups"}}
+    where: Any = {"nodeSelector": {"example.com/pool": "queued-groups"}}
     tolerated = {"key": "example.com/pool", "operator": "Exists", "effect": "NoSchedule"}
     high = objects.pod_group("urgent", box.name, min_count=1, priority_class=box.of("high"))
     box.client.create(high)

@@ -30,6 +30,7 @@ from tests.unit.controllers.gangs.lives import Gang, decided, in_phase, kinds, s
 
 PARTIAL = MembersSeen(3, 3, 1)
 RELEASE = ToRelease("release", spec("Releases"))
+WITHDRAW = ToRelease("withdraw", spec("Withdraws"), demanded=True)
 
 
 def in_pieces() -> Gang:
@@ -165,3 +166,33 @@ def test_a_release_that_began_and_ended_is_not_in_vain() -> None:
 def test_the_gates_of_members_stay_while_others_are_released() -> None:
     gang = releasing()
     assert removal("Gathering", MembersSeen(3, 2, 1), gang.life) is Removal.NOT_YET
+
+
+# ---- a gang that has lost its quota
+
+
+def test_a_gang_that_has_lost_its_quota_goes_although_it_runs() -> None:
+    gang = Gang()
+    gang(MembersSeen(3, 3, 3))
+    assert kinds(gang(WITHDRAW)) == [Commit]
+    assert gang.life.plan is not None
+    assert gang.life.plan.withdraws
+    assert kinds(gang(WITHDRAW)) == [], "it has its plan"
+
+
+@pytest.mark.parametrize("phase", ["Planned", "Confirmed", "Evicting", "Ready"])
+def test_any_other_plan_gives_way(phase: Any) -> None:
+    gang = in_phase(phase)
+    effects = gang(WITHDRAW)
+    assert kinds(effects)[0] is End
+    assert effects[0].ending.reason == "QuotaWithdrawn"
+    assert kinds(effects)[-1] is Commit
+    assert gang.life.plan is not None
+    assert gang.life.plan.withdraws
+
+
+def test_a_release_gives_way_to_it_and_not_the_other_way_round() -> None:
+    gang = releasing()
+    assert Commit in kinds(gang(WITHDRAW))
+    gang(Stored("Planned"))
+    assert kinds(gang(RELEASE, after=300.0)) == []
