@@ -184,8 +184,9 @@ def test_a_gang_that_has_lost_its_quota_goes_although_it_runs() -> None:
 def test_any_other_plan_gives_way(phase: Any) -> None:
     gang = in_phase(phase)
     effects = gang(WITHDRAW)
-    assert kinds(effects)[0] is End
-    assert effects[0].ending.reason == "QuotaWithdrawn"
+    end = effects[0]
+    assert isinstance(end, End)
+    assert end.ending.reason == "QuotaWithdrawn"
     assert kinds(effects)[-1] is Commit
     assert gang.life.plan is not None
     assert gang.life.plan.withdraws
