@@ -36,6 +36,8 @@ class Promise:
     """What the preemptor will use, by flavor and resource, in canonical units."""
     victims: frozenset[str]
     """The workloads that go for it, `namespace/name`. They may be gone already."""
+    former: frozenset[str] = frozenset()
+    """Those that went for earlier plans of the same preemptor, in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +135,13 @@ class Promises:
 
 def respects(workload: Workload, promise: Promise) -> bool:
     """Whether the workload must leave the promised quota alone: to another preemptor of equal or higher priority, and
-    to the preemptor for which it goes itself."""
+    to the preemptor for which it goes itself, or went before."""
     key = key_of(workload)
     if key == promise.key:
         return False
-    # A victim of higher priority exists: reclaimWithinCohort may be Any. It must not take its room back either.
-    return effective_priority(workload) <= promise.priority or key in promise.victims
+    # A victim of higher priority exists: reclaimWithinCohort may be Any. It must not take its room back either, nor
+    # that of the next victim: two of them would take turns for ever.
+    return effective_priority(workload) <= promise.priority or key in promise.victims | promise.former
 
 
 def _is_possible(snapshot: QuotaSnapshot, promise: Promise) -> bool:

@@ -34,7 +34,16 @@ from quota.particulars import AmountParticulars, Particulars, VictimParticulars
 from quota.promises import Promise
 from quota.workloads import effective_priority
 
-__all__ = ["Planned", "PlannedVictim", "covers", "promise_of", "read", "spec_of", "with_names"]
+__all__ = [
+    "FormerVictims",
+    "Planned",
+    "PlannedVictim",
+    "covers",
+    "promise_of",
+    "read",
+    "spec_of",
+    "with_names",
+]
 
 SECOND: Final = 1_000_000
 """In microseconds."""
@@ -173,10 +182,31 @@ def with_names(plan: Planned, keys: Mapping[str, str]) -> Planned:
 # ---- what it means
 
 
-def promise_of(plan: Planned) -> Promise:
-    """The quota that belongs to the preemptor while the plan is active."""
+def promise_of(plan: Planned, former: frozenset[str] = frozenset()) -> Promise:
+    """The quota that belongs to the preemptor while the plan is active. `former`: see `FormerVictims`."""
     victims = frozenset(each.key for each in plan.victims.values() if each.key)
-    return Promise(plan.preemptor, plan.queue, plan.priority, plan.usage, victims)
+    return Promise(plan.preemptor, plan.queue, plan.priority, plan.usage, victims, former - victims)
+
+
+class FormerVictims:
+    """Who went for a preemptor since it began to wait. None of them may take what goes for it later: two Workloads of
+    higher priority would be evicted by turns for ever, each while the other one takes the room."""
+
+    def __init__(self) -> None:
+        self._by_preemptor: dict[str, set[str]] = {}
+
+    def begins(self, plan: Planned) -> None:
+        """The plan is begun."""
+        known = self._by_preemptor.setdefault(plan.preemptor, set())
+        known |= {each.key for each in plan.victims.values() if each.key}
+
+    def of(self, plan: Planned) -> frozenset[str]:
+        """All of them (keys), those of the plan included."""
+        return frozenset(self._by_preemptor.get(plan.preemptor, ()))
+
+    def forget(self, preemptor: str) -> None:
+        """The preemptor (key) has quota, or is gone."""
+        self._by_preemptor.pop(preemptor, None)
 
 
 def covers(plan: Planned, decision: Planned) -> bool:

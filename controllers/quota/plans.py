@@ -40,7 +40,7 @@ from controllers.quota.plan_life import (
     reduce,
 )
 from controllers.quota.plan_look import Cluster, holds_still, look, some_came_back
-from controllers.quota.planned import Planned, covers, promise_of, read, spec_of
+from controllers.quota.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
 from controllers.quota.preempting import Preempting, Troubles, announcement
 from controllers.quota.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
 from quota.cycle import Entry
@@ -98,6 +98,7 @@ class QuotaPlans:
         """The plans that a Workload (key) is preemptor or victim of."""
         self._current: dict[str, PlanKey] = {}
         """The plan that counts of each preemptor (key)."""
+        self._former = FormerVictims()
         self._wanted_again: set[PlanKey] = set()
         """Plans that are to be decided again once they are forgotten."""
         self._postponed: dict[str, int] = {}
@@ -111,7 +112,7 @@ class QuotaPlans:
     def promises(self) -> Sequence[Promise]:
         """The quota that belongs to preemptors: at most one promise each."""
         current = (self._lives[key] for key in self._current.values())
-        return [promise_of(life.plan) for life in current if life.is_active]
+        return [promise_of(life.plan, self._former.of(life.plan)) for life in current if life.is_active]
 
     def begin(self, entry: Entry, snapshot: QuotaSnapshot) -> None:
         """Carry out the decision of an entry whose outcome is Preempt. From now on its quota is promised.
@@ -133,6 +134,7 @@ class QuotaPlans:
         elif plan.key in self._lives:
             self._wanted_again.add(plan.key)  # the end of this very plan is still being written
         else:
+            self._former.begins(plan)
             self._add(Life(plan, plan.decided + self._deadline, began=self._now()))
             self._spawn(self._begin(plan, spec, former.plan.key if former is not None else None))
 
@@ -193,6 +195,7 @@ class QuotaPlans:
         """The Workload came, changed or went. What is only assumed of it is not looked at."""
         if after is None or holds_quota(after):
             self._troubles.stored(key)
+            self._former.forget(key)
         uid = before.metadata.uid if before is not None else ""
         shown = self._cluster.find(key, uid)
         is_over = (shown is None or is_evicting(shown)) and self._troubles.evicted([uid])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -95,6 +96,15 @@ def test_a_victim_that_has_ended_does_not_take_its_room_back(priority: int) -> N
     world = queue("a", 10, reclaim="Any"), queue("b"), victim
     assert outcomes(*world, promise("asker", "a", 6, "victim")) == {"victim": "NoFit"}
     assert outcomes(*world) == {"victim": "Admit"}
+
+
+def test_a_victim_of_an_earlier_plan_does_not_take_the_room_of_the_next_victim() -> None:
+    """Found by random load with fair sharing: two of higher priority were evicted by turns for ever."""
+    earlier = preempted(held(workload("earlier", "b", 6, priority=9), 0), 900, "InCohortReclamation")
+    world = queue("a", 10, reclaim="Any"), queue("b"), earlier
+    asked = promise("asker", "a", 6, "next")
+    assert outcomes(*world, asked) == {"earlier": "Admit"}
+    assert outcomes(*world, replace(asked, former=frozenset({"ns/earlier"}))) == {"earlier": "NoFit"}
 
 
 def test_what_fits_only_once_the_victims_are_gone_waits_for_that() -> None:
