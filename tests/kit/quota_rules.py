@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from api.kueue import ClusterQueue, Cohort, LocalQueue
@@ -130,7 +130,7 @@ def evicted_twice(history: QuotaHistory) -> list[str]:
 
     The preemptor got quota, or the spec of one of them or of a queue has changed, or the room went to a third Workload
     of a higher priority than the preemptor: only such a one may pass. If the third is preempted, it explains nothing:
-    else three could take turns for ever.
+    else three could take turns for ever. Or a process was taken away: who went for whom is remembered for one term.
     """
     wrong, turns = [], _Turns()
     for change in history.changes():
@@ -142,9 +142,11 @@ def evicted_twice(history: QuotaHistory) -> list[str]:
         turns.follow(before, after)
         preemptor = preemptor_of(after) if is_evicted_now(before, after) else ""
         if preemptor:
-            if turns.evicts_again(preemptor, after.metadata.uid) and history.is_known(change.version):
+            again = turns.evicts_again(preemptor, after.metadata.uid, change.at, history.faults)
+            if again and history.is_known(change.version):
                 wrong.append(f"{_at(change.version, after)} was evicted twice for the preemptor {preemptor}")
             turns.passers[preemptor, after.metadata.uid] = set()
+            turns.evicted_at[preemptor, after.metadata.uid] = change.at
     return wrong
 
 
@@ -154,6 +156,7 @@ class _Turns:
     def __init__(self) -> None:
         self.passers: dict[tuple[str, str], set[str]] = {}
         """By preemptor and victim: UIDs of Workloads of higher priority that got quota later and were not preempted."""
+        self.evicted_at: dict[tuple[str, str], float] = {}
         self._priorities: dict[str, int] = {}
 
     def follow(self, before: Object | None, after: Workload) -> None:
@@ -169,9 +172,14 @@ class _Turns:
             for passers in self.passers.values():
                 passers.discard(uid)
 
-    def evicts_again(self, preemptor: str, victim: str) -> bool:
-        """Whether the victim was evicted for the preemptor before, and nobody has passed."""
-        return (preemptor, victim) in self.passers and not self.passers[preemptor, victim]
+    def evicts_again(
+        self, preemptor: str, victim: str, now: float, faults: Iterable[tuple[float, float]]
+    ) -> bool:
+        """Whether the victim was evicted for the preemptor before, and nobody has passed, and there was no fault."""
+        pair = preemptor, victim
+        if pair not in self.passers or self.passers[pair]:
+            return False
+        return not any(begin <= now and self.evicted_at[pair] <= end for begin, end in faults)
 
     def _passes(self, uid: str) -> None:
         for (preemptor, victim), passers in self.passers.items():

@@ -252,6 +252,12 @@ def test_three_that_take_turns_are_found() -> None:
     assert "ns/low was evicted twice for the preemptor high" in wrong
 
 
+def test_after_a_fault_each_may_be_evicted_once_more() -> None:
+    history = two_evictions()
+    history.faults.append((-1.0, 1.0))
+    assert evicted_twice(history) == []
+
+
 def test_a_second_eviction_for_another_preemptor_is_no_fault() -> None:
     forged = Forger(queue())
     forged.put(evicted(held("low"), 7, MESSAGE.format("high")))
