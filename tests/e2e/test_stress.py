@@ -1,5 +1,5 @@
-"""Two planes for half a minute: random load on one, a scheduler that is stopped on the other. Before them, two short random
-histories with faults. `make stress` takes longer."""
+"""Two planes for half a minute: random load on one, a scheduler that is stopped on the other. Before them, two short
+random histories with faults. `make stress` takes longer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEEDS = (4, 16)
 QUIET_SECONDS = 30.0
 """How long nobody may be evicted without the scheduler's word."""
 REQUIRE = {"confirmation": "Require", "confirmationSeconds": 1, "backoffMaxSeconds": 5}
-"""Many plans are made, asked for and given up in a minute."""
+"""Many plans are made, asked for and given up meanwhile."""
 
 
 @dataclass
