@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["NOTHING", "Reported", "WorkloadReports"]
+__all__ = ["NOTHING", "Reported", "Reporter", "WorkloadReports"]
 
 Listener = Callable[[str], None]
 """Called with the key (`namespace/name`) of a Workload of which something new is reported."""
@@ -46,8 +46,8 @@ class WorkloadReports:
         """What is reported of the Workload."""
         return self._reports.get(uid, NOTHING)
 
-    def report(self, uid: str, key: str, reported: Reported) -> None:
-        """This holds now of the Workload of that UID and key."""
+    def put(self, uid: str, key: str, reported: Reported) -> None:
+        """See `Reporter.report`."""
         if self.of(uid) == reported:
             return
         if reported == NOTHING:
@@ -57,10 +57,6 @@ class WorkloadReports:
         for listener in list(self._listeners):
             listener(key)
 
-    def clear(self) -> None:
-        """Whoever reported has ended. What it reported is not known to hold any longer."""
-        self._reports.clear()
-
     @contextmanager
     def told(self, listener: Listener) -> Iterator[None]:
         """Call `listener` after each change, until the end of the block."""
@@ -69,3 +65,30 @@ class WorkloadReports:
             yield
         finally:
             self._listeners.remove(listener)
+
+
+class Reporter:
+    """One who reports, in one term. No two report of the same Workload."""
+
+    def __init__(self, reports: WorkloadReports) -> None:
+        self._reports = reports
+        self._uids: dict[str, str] = {}
+        """By key of a Workload: the UID of which something is reported."""
+
+    def report(self, uid: str, key: str, reported: Reported) -> None:
+        """This holds now of the Workload of that UID and key."""
+        before = self._uids.get(key, uid)
+        if before != uid:
+            self._reports.put(before, key, NOTHING)
+        self._uids[key] = uid
+        self._reports.put(uid, key, reported)
+
+    def gone(self, key: str) -> None:
+        """There is no Workload of this key any longer."""
+        if uid := self._uids.pop(key, ""):
+            self._reports.put(uid, key, NOTHING)
+
+    def close(self) -> None:
+        """The term is over. What was reported is not known to hold any longer."""
+        for key in list(self._uids):
+            self.gone(key)

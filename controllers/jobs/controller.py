@@ -17,7 +17,7 @@ from runtime.freshness import catch_up
 from runtime.readiness import not_synced
 from runtime.term import Term
 from runtime.views import Views
-from runtime.workload_reports import WorkloadReports
+from runtime.workload_reports import Reporter, WorkloadReports
 from serving.ops import Check
 
 __all__ = ["JobController"]
@@ -60,9 +60,10 @@ class JobController:
             mirrors.job_view.apply,
             mirrors.workload_view.apply,
         )
-        leading = Leading(mirrors, writer, recorder, self._reports, self._overdue, self._clock)
+        reporter = Reporter(self._reports)
+        leading = Leading(mirrors, writer, recorder, reporter, self._overdue, self._clock)
         try:
             await leading.run()
         finally:
-            self._reports.clear()
+            reporter.close()
             await recorder.close()

@@ -20,7 +20,7 @@ from runtime.queued_groups import QueuedGroups
 from runtime.readiness import not_synced
 from runtime.term import Term
 from runtime.views import Views
-from runtime.workload_reports import WorkloadReports
+from runtime.workload_reports import Reporter, WorkloadReports
 from serving.ops import Check
 
 __all__ = ["GroupController"]
@@ -63,12 +63,13 @@ class GroupController:
         sender = Sender(self._client, attempts=1, fence=term)
         recorder = EventRecorder(Sender(self._client, fence=term), clock=self._clock)
         conditions = ConditionWriter(Sender(self._client, fence=term), clock=self._clock)
+        reporter = Reporter(self._reports)
         self._leading = GroupLeading(
             mirrors,
             GroupWriter(self._client, sender, conditions, mirrors.pod_view.apply),
             JobWriter(self._client, sender, _pass_over, mirrors.workload_view.apply),
             recorder,
-            self._reports,
+            reporter,
             self._queued,
             self._clock,
         )
@@ -76,6 +77,7 @@ class GroupController:
             await self._leading.run()
         finally:
             self._leading = None
+            reporter.close()
             self._queued.clear()
             await recorder.close()
 

@@ -31,7 +31,7 @@ from kube.retry import Backoff
 from quota.pod_set_infos import PodSetInfo, pod_set_infos
 from runtime.queue import KeyedQueue
 from runtime.queued_groups import QueuedGroups, Stop
-from runtime.workload_reports import WorkloadReports
+from runtime.workload_reports import Reporter
 
 __all__ = ["GroupLeading"]
 
@@ -57,13 +57,13 @@ class GroupLeading:
         writer: GroupWriter,
         workloads: JobWriter,
         recorder: EventRecorder,
-        reports: WorkloadReports,
+        reporter: Reporter,
         queued: QueuedGroups,
         clock: Clock,
     ) -> None:
         """`workloads` writes Workloads."""
         self._mirrors, self._writer, self._workloads = mirrors, writer, workloads
-        self._recorder, self._reports, self._queued, self._clock = recorder, reports, queued, clock
+        self._recorder, self._reporter, self._queued, self._clock = recorder, reporter, queued, clock
         self._queue: KeyedQueue[GroupKey] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._missing: dict[GroupKey, float] = {}
         """Groups that do not exist and have gated pods: since when, in monotonic seconds."""
@@ -143,7 +143,7 @@ class GroupLeading:
         step = next_step(seen, Around(wish, self._infos))
         workload = seen.workload
         if workload is not None:
-            self._reports.report(workload.metadata.uid, _key(workload), step.reported)
+            self._reporter.report(workload.metadata.uid, _key(workload), step.reported)
         if group is not None:
             self._stop(key, group, step)
             if step.warning:

@@ -40,7 +40,7 @@ from quota.pod_set_infos import PodSetInfo, pod_set_infos
 from runtime.changes import joined
 from runtime.finalizers import RESOURCE_IN_USE
 from runtime.queue import KeyedQueue
-from runtime.workload_reports import Reported, WorkloadReports
+from runtime.workload_reports import Reported, Reporter
 
 __all__ = ["Leading"]
 
@@ -66,13 +66,13 @@ class Leading:
         mirrors: JobMirrors,
         writer: JobWriter,
         recorder: EventRecorder,
-        reports: WorkloadReports,
+        reporter: Reporter,
         overdue_seconds: float,
         clock: Clock,
     ) -> None:
         """`overdue_seconds`: after so long the pods of an evicted Job are named."""
         self._mirrors, self._writer, self._recorder = mirrors, writer, recorder
-        self._reports, self._overdue, self._clock = reports, overdue_seconds, clock
+        self._reporter, self._overdue, self._clock = reporter, overdue_seconds, clock
         self._queue: KeyedQueue[Item] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._warned: set[str] = set()
         """Keys of Jobs that cannot become Workloads. A new class or Workload may help them."""
@@ -108,6 +108,7 @@ class Leading:
         workload = self._mirrors.workload(key)
         self._queue.add((WORKLOAD, key))
         if workload is None:
+            self._reporter.gone(key)
             job = self._job_of.pop(key, "")
             if job:
                 self._queue.add((JOB, job))
@@ -158,7 +159,7 @@ class Leading:
         step = await self._step(job, workload)
         if workload is not None:
             reported = await self._with_remaining(job, workload, step.reported)
-            self._reports.report(workload.metadata.uid, _key(workload.metadata), reported)
+            self._reporter.report(workload.metadata.uid, _key(workload.metadata), reported)
         if step.warning:
             self._warned.add(key)
             self._tell(job, JobEvent("Warning", "ErrWorkloadCompose", step.warning))
@@ -227,7 +228,7 @@ class Leading:
         if not uid or (job is None and await self._has_job(meta, uid)):
             return  # it is nobody's, or whoever has it looks at it
         pods = await self._writer.pods_of(meta.namespace, uid)
-        self._reports.report(meta.uid, key, Reported(remaining=tuple(pods)))
+        self._reporter.report(meta.uid, key, Reported(remaining=tuple(pods)))
         if not pods and meta.deletion_timestamp is not None:
             if has_finalizer(meta, RESOURCE_IN_USE):
                 await self._writer.unprotect_workload(meta)
