@@ -47,7 +47,7 @@ lint: build ## Formatting, types, Cython and the direction of imports
 
 # Each process takes the next file, in the order of collection: tests of one file share what they start. Files that share
 # a control plane are taken together (tests/e2e/order.py).
-PROCESSES ?= 2
+PROCESSES ?= 3
 PARALLEL = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test-unit: build ## Everything that needs no control plane

@@ -11,7 +11,7 @@ HERE: Final = Path(__file__).parent
 
 SHARING: Final = {
     "reprieve_plane": ("gangs", "contention", "cycles", "apart", "jobs", "waits", "tenant"),
-    "webhook_plane": ("webhook_vectors", "validate", "webhook_rules"),
+    "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks"),
     "control_plane": ("controlplane", "plans", "views", "followers", "manifests"),
     "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),
     "quota_plane": (

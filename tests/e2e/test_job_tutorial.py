@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -20,10 +21,12 @@ PARTS: Final = [(page, title) for page, found in PAGES.items() for title in foun
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _node(quota_plane: ControlPlane) -> None:
+def _node(quota_plane: ControlPlane) -> Iterator[None]:
     """The flavor of the pages has no labels, so its pods run on any node that has no taint."""
     quota_plane.client.create(objects.node("campus-0", cpu="10"))
     wait_for_nodes(quota_plane.client, "campus-0")
+    yield
+    quota_plane.client.delete("v1", "Node", "campus-0")
 
 
 def test_they_have_all_parts_and_clean_up() -> None:

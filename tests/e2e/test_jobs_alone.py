@@ -31,7 +31,9 @@ QUOTA_DEATHS: Final = ["quota.plan_stored", "quota.before_write", "quota.after_w
 
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    return start_plane(Options(**QUOTA))
+    """Its API server and Job controller are as strict about templates as those of 1.35 and before."""
+    gates = {"MutableSchedulingDirectivesForSuspendedJobs": False}
+    return start_plane(Options(**QUOTA, feature_gates=gates))
 
 
 class Deaths:

@@ -167,7 +167,7 @@ def test_the_workload_of_a_job_that_is_deleted_stays_until_no_pod_is_left(
 ) -> None:
     queue = f"gone-{policy.lower()}"
     box.queue(queue, 1)
-    job = box.job(f"{queue}-job", queue, 1, finalizers=policy == "Background")
+    job = box.job(f"{queue}-job", queue, 1, finalizers=policy == "Background", suspend=True)
     (pod,) = box.until_running(job, 1)
     workload, name = box.workload_of(job), pod["metadata"]["name"]
     path = f"/apis/{BATCH}/namespaces/{box.name}/jobs/{job}"

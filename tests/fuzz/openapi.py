@@ -14,6 +14,7 @@ Json = dict[str, Any]
 
 KUBERNETES_ONLY = {"type": "object", "additionalProperties": True}
 TEXT = {"type": "string"}
+TEXTS = {"type": "object", "additionalProperties": TEXT}
 
 
 def document() -> Json:
@@ -57,7 +58,10 @@ def _request(registration: Registration) -> Json:
 
 def _shape(kind: str) -> Json:
     if kind == "Pod":
-        return _object(metadata=_object(labels={"type": "object", "additionalProperties": TEXT}))
+        return _object(metadata=_object(labels=TEXTS))
+    if kind == "Job":
+        spec = _object(suspend={"type": "boolean"}, parallelism={"type": "integer"})
+        return _object(metadata=_object(labels=TEXTS, annotations=TEXTS), spec=spec)
     schema: Json = _plain(schema_of(kind))
     schema["properties"]["metadata"] = _object(name=TEXT)
     return schema
