@@ -187,9 +187,15 @@ def _of_another(job: TemplatedJob, workload: Workload) -> Step:
         return _stop(job, f"Workload {workload.metadata.name} belongs to another object")
     if workload.metadata.owner_references:
         return Step(warning=f"Workload {workload.metadata.name} belongs to another object")
-    owners = workload_body(job, Wish("", 0, None, None))["metadata"]["ownerReferences"]
-    meta = {"resourceVersion": workload.metadata.resource_version, "ownerReferences": owners}
-    return Step(ChangeWorkload({"metadata": meta}))
+    meta = workload_body(job, Wish("", 0, None, None))["metadata"]
+    finalizers = list(dict.fromkeys([*(workload.metadata.finalizers or ()), *meta["finalizers"]]))
+    adopted = {
+        "resourceVersion": workload.metadata.resource_version,
+        "ownerReferences": meta["ownerReferences"],
+        "labels": meta["labels"],
+        "finalizers": finalizers,
+    }
+    return Step(ChangeWorkload({"metadata": adopted}))
 
 
 # ---- the Workload is being deleted

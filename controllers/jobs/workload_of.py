@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from api.core import PriorityClass
+from api.core import PodSpec, PriorityClass
 from api.integration import (
     MAX_EXEC_TIME_LABEL,
     MIN_PARALLELISM_ANNOTATION,
@@ -135,7 +135,9 @@ def matches(job: TemplatedJob, workload: Workload) -> bool:
         gone = {each.name: each.count for each in workload.status.reclaimable_pods or ()}
         if pods_needed(job) > pods.count - gone.get(pods.name, 0):
             return False
-    return has_additions(job) or _normal(pods) == _normal(_typed(_pod_set(job)))
+    if has_additions(job):
+        return _unchanged(pods) == _unchanged(_typed(_pod_set(job)))
+    return _normal(pods) == _normal(_typed(_pod_set(job)))
 
 
 def workload_body(job: TemplatedJob, wish: Wish) -> dict[str, Any]:
@@ -212,6 +214,11 @@ def _normal(pods: PodSet) -> PodSet:
     meta = pods.template.metadata or ObjectMeta()
     plain = ObjectMeta(labels=meta.labels or None, annotations=meta.annotations or None)
     return msgspec.structs.replace(pods, template=PodTemplate(plain, pods.template.spec))
+
+
+def _unchanged(pods: PodSet) -> PodSpec:
+    """What no admission changes. Resources of a suspended Job may change even with the rest of an admission there."""
+    return msgspec.structs.replace(pods.template.spec, node_selector=None, tolerations=None)
 
 
 def _priority(job: TemplatedJob, classes: Classes) -> tuple[PriorityClassRef | None, int]:

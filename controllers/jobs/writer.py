@@ -148,10 +148,16 @@ class JobWriter:
     async def pods_of(self, namespace: str, uid: str) -> list[str]:
         """Names of the pods of the Job (UID) that have not ended, or are still there while they terminate. Raises
         ApiError."""
-        query = {"labelSelector": f"{CONTROLLER_UID_LABEL}={uid}", "limit": str(PAGE)}
-        body = await self._client.request("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)
-        pods = msgspec.json.decode(body, type=List[_Pod]).items
-        return sorted(each.metadata.name for each in pods if each.status.phase not in ENDED)
+        path, token, left = f"/api/v1/namespaces/{namespace}/pods", "", list[str]()
+        while True:
+            query = {"labelSelector": f"{CONTROLLER_UID_LABEL}={uid}", "limit": str(PAGE)}
+            if token:
+                query["continue"] = token
+            page = msgspec.json.decode(await self._client.request("GET", path, query=query), type=List[_Pod])
+            left += [each.metadata.name for each in page.items if each.status.phase not in ENDED]
+            token = page.metadata.continue_
+            if not token:
+                return sorted(left)
 
     async def _patch(self, what: str, path: str, patch: dict[str, Any]) -> bytes:
         return await self._sender.send(

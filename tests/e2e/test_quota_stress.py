@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.job_load import JobLoad
 from tests.e2e.stress_quota import OPTIONS, stress
 
 SECONDS: Final = 6.0
@@ -27,3 +28,11 @@ def test_some_seconds_of_random_load_with_faults(plane: ControlPlane, seed: int)
     print(result)
     assert result.violations == [], str(result)
     assert result.evictions > 0, "a run in which nobody is evicted proves nothing"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_some_seconds_of_random_load_on_jobs_with_faults(plane: ControlPlane, seed: int) -> None:
+    """With the real Job controller. No Job runs for good without quota, and none waits for nothing."""
+    result = stress(plane, seed, SECONDS, restarts=False, load_of=JobLoad)
+    print(result)
+    assert result.violations == [], str(result)

@@ -134,3 +134,15 @@ def test_a_job_with_quota_may_need_fewer_pods(parallelism: int, reclaimed: int, 
     started = {**CLEAN, "metadata": {"annotations": {"kueue.x-k8s.io/workload": "w"}}}
     running = read_job(job(completions=None, parallelism=parallelism, template=started))
     assert matches(running, read_workload(body)) == same
+
+
+def test_a_job_that_says_it_has_quota_has_it_for_its_own_pods_only() -> None:
+    """Whoever writes the annotation must not get more than was admitted."""
+    made = read_job(job())
+    workload = read_workload(workload_body(made, wish_of(made, NONE)))
+    annotations = {"annotations": {"kueue.x-k8s.io/workload": "forged"}}
+    container = {**CLEAN["spec"]["containers"][0], "resources": {"requests": {"cpu": "64"}}}
+    forged = {"metadata": annotations, "spec": {**CLEAN["spec"], "containers": [container]}}
+    assert not matches(read_job(job(template=forged)), workload)
+    added = {**CLEAN["spec"], "nodeSelector": {"disk": "ssd", "kind": "spot"}}
+    assert matches(read_job(job(template={"metadata": annotations, "spec": added})), workload)
