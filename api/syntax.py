@@ -15,10 +15,13 @@ __all__ = [
     "label_key_faults",
     "label_value_faults",
     "subdomain_faults",
+    "whole_number",
 ]
 
 PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+DIGITS: Final = 10
+"""No number of 32 bits has more."""
 NAME_WORDS: Final = "letters, digits, '-', '_' and '.', with a letter or digit at either end"
 
 
@@ -67,6 +70,14 @@ def condition_reason_faults(reason: str) -> Iterator[str]:
     """The faults of the reason of a condition, which must not be empty."""
     if REASON.fullmatch(reason) is None:
         yield f"{shown(reason)} is not a word of letters, digits, '_', ',' and ':' that begins with a letter"
+
+
+def whole_number(text: str, least: int, most: int) -> int | None:
+    """The number that the text is, in ASCII digits and within these bounds; None if it is no such number."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS):
+        return None
+    number = int(text)
+    return number if least <= number <= most else None
 
 
 def _subdomain(text: str) -> Iterator[str]:

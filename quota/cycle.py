@@ -27,7 +27,7 @@ from quota.promises import Promise, Promises, Standing, respects
 from quota.queues import FAILED_CHECKS, Requeue, RequeueReason, backs_off, precedence, requeue
 from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.tournament import Contestant, Tournament
-from quota.workloads import effective_priority, key_of
+from quota.workloads import effective_priority, is_true, key_of
 
 __all__ = ["Entry", "Outcome", "cycle"]
 
@@ -334,9 +334,7 @@ def _admissible(
     world: QuotaSnapshot, workload: Workload, now: int, namespaces: Mapping[str, Mapping[str, str]]
 ) -> Queue | Entry:
     """The workload's ClusterQueue, or an entry that says why there is no decision."""
-    if any(
-        each.type == QUOTA_RESERVED and each.status == "True" for each in workload.status.conditions or ()
-    ):
+    if is_true(workload, QUOTA_RESERVED):
         return Entry(workload, "Inadmissible", None, "it holds quota already", "")
     namespace = workload.metadata.namespace
     try:

@@ -29,6 +29,7 @@ __all__ = [
     "has_closed_preemption_gate",
     "holds_quota",
     "is_evicting",
+    "is_true",
     "key_of",
     "pod_set_requests",
     "queue_timestamp",
@@ -36,6 +37,7 @@ __all__ = [
     "reserved_at",
     "subject_of",
     "time_us",
+    "true_condition",
     "usage",
 ]
 
@@ -85,18 +87,18 @@ def holds_quota(workload: Workload) -> bool:
     The usage of an evicted Workload counts until its reservation is gone. So does that of a deactivated one: something
     of it may still run. Kueue does not count a deactivated one (`QuotaState`).
     """
-    return _is_true(workload, QUOTA_RESERVED) is not None and _is_true(workload, FINISHED) is None
+    return is_true(workload, QUOTA_RESERVED) and not is_true(workload, FINISHED)
 
 
 def is_evicting(workload: Workload) -> bool:
     """Whether the condition Evicted is True. It also stays True after the Workload has given its quota back."""
-    return _is_true(workload, EVICTED) is not None
+    return is_true(workload, EVICTED)
 
 
 def reserved_at(workload: Workload) -> int:
     """When it got the quota that it holds, in microseconds. Raises QuotaError if it holds none, or the time is
     invalid."""
-    condition = _is_true(workload, QUOTA_RESERVED)
+    condition = true_condition(workload, QUOTA_RESERVED)
     if condition is None:
         raise QuotaError(subject_of(workload), "status.conditions", f"{QUOTA_RESERVED} is not True")
     return _transition(workload, condition)
@@ -109,10 +111,10 @@ def queue_timestamp(workload: Workload) -> int:
     Workload that was preempted because its time was over (KEP-8522) waits since that preemption. By its creation time
     it would be older than its preemptor, and would take its place back at once.
     """
-    preempted = _is_true(workload, PREEMPTED)
+    preempted = true_condition(workload, PREEMPTED)
     if preempted is not None and preempted.reason == IN_CLUSTER_QUEUE_TIME_BASED:
         return _transition(workload, preempted)
-    evicted = _is_true(workload, EVICTED)
+    evicted = true_condition(workload, EVICTED)
     if evicted is not None and evicted.reason in QUEUED_AGAIN:
         return _transition(workload, evicted)
     created = workload.metadata.creation_timestamp
@@ -174,15 +176,20 @@ def time_us(text: str, field: str, subject: str = "") -> int:
     return nanoseconds // 1000 + ZERO_TIME
 
 
-# ---- conditions
+def is_true(workload: Workload, kind: str) -> bool:
+    """Whether the condition of this type is True."""
+    return true_condition(workload, kind) is not None
 
 
-def _is_true(workload: Workload, kind: str) -> Condition | None:
+def true_condition(workload: Workload, kind: str) -> Condition | None:
     """The condition of this type if it is True, otherwise None."""
     for condition in workload.status.conditions or ():
         if condition.type == kind:
             return condition if condition.status == "True" else None
     return None
+
+
+# ---- conditions
 
 
 def _transition(workload: Workload, condition: Condition) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
@@ -16,6 +15,7 @@ from kube.finalizers import add_finalizer, has_finalizer, remove_finalizer
 from kube.retry import Backoff
 from kube.sender import Sender
 from runtime.queue import KeyedQueue
+from runtime.workers import serve
 
 __all__ = ["RESOURCE_IN_USE", "FinalizerKeeper", "Guarded", "Users"]
 
@@ -89,26 +89,10 @@ class FinalizerKeeper(Generic[K]):
 
     async def run(self) -> None:
         """Write what is due, until cancelled."""
-        async with asyncio.TaskGroup() as workers:
-            for number in range(AT_ONCE):
-                workers.create_task(self._work(), name=f"finalizers {number}")
+        await serve(self._queue, self._write, self._failed, name="finalizers", workers=AT_ONCE)
 
-    async def _work(self) -> None:
-        while True:
-            key = await self._queue.get()
-            try:
-                await self._write(key)
-                self._queue.forget(key)
-            except ApiError as error:
-                wait = self._queue.retry(key)
-                log.info(
-                    "a finalizer is written again later", object=key, error=str(error), wait=round(wait, 2)
-                )
-            except Exception:
-                log.exception("a finalizer is passed over for now", object=key)
-                self._queue.retry(key)
-            finally:
-                self._queue.done(key)
+    def _failed(self, key: K, error: ApiError, wait: float) -> None:
+        log.info("a finalizer is written again later", object=key, error=str(error), wait=round(wait, 2))
 
     async def _write(self, key: K) -> None:
         guarded = self._look(key)

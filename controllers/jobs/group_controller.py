@@ -48,7 +48,7 @@ class GroupController:
         self._leading: GroupLeading | None = None
         queued.why_waits, queued.waits = self._mirrors.why_waits, self._mirrors.waits
         self._mirrors.on_change(self._changed)
-        self._mirrors.class_view.on_change(self._classes_changed)
+        self._mirrors.supplies.on_class(self._classes_changed)
 
     def checks(self) -> Mapping[str, Check]:
         """See `runtime.controller.Controller`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
@@ -12,7 +12,7 @@ import structlog
 
 from api.clock import Clock
 from api.groups import PodGroup
-from api.workloads import EVICTED, Workload
+from api.workloads import Workload
 from controllers.jobs.group_life import Admit, Around, GroupStep, Remark, Seen, next_step
 from controllers.jobs.group_mirrors import GroupKey, GroupMirrors
 from controllers.jobs.group_workload import (
@@ -23,14 +23,15 @@ from controllers.jobs.group_workload import (
     pod_sets_of,
 )
 from controllers.jobs.group_writer import GroupWriter
-from controllers.jobs.workload_of import JobError, Wish
+from controllers.jobs.owned_workload import JobError, Wish
 from controllers.jobs.writer import JobWriter
 from kube.client import ApiError
 from kube.recorder import EventRecorder, Reference
 from kube.retry import Backoff
-from quota.pod_set_infos import PodSetInfo, pod_set_infos
+from quota.workloads import is_evicting, key_of
 from runtime.queue import KeyedQueue
 from runtime.queued_groups import QueuedGroups, Stop
+from runtime.workers import serve
 from runtime.workload_reports import Reporter
 
 __all__ = ["GroupLeading"]
@@ -83,29 +84,13 @@ class GroupLeading:
         """Act until cancelled. The views must be as new as the API server."""
         for key in self._mirrors.known():
             self._queue.add(key)
-        async with asyncio.TaskGroup() as workers:
-            for number in range(AT_ONCE):
-                workers.create_task(self._work(), name=f"groups in queues {number}")
+        await serve(self._queue, self._look, self._failed, name="groups in queues", workers=AT_ONCE)
 
-    async def _work(self) -> None:
-        while True:
-            key = await self._queue.get()
-            try:
-                await self._look(key)
-                self._queue.forget(key)
-            except ApiError as error:
-                wait = self._queue.retry(key)
-                if error.status != HTTPStatus.CONFLICT:
-                    log.warning(
-                        "a group is looked at again", group=key, error=str(error), wait=round(wait, 2)
-                    )
-                if error.status == HTTPStatus.UNPROCESSABLE_ENTITY:
-                    self._warn(key, f"the API server refuses a write: {error}")
-            except Exception:
-                log.exception("a group is passed over for now", group=key)
-                self._queue.retry(key)
-            finally:
-                self._queue.done(key)
+    def _failed(self, key: GroupKey, error: ApiError, wait: float) -> None:
+        if error.status != HTTPStatus.CONFLICT:
+            log.warning("a group is looked at again", group=key, error=str(error), wait=round(wait, 2))
+        if error.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+            self._warn(key, f"the API server refuses a write: {error}")
 
     # ---- one group
 
@@ -119,7 +104,7 @@ class GroupLeading:
             await self._without_group(key)
             return
         self._missing.pop(key, None)
-        if own is not None and _is_evicted(own):
+        if own is not None and is_evicting(own):
             self._mirrors.members.forget_preempted(key)
         seen = Seen(group, self._mirrors.members.of(key), own, self._mirrors.members.preempted(key))
         await self._do(key, group, seen)
@@ -140,10 +125,10 @@ class GroupLeading:
 
     async def _do(self, key: GroupKey, group: PodGroup | None, seen: Seen) -> None:
         wish = self._wish(group)
-        step = next_step(seen, Around(wish, self._infos))
+        step = next_step(seen, Around(wish, self._mirrors.supplies.infos))
         workload = seen.workload
         if workload is not None:
-            self._reporter.report(workload.metadata.uid, _key(workload), step.reported)
+            self._reporter.report(workload.metadata.uid, key_of(workload), step.reported)
         if group is not None:
             self._stop(key, group, step)
             if step.warning:
@@ -163,12 +148,9 @@ class GroupLeading:
         if group is None or not self._mirrors.is_queued(group):
             return Wish("", 0, None, None)
         try:
-            return group_wish(group, self._mirrors.classes)
+            return group_wish(group, self._mirrors.supplies.classes)
         except JobError as error:
             return error
-
-    def _infos(self, workload: Workload) -> Sequence[PodSetInfo]:
-        return pod_set_infos(workload, {each.metadata.name: each for each in self._mirrors.flavors})
 
     # ---- writes
 
@@ -251,11 +233,3 @@ class GroupLeading:
         meta = group.metadata
         reference = Reference(group.api_version, KIND, meta.namespace, meta.name, meta.uid)
         self._recorder.event(reference, type_, reason, "Queueing", note)
-
-
-def _key(workload: Workload) -> str:
-    return f"{workload.metadata.namespace}/{workload.metadata.name}"
-
-
-def _is_evicted(workload: Workload) -> bool:
-    return any(each.type == EVICTED and each.status == "True" for each in workload.status.conditions or ())

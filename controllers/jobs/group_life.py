@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 from api.groups import PodGroup
 from api.workloads import ADMITTED, EVICTED, FINISHED, PREEMPTED, QUOTA_RESERVED, Workload
 from controllers.jobs.group_members import Member
-from controllers.jobs.workload_of import JobError, Wish
+from controllers.jobs.owned_workload import JobError, Wish
 from quota.pod_set_infos import PodSetConflict, PodSetInfo, merged
+from quota.workloads import is_true, true_condition
 from runtime.finalizers import RESOURCE_IN_USE
 from runtime.workload_reports import NOTHING, Reported
 
@@ -103,11 +104,11 @@ def next_step(seen: Seen, around: Around) -> GroupStep:
         return _in_no_queue(seen, workload)
     if workload is None:
         return _without_workload(seen, around)
-    if _is_true(workload, FINISHED):
+    if is_true(workload, FINISHED):
         return GroupStep()
-    if _is_true(workload, EVICTED):
+    if is_true(workload, EVICTED):
         return _evicted(seen, workload, around)
-    if _is_true(workload, ADMITTED):
+    if is_true(workload, ADMITTED):
         return _admitted(seen, workload, around)
     return _waits(seen, workload, around)
 
@@ -126,7 +127,7 @@ def _in_no_queue(seen: Seen, workload: Workload | None) -> GroupStep:
         return GroupStep(
             open_gates=tuple(each for each in seen.members if each.is_gated and not each.leaving)
         )
-    if _is_true(workload, QUOTA_RESERVED):
+    if is_true(workload, QUOTA_RESERVED):
         return _ends(seen, workload, "the PodGroup names no queue any longer")
     return GroupStep(delete=True)
 
@@ -185,7 +186,7 @@ def _waits(seen: Seen, workload: Workload, around: Around) -> GroupStep:
         return GroupStep(warning=str(around.wish))
     uid = workload.metadata.uid
     changes = around.wish.changes(workload)
-    if _is_true(workload, QUOTA_RESERVED):
+    if is_true(workload, QUOTA_RESERVED):
         changes.pop("maximumExecutionTimeSeconds", None)
         if "queueName" in changes:
             return replace(_ends(seen, workload, "the PodGroup names another queue"), delete=True)
@@ -200,12 +201,11 @@ def _waits(seen: Seen, workload: Workload, around: Around) -> GroupStep:
 
 
 def _evicted(seen: Seen, workload: Workload, around: Around) -> GroupStep:
-    message = next(
-        (each.message for each in workload.status.conditions or () if each.type == EVICTED), "it is evicted"
-    )
+    evicted = true_condition(workload, EVICTED)
+    message = evicted.message if evicted is not None else "it is evicted"
     why = f"Workload {workload.metadata.name} was evicted: {message}"
     step = replace(_ends(seen, workload, why), delete=False)
-    if step.reported.nothing_runs and not _is_true(workload, QUOTA_RESERVED):
+    if step.reported.nothing_runs and not is_true(workload, QUOTA_RESERVED):
         return replace(_waits(seen, workload, around), reported=step.reported)
     return step
 
@@ -273,7 +273,3 @@ def _minimum(group: PodGroup | None) -> int | None:
 def _goes_whole(group: PodGroup | None) -> bool:
     mode = group.spec.disruption_mode if group is not None else None
     return mode is not None and mode.all is not None
-
-
-def _is_true(workload: Workload, kind: str) -> bool:
-    return any(each.type == kind and each.status == "True" for each in workload.status.conditions or ())

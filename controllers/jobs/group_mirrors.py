@@ -6,23 +6,20 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from api.core import Pod, PriorityClass
+from api.core import Pod
 from api.groups import POD_GROUP_LABEL, PodGroup
 from api.integration import QUEUE_NAME_LABEL
-from api.kueue import ResourceFlavor, WorkloadPriorityClass
 from api.meta import ObjectMeta
-from api.workloads import ADMITTED, EVICTED, Workload
+from api.workloads import ADMITTED, Workload
 from controllers.jobs.configuration import JobsConfiguration
 from controllers.jobs.group_members import ADMITTED_BY, GroupMembers, is_of_a_job
 from controllers.jobs.group_workload import KIND, group_workload_name
-from controllers.jobs.workload_of import Classes
+from controllers.jobs.supplies import Supplies
+from quota.workloads import is_evicting, is_true
 from runtime.objects import Objects
 from runtime.resources import (
     GROUPS,
     PODS,
-    PRIORITY_CLASSES,
-    RESOURCE_FLAVORS,
-    WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
 )
 from runtime.views import View, Views
@@ -103,33 +100,20 @@ class GroupMirrors:
         self.members: Final = GroupMembers(self._changed)
         self.groups: Final[Objects[PodGroup]] = _Groups(self._changed)
         self.workloads: Final = _Workloads(self._changed)
-        self.flavors: Final[Objects[ResourceFlavor]] = Objects()
-        self._priority_classes: Objects[PriorityClass] = Objects()
-        self._workload_priority_classes: Objects[WorkloadPriorityClass] = Objects()
+        self.supplies: Final = Supplies(views)
         self.pod_view: Final = views.watch(PODS, self.members)
         self.workload_view: Final = views.watch(WORKLOADS, self.workloads)
         self.group_view: Final = views.watch(GROUPS, self.groups)
-        self.class_view: Final = views.watch(WORKLOAD_PRIORITY_CLASSES, self._workload_priority_classes)
         self.views: Final[tuple[View[Any], ...]] = (
             self.pod_view,
             self.workload_view,
             self.group_view,
-            self.class_view,
-            views.watch(RESOURCE_FLAVORS, self.flavors),
-            views.watch(PRIORITY_CLASSES, self._priority_classes),
+            *self.supplies.views,
         )
 
     async def wait_synced(self) -> None:
         """Wait until all objects have been listed."""
         await asyncio.gather(*(view.wait_synced() for view in self.views))
-
-    @property
-    def classes(self) -> Classes:
-        """Where priorities come from."""
-        return Classes(
-            {each.metadata.name: each for each in self._workload_priority_classes},
-            {each.metadata.name: each for each in self._priority_classes},
-        )
 
     def on_change(self, hook: Hook) -> None:
         """Call `hook` with each group of which something has changed."""
@@ -174,10 +158,9 @@ class GroupMirrors:
     def _running(self, group: PodGroup) -> Workload | None:
         """The group's Workload if it is admitted and not evicted."""
         workload = self.workload_of(group)
-        if workload is None:
+        if workload is None or not is_true(workload, ADMITTED) or is_evicting(workload):
             return None
-        true = {each.type for each in workload.status.conditions or () if each.status == "True"}
-        return workload if ADMITTED in true and EVICTED not in true else None
+        return workload
 
     def _changed(self, group: GroupKey) -> None:
         for hook in self._hooks:

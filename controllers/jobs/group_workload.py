@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,17 +11,21 @@ from api.core import Pod
 from api.groups import PodGroup
 from api.integration import (
     ADMISSION_GATE,
-    MAX_EXEC_TIME_LABEL,
     POD_SET_LABEL,
-    PRIORITY_CLASS_LABEL,
     QUEUE_NAME_LABEL,
 )
-from api.kueue import API_VERSION
 from api.workloads import PriorityClassRef
 from controllers.jobs.group_life import Admit
 from controllers.jobs.group_members import ADMITTED_BY, pod_set_name
-from controllers.jobs.workload_of import Classes, JobError, Wish
-from runtime.finalizers import RESOURCE_IN_USE
+from controllers.jobs.owned_workload import (
+    Classes,
+    Wish,
+    class_of_label,
+    owned_body,
+    owned_name,
+    owner_reference,
+    seconds_of_label,
+)
 
 __all__ = [
     "KIND",
@@ -35,58 +38,27 @@ __all__ = [
 
 KIND: Final = "PodGroup"
 GROUP: Final = "reprieve.dev"
-MAX_NAME: Final = 253
-DIGEST: Final = 5
 OF_THE_POD: Final = ("nodeName", "schedulingGates", "hostname", "ephemeralContainers")
 """Fields of a pod's spec that are its own, and not those of all pods like it."""
 
 
 def group_workload_name(group: PodGroup) -> str:
     """The name of the group's Workload. A group of the same name that is made later gets another one."""
-    meta = group.metadata
-    text = "\n".join((KIND, GROUP, meta.name, meta.uid))
-    digest = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:DIGEST]
-    return f"{f'podgroup-{meta.name}'[: MAX_NAME - DIGEST - 1].rstrip('.-')}-{digest}"
+    return owned_name(KIND, GROUP, group.metadata)
 
 
 def group_wish(group: PodGroup, classes: Classes) -> Wish:
     """What the group asks for. The queue is empty if it names none. Raises JobError."""
     labels = group.metadata.labels or {}
     ref, priority = _priority(group, labels, classes)
-    return Wish(labels.get(QUEUE_NAME_LABEL, ""), priority, ref, _seconds(labels))
+    return Wish(labels.get(QUEUE_NAME_LABEL, ""), priority, ref, seconds_of_label(labels))
 
 
 def group_workload_body(group: PodGroup, wish: Wish, pod_sets: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The Workload to create, as JSON has it."""
     meta = group.metadata
-    owner = {
-        "apiVersion": group.api_version,
-        "kind": KIND,
-        "name": meta.name,
-        "uid": meta.uid,
-        "controller": True,
-        "blockOwnerDeletion": False,
-    }
-    spec: dict[str, Any] = {
-        "queueName": wish.queue_name,
-        "priority": wish.priority,
-        "podSets": list(pod_sets),
-    }
-    if wish.priority_class_ref is not None:
-        spec["priorityClassRef"] = msgspec.to_builtins(wish.priority_class_ref)
-    if wish.maximum_execution_time_seconds is not None:
-        spec["maximumExecutionTimeSeconds"] = wish.maximum_execution_time_seconds
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "Workload",
-        "metadata": {
-            "name": group_workload_name(group),
-            "namespace": meta.namespace,
-            "finalizers": [RESOURCE_IN_USE],
-            "ownerReferences": [owner],
-        },
-        "spec": spec,
-    }
+    owner = owner_reference(group.api_version, KIND, meta, blocks=False)
+    return owned_body(group_workload_name(group), meta.namespace, owner, wish, pod_sets)
 
 
 def pod_sets_of(pods: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -142,24 +114,9 @@ def _priority(
     group: PodGroup, labels: Mapping[str, str], classes: Classes
 ) -> tuple[PriorityClassRef | None, int]:
     """The class of the label, else the group's own class, else its priority."""
-    name = labels.get(PRIORITY_CLASS_LABEL)
-    if name:
-        own = classes.workload_priority_classes.get(name)
-        if own is None:
-            raise JobError(
-                f"metadata.labels[{PRIORITY_CLASS_LABEL}]: WorkloadPriorityClass {name} does not exist"
-            )
-        return PriorityClassRef("kueue.x-k8s.io", "WorkloadPriorityClass", name), own.value
+    if (of_label := class_of_label(labels, classes)) is not None:
+        return of_label
     name, priority = group.spec.priority_class_name, group.spec.priority or 0
     if not name:
         return None, priority
     return PriorityClassRef("scheduling.k8s.io", "PriorityClass", name), priority
-
-
-def _seconds(labels: Mapping[str, str]) -> int | None:
-    text = labels.get(MAX_EXEC_TIME_LABEL)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= 10 and 0 < int(text) < 2**31):
-        raise JobError(f"metadata.labels[{MAX_EXEC_TIME_LABEL}]: {text[:40]!r} is not a whole number above 0")
-    return int(text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
@@ -30,16 +28,18 @@ from controllers.jobs.life import (
     next_step,
 )
 from controllers.jobs.mirrors import JobMirrors, controller_of
-from controllers.jobs.workload_of import Classes, JobError, Wish, wish_of
+from controllers.jobs.owned_workload import Classes, JobError, Wish
+from controllers.jobs.workload_of import wish_of
 from controllers.jobs.writer import JobWriter
 from kube.client import ApiError
 from kube.finalizers import has_finalizer
 from kube.recorder import EventRecorder, Reference
 from kube.retry import Backoff
-from quota.pod_set_infos import PodSetInfo, pod_set_infos
+from quota.workloads import is_true, key_of, true_condition
 from runtime.changes import joined
 from runtime.finalizers import RESOURCE_IN_USE
 from runtime.queue import KeyedQueue
+from runtime.workers import serve
 from runtime.workload_reports import Reported, Reporter
 
 __all__ = ["Leading"]
@@ -87,10 +87,12 @@ class Leading:
             for job in self._mirrors.jobs:
                 self._queue.add((JOB, _key(job.metadata)))
             for workload in self._mirrors.workloads:
-                self._workload_changed(_key(workload.metadata))
-            async with asyncio.TaskGroup() as workers:
-                for number in range(AT_ONCE):
-                    workers.create_task(self._work(), name=f"jobs {number}")
+                self._workload_changed(key_of(workload))
+            await serve(self._queue, self._look, self._failed, name="jobs", workers=AT_ONCE)
+
+    def _failed(self, item: Item, error: ApiError, wait: float) -> None:
+        if error.status != HTTPStatus.CONFLICT:
+            log.warning("a Job is looked at again", object=item, error=str(error), wait=round(wait, 2))
 
     def _changed(self, kind: str, key: str) -> None:
         if kind == TemplatedJob.__name__:
@@ -121,24 +123,6 @@ class Leading:
         else:
             self._look_at_warned()
 
-    async def _work(self) -> None:
-        while True:
-            item = await self._queue.get()
-            try:
-                await self._look(item)
-                self._queue.forget(item)
-            except ApiError as error:
-                wait = self._queue.retry(item)
-                if error.status != HTTPStatus.CONFLICT:
-                    log.warning(
-                        "a Job is looked at again", object=item, error=str(error), wait=round(wait, 2)
-                    )
-            except Exception:
-                log.exception("a Job is passed over for now", object=item)
-                self._queue.retry(item)
-            finally:
-                self._queue.done(item)
-
     async def _look(self, item: Item) -> None:
         kind, key = item
         if kind == WORKLOAD:
@@ -159,7 +143,7 @@ class Leading:
         step = await self._step(job, workload)
         if workload is not None:
             reported = await self._with_remaining(job, workload, step.reported)
-            self._reporter.report(workload.metadata.uid, _key(workload.metadata), reported)
+            self._reporter.report(workload.metadata.uid, key_of(workload), reported)
         if step.warning:
             self._warned.add(key)
             self._tell(job, JobEvent("Warning", "ErrWorkloadCompose", step.warning))
@@ -168,15 +152,14 @@ class Leading:
             self._tell(job, step.event)
 
     async def _step(self, job: TemplatedJob, workload: Workload | None) -> Step:
-        wish = _wish(job, self._mirrors.classes)
-        step = next_step(job, workload, Around(wish, self._infos))
+        wish = _wish(job, self._mirrors.supplies.classes)
+        step = next_step(job, workload, Around(wish, self._mirrors.supplies.infos))
         if isinstance(step.write, NeedsOriginal) and workload is not None:
             original = await self._writer.original(workload.metadata)
-            step = next_step(job, workload, Around(wish, self._infos, original or TemplateParts()))
+            step = next_step(
+                job, workload, Around(wish, self._mirrors.supplies.infos, original or TemplateParts())
+            )
         return step
-
-    def _infos(self, workload: Workload) -> Sequence[PodSetInfo]:
-        return pod_set_infos(workload, {each.metadata.name: each for each in self._mirrors.flavors})
 
     async def _with_remaining(self, job: TemplatedJob, workload: Workload, reported: Reported) -> Reported:
         """The report with the pods that are left, if the Workload was evicted long ago."""
@@ -259,9 +242,8 @@ def _key(meta: ObjectMeta) -> str:
 
 def _evicted_at(workload: Workload) -> float | None:
     """When it was evicted, in seconds since 1970; None if it is not, or holds no quota."""
-    conditions = {each.type: each for each in workload.status.conditions or () if each.status == "True"}
-    evicted = conditions.get(EVICTED)
-    if evicted is None or QUOTA_RESERVED not in conditions:
+    evicted = true_condition(workload, EVICTED)
+    if evicted is None or not is_true(workload, QUOTA_RESERVED):
         return None
     try:
         return parse_rfc3339(evicted.last_transition_time or "")

@@ -25,17 +25,19 @@ from controllers.jobs.job_state import (
     nothing_runs,
     pods_needed,
 )
+from controllers.jobs.owned_workload import JobError, Wish
 from controllers.jobs.starting import restore, start, stop, strip
 from controllers.jobs.workload_of import (
-    JobError,
-    Wish,
     is_for,
+    labels_of,
     matches,
+    owner_of,
     pod_sets,
     workload_body,
     workload_name,
 )
 from quota.pod_set_infos import PodSetConflict, PodSetInfo
+from quota.workloads import is_evicting, is_true, true_condition
 from runtime.finalizers import RESOURCE_IN_USE
 from runtime.workload_reports import NOTHING, Reported
 
@@ -187,13 +189,11 @@ def _of_another(job: TemplatedJob, workload: Workload) -> Step:
         return _stop(job, f"Workload {workload.metadata.name} belongs to another object")
     if workload.metadata.owner_references:
         return Step(warning=f"Workload {workload.metadata.name} belongs to another object")
-    meta = workload_body(job, Wish("", 0, None, None))["metadata"]
-    finalizers = list(dict.fromkeys([*(workload.metadata.finalizers or ()), *meta["finalizers"]]))
     adopted = {
         "resourceVersion": workload.metadata.resource_version,
-        "ownerReferences": meta["ownerReferences"],
-        "labels": meta["labels"],
-        "finalizers": finalizers,
+        "ownerReferences": [owner_of(job)],
+        "labels": labels_of(job),
+        "finalizers": list(dict.fromkeys([*(workload.metadata.finalizers or ()), RESOURCE_IN_USE])),
     }
     return Step(ChangeWorkload({"metadata": adopted}))
 
@@ -219,7 +219,7 @@ def _workload_goes(job: TemplatedJob, workload: Workload, around: Around) -> Ste
 
 
 def _running(job: TemplatedJob, workload: Workload, around: Around) -> Step:
-    if _is_true(workload, FINISHED):
+    if is_true(workload, FINISHED):
         return _stop(job, f"Workload {workload.metadata.name} has finished")
     if (why := _why_not(job, workload, around)) is not None:
         return _stop(job, why)
@@ -228,10 +228,10 @@ def _running(job: TemplatedJob, workload: Workload, around: Around) -> Step:
 
 def _why_not(job: TemplatedJob, workload: Workload, around: Around) -> str | None:
     """Why the Job must not run; None if it may."""
-    evicted = _message(workload, EVICTED)
+    evicted = true_condition(workload, EVICTED)
     if evicted is not None:
-        return evicted or "its Workload is evicted"
-    if not _is_true(workload, ADMITTED):
+        return evicted.message or "its Workload is evicted"
+    if not is_true(workload, ADMITTED):
         return "it was resumed without being admitted"
     if not has_additions(job):
         return "it was resumed by somebody else"
@@ -246,18 +246,18 @@ def _why_not(job: TemplatedJob, workload: Workload, around: Around) -> str | Non
 
 
 def _suspended(job: TemplatedJob, workload: Workload, around: Around) -> Step:
-    evicted = _message(workload, EVICTED) is not None
+    evicted = is_evicting(workload)
     reported = Reported(nothing_runs=evicted, reclaimable=_reclaimable(job, workload))
     if has_additions(job):
         return replace(_restored(job, around), reported=reported)
-    if _is_true(workload, FINISHED):
+    if is_true(workload, FINISHED):
         return Step(reported=reported)
     if isinstance(around.wish, JobError):
         return Step(reported=reported, warning=str(around.wish))
     change = _changed(job, workload, around.wish)
     if change is not None:
         return replace(change, reported=reported)
-    if evicted or not _is_true(workload, ADMITTED):
+    if evicted or not is_true(workload, ADMITTED):
         return Step(reported=reported)
     return _start(job, workload, around)
 
@@ -268,7 +268,7 @@ def _changed(job: TemplatedJob, workload: Workload, wish: Wish) -> Step | None:
     spec, is_same = wish.changes(workload), matches(job, workload)
     if not is_same and _is_prebuilt(job):
         return Step(warning=f"the pods of the Job are not those of Workload {name}")
-    if _is_true(workload, QUOTA_RESERVED):
+    if is_true(workload, QUOTA_RESERVED):
         if not is_same or "queueName" in spec:
             what = "another queue" if is_same else "other pods"
             event = JobEvent("Normal", "DeletedWorkload", f"Deleted Workload {name}: the Job has {what} now")
@@ -333,15 +333,3 @@ def _reclaimable(job: TemplatedJob, workload: Workload) -> dict[str, int]:
 
 def _is_prebuilt(job: TemplatedJob) -> bool:
     return bool((job.metadata.labels or {}).get(PREBUILT_WORKLOAD_LABEL))
-
-
-def _is_true(workload: Workload, kind: str) -> bool:
-    return _message(workload, kind) is not None
-
-
-def _message(workload: Workload, kind: str) -> str | None:
-    """The message of a condition that is True; None if it is not."""
-    for each in workload.status.conditions or ():
-        if each.type == kind and each.status == "True":
-            return each.message
-    return None

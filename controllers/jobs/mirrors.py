@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from api.core import Namespace, PriorityClass
+from api.core import Namespace
 from api.jobs import TemplatedJob
-from api.kueue import ResourceFlavor, WorkloadPriorityClass
 from api.meta import ObjectMeta
 from api.selectors import selects
 from api.workloads import Workload
 from controllers.jobs.configuration import JobsConfiguration
-from controllers.jobs.workload_of import Classes, queue_of, workload_name
+from controllers.jobs.supplies import Supplies
+from controllers.jobs.workload_of import queue_of, workload_name
 from kube.reflector import Resource
 from runtime.changes import Changes
 from runtime.objects import Objects
@@ -20,7 +20,6 @@ from runtime.resources import (
     JOBS,
     NAMESPACES,
     PRIORITY_CLASSES,
-    RESOURCE_FLAVORS,
     WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
 )
@@ -48,19 +47,15 @@ class JobMirrors:
         self._settings = settings
         self.jobs: Final[Objects[TemplatedJob]] = _Jobs()
         self.workloads: Final[Objects[Workload]] = Objects()
-        self.flavors: Final[Objects[ResourceFlavor]] = Objects()
+        self.supplies: Final = Supplies(views)
         self._namespaces: Objects[Namespace] = Objects()
-        self._priority_classes: Objects[PriorityClass] = Objects()
-        self._workload_priority_classes: Objects[WorkloadPriorityClass] = Objects()
         self.job_view: Final = views.watch(JOBS, self.jobs)
         self.workload_view: Final = views.watch(WORKLOADS, self.workloads)
         self.views: Final[tuple[View[Any], ...]] = (
             self.job_view,
             self.workload_view,
-            views.watch(RESOURCE_FLAVORS, self.flavors),
+            *self.supplies.views,
             views.watch(NAMESPACES, self._namespaces),
-            views.watch(PRIORITY_CLASSES, self._priority_classes),
-            views.watch(WORKLOAD_PRIORITY_CLASSES, self._workload_priority_classes),
         )
         self.changes: Final = Changes()
         followed: tuple[Resource[Any], ...] = (
@@ -76,14 +71,6 @@ class JobMirrors:
     async def wait_synced(self) -> None:
         """Wait until all objects have been listed."""
         await asyncio.gather(*(view.wait_synced() for view in self.views))
-
-    @property
-    def classes(self) -> Classes:
-        """Where priorities come from."""
-        return Classes(
-            {each.metadata.name: each for each in self._workload_priority_classes},
-            {each.metadata.name: each for each in self._priority_classes},
-        )
 
     def job(self, key: str) -> TemplatedJob | None:
         """The Job of this key (`namespace/name`), if it is managed."""

@@ -10,7 +10,7 @@ from controllers.quota.life import Around, Waiting
 from controllers.quota.preempting import Preempting
 from quota.activity import required_checks
 from quota.state import QuotaState
-from quota.workloads import key_of, local_queue_key
+from quota.workloads import is_true, key_of, local_queue_key
 from runtime.workload_reports import WorkloadReports
 
 __all__ = ["Facts"]
@@ -40,7 +40,7 @@ class Facts:
         """What the rules need to know of the Workload now."""
         key, state = key_of(workload), self._state
         local = state.local_queues.get(local_queue_key(workload))
-        admission = workload.status.admission if _has_quota(workload) else None
+        admission = workload.status.admission if is_true(workload, QUOTA_RESERVED) else None
         name = local.spec.cluster_queue if local is not None else ""
         if admission is not None:
             name = admission.cluster_queue
@@ -82,20 +82,14 @@ class Facts:
 
     def changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """Forget what no longer applies."""
-        if after is None or not _has_quota(after):
+        if after is None or not is_true(after, QUOTA_RESERVED):
             self._taken_back.pop(key, None)
         if after is None:
             self._waiting.pop(key, None)
             self._written.pop(key, None)
-        elif _has_quota(after):
+        elif is_true(after, QUOTA_RESERVED):
             self._waiting.pop(key, None)
 
     def _why_taken_back(self, key: str, workload: Workload) -> str:
         uid, message = self._taken_back.get(key, ("", ""))
         return message if uid == workload.metadata.uid else ""
-
-
-def _has_quota(workload: Workload) -> bool:
-    return any(
-        each.type == QUOTA_RESERVED and each.status == "True" for each in workload.status.conditions or ()
-    )

@@ -23,6 +23,7 @@ from quota.workloads import (
     has_closed_preemption_gate,
     holds_quota,
     is_evicting,
+    is_true,
     reserved_at,
     time_us,
 )
@@ -113,7 +114,7 @@ def _came_back(workload: Workload, decided: int, now: int) -> bool:
 def _ending(plan: Planned, preemptor: Workload | None, cluster: Cluster) -> Ending | None:
     if preemptor is None:
         return _aborted("WorkloadDeleted", "the preemptor is gone")
-    if _is_true(preemptor, QUOTA_RESERVED):
+    if is_true(preemptor, QUOTA_RESERVED):
         return RESERVED
     changed = _changed(plan, preemptor)
     if changed is not None:
@@ -125,7 +126,7 @@ def _ending(plan: Planned, preemptor: Workload | None, cluster: Cluster) -> Endi
 
 
 def _changed(plan: Planned, preemptor: Workload) -> Ending | None:
-    if _is_true(preemptor, FINISHED):
+    if is_true(preemptor, FINISHED):
         return _aborted("WorkloadFinished", "the preemptor has finished")
     if not preemptor.spec.active:
         return _aborted("WorkloadDeactivated", "the preemptor is not active any longer")
@@ -188,10 +189,6 @@ def _problem(
 
 
 # ---- conditions
-
-
-def _is_true(workload: Workload, type_: str) -> bool:
-    return any(each.type == type_ and each.status == "True" for each in workload.status.conditions or ())
 
 
 def _when(workload: Workload, type_: str, status: str) -> int | None:

@@ -14,7 +14,7 @@ from api.validation import convert
 from api.workloads import Workload
 from controllers.jobs.group_life import Around, GroupStep, Seen, next_step
 from controllers.jobs.group_members import Member
-from controllers.jobs.workload_of import Wish
+from controllers.jobs.owned_workload import Wish
 from hack.controlplane import objects
 from quota.pod_set_infos import PodSetInfo
 from tests.kit.manifests import kueue

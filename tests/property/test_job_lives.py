@@ -28,7 +28,8 @@ from controllers.jobs.life import (
     UnprotectWorkload,
     next_step,
 )
-from controllers.jobs.workload_of import Classes, wish_of
+from controllers.jobs.owned_workload import Classes
+from controllers.jobs.workload_of import wish_of
 from quota.pod_set_infos import PodSetInfo
 from runtime.workload_reports import NOTHING, Reported
 from tests.kit.examples import examples

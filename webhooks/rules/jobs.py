@@ -19,7 +19,7 @@ from api.integration import (
     QUEUE_NAME_LABEL,
 )
 from api.selectors import selects
-from api.syntax import subdomain_faults
+from api.syntax import subdomain_faults, whole_number
 from api.words import shown
 from schema.labels import invalid
 from schema.verdict import INVALID, Cause, Verdict
@@ -97,7 +97,7 @@ def _causes(job: Object) -> Iterator[Cause]:
     least = entries(metadata, "annotations").get(MIN_PARALLELISM_ANNOTATION)
     if least is not None:
         pods = _pods_at_once(spec)
-        if not _is_between(least, 1, pods - 1):
+        if whole_number(least, 1, pods - 1) is None:
             message = f"{shown(least)} is no number between 0 and {pods}, the number of pods"
             yield Cause(f"metadata.annotations[{MIN_PARALLELISM_ANNOTATION}]", INVALID, message)
 
@@ -109,7 +109,7 @@ def queue_causes(metadata: Object) -> Iterator[Cause]:
         if labels.get(label):
             yield from invalid(f"metadata.labels[{label}]", subdomain_faults(labels[label]))
     seconds = labels.get(MAX_EXEC_TIME_LABEL)
-    if seconds is not None and not _is_between(seconds, 1, MOST_SECONDS):
+    if seconds is not None and whole_number(seconds, 1, MOST_SECONDS) is None:
         message = f"{shown(seconds)} is no number of seconds above 0"
         yield Cause(f"metadata.labels[{MAX_EXEC_TIME_LABEL}]", INVALID, message)
 
@@ -145,7 +145,3 @@ def _pods_at_once(spec: Object) -> int:
     parallelism, completions = integer(spec, "parallelism"), integer(spec, "completions")
     most = 1 if parallelism is None else parallelism
     return most if completions is None else min(most, completions)
-
-
-def _is_between(value: str, least: int, most: int) -> bool:
-    return value.isascii() and value.isdecimal() and len(value) <= 10 and least <= int(value) <= most

@@ -13,7 +13,7 @@ from api.workloads import Workload
 from controllers.jobs.group_life import Around, GroupStep, Seen, next_step
 from controllers.jobs.group_members import Member
 from controllers.jobs.group_workload import admission_patch, pod_sets_of
-from controllers.jobs.workload_of import JobError, Wish
+from controllers.jobs.owned_workload import JobError, Wish
 from hack.controlplane import objects
 from quota.pod_set_infos import PodSetInfo
 from tests.kit.manifests import kueue

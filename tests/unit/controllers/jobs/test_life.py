@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from api.integration import PREBUILT_WORKLOAD_LABEL
 from controllers.jobs.life import Around, ChangeWorkload, next_step
-from controllers.jobs.workload_of import Classes, wish_of, workload_body
+from controllers.jobs.owned_workload import Classes
+from controllers.jobs.workload_of import wish_of, workload_body
 from runtime.finalizers import RESOURCE_IN_USE
 from tests.kit.jobs import UID, job, merge, read_job, read_workload
 

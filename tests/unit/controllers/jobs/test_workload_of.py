@@ -10,7 +10,8 @@ from api.core import PriorityClass
 from api.integration import MAX_EXEC_TIME_LABEL, PREBUILT_WORKLOAD_LABEL, PRIORITY_CLASS_LABEL
 from api.kueue import WorkloadPriorityClass
 from api.meta import ObjectMeta
-from controllers.jobs.workload_of import Classes, JobError, matches, wish_of, workload_body, workload_name
+from controllers.jobs.owned_workload import Classes, JobError
+from controllers.jobs.workload_of import matches, wish_of, workload_body, workload_name
 from tests.kit.jobs import CLEAN, UID, Json, job, read_job, read_workload
 
 NONE = Classes({}, {})
