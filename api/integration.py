@@ -8,8 +8,10 @@ __all__ = [
     "ADMISSION_GATE",
     "CONTROLLER_UID_LABEL",
     "DEFAULT_LOCAL_QUEUE",
+    "JOB_FRAMEWORK",
     "MAX_EXEC_TIME_LABEL",
     "MIN_PARALLELISM_ANNOTATION",
+    "POD_GROUP_FRAMEWORK",
     "POD_SET_LABEL",
     "PREBUILT_WORKLOAD_LABEL",
     "PRIORITY_CLASS_LABEL",
@@ -17,6 +19,9 @@ __all__ = [
     "WORKLOAD_ANNOTATION",
 ]
 
+JOB_FRAMEWORK: Final = "batch/job"
+POD_GROUP_FRAMEWORK: Final = "reprieve.dev/podgroup"
+"""Kinds that wait in queues, as the configuration names them."""
 QUEUE_NAME_LABEL: Final = "kueue.x-k8s.io/queue-name"
 """On a Job or PodGroup: the LocalQueue."""
 DEFAULT_LOCAL_QUEUE: Final = "default"

@@ -10,6 +10,7 @@ from api.meta import Condition, ObjectMeta, Struct
 
 __all__ = [
     "INDEX_FAILURES",
+    "JOB_CONTROLLER",
     "Job",
     "JobSpec",
     "JobStatus",
@@ -17,10 +18,15 @@ __all__ = [
     "PodFailurePolicyRule",
     "TemplatedJob",
     "TemplatedJobSpec",
+    "pods_at_once",
 ]
 
 INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 """Annotation of a pod of a Job with `backoffLimitPerIndex`: how often its index has failed."""
+
+
+JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
+"""`managedBy` of a Job that Kubernetes itself runs."""
 
 
 class PodConditionPattern(Struct):
@@ -95,3 +101,9 @@ class TemplatedJob(Job):
     """A Job with its template."""
 
     spec: TemplatedJobSpec = msgspec.field(default_factory=TemplatedJobSpec)
+
+
+def pods_at_once(parallelism: int | None, completions: int | None) -> int:
+    """So many pods of a Job run at once at most. None: the field is not set."""
+    most = 1 if parallelism is None else parallelism
+    return most if completions is None else min(most, completions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from api.integration import JOB_FRAMEWORK, POD_GROUP_FRAMEWORK
 from api.meta import LabelSelector
 
 __all__ = ["QueueSettings", "Settings"]
@@ -14,7 +15,7 @@ __all__ = ["QueueSettings", "Settings"]
 class QueueSettings:
     """The section `jobs` of the configuration, as the rules need it."""
 
-    frameworks: frozenset[str] = frozenset({"batch/job", "reprieve.dev/podgroup"})
+    frameworks: frozenset[str] = frozenset({JOB_FRAMEWORK, POD_GROUP_FRAMEWORK})
     """The kinds that are managed."""
     without_queue_name: bool = False
     """Whether a Job that names no queue is managed, too."""

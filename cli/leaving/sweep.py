@@ -7,18 +7,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-import msgspec
-
-from api.meta import List, ObjectMeta
-from kube.client import ApiClient, ApiError, get_or_none
+from api.meta import ObjectMeta
+from kube.client import ApiClient, ApiError
+from kube.listing import read_page
 from kube.sender import Sender
 
 __all__ = ["Result", "Sweep", "all_of", "sweep_all"]
 
-PAGE: Final = 500
-"""Objects in one answer of the API server."""
 AT_ONCE: Final = 16
 """Writes in flight."""
+NOT_SERVED: Final = 404
 EXPIRED: Final = 410
 """The status of an answer to a list that took so long that its next page is no longer known."""
 
@@ -129,22 +127,16 @@ async def all_of(
     where = f"{group}/namespaces/{namespace}/{plural}" if namespace is not None else path
     token = ""
     while True:
-        parameters = {**(query or {}), "limit": str(PAGE), **({"continue": token} if token else {})}
         try:
-            body = await get_or_none(client, where, query=parameters)
+            items, token = await read_page(client, where, type_, query, token)
         except ApiError as error:
+            if error.status == NOT_SERVED:
+                return
             if not (token and error.status == EXPIRED):
                 raise
             token = ""
             continue
-        if body is None:
-            return
-        try:
-            page = msgspec.json.decode(body, type=List[type_])  # type: ignore[valid-type]
-        except msgspec.DecodeError as error:
-            raise ApiError(0, "InvalidAnswer", f"the answer is no list of {plural}: {error}") from error
-        yield page.items
-        token = page.metadata.continue_
+        yield items
         if not token:
             return
 

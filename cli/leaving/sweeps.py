@@ -17,6 +17,7 @@ from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.finalizers import has_finalizer, remove_finalizer
 from kube.sender import Sender
 from runtime.finalizers import RESOURCE_IN_USE
+from runtime.pod_gates import gate_removal
 from runtime.resources import ADMISSION_CHECKS, CLUSTER_QUEUES, PLANS, PODS, RESOURCE_FLAVORS, WORKLOADS
 
 __all__ = ["ACTIVE_PLANS", "DELETED_WORKLOADS", "QUEUE_FINALIZERS", "gates", "is_of_group", "suspended_jobs"]
@@ -63,8 +64,7 @@ def gates(gate: str, concerns: Callable[[GatedPod], bool] = lambda _: True) -> S
     """Remove the scheduling gate of this name from the pods that it `concerns`."""
 
     async def free(sender: Sender, path: str, pod: GatedPod) -> bool:
-        removed = [{"name": gate, "$patch": "delete"}]
-        patch = {"metadata": {"uid": pod.metadata.uid}, "spec": {"schedulingGates": removed}}
+        patch = gate_removal(pod.metadata.uid, gate)
         return await _patch(sender, "pod gate", path, patch, STRATEGIC_MERGE_PATCH)
 
     return Sweep(

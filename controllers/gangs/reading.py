@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from api.core import Pod
 from api.groups import API_VERSION, POD_GROUP_LABEL, PodGroupSpec, PodGroupStatus
 from api.jobs import Job
-from api.meta import List, Struct
+from api.meta import Struct
 from controllers.gangs.life import GroupKey
 from kube.client import ApiClient, ApiError, get_or_none
+from kube.listing import list_all
 
 __all__ = ["FieldsEntry", "ReadGroup", "ReadMeta", "Reader"]
 
 T = TypeVar("T")
-PAGE: Final = "500"
 
 
 class FieldsEntry(Struct):
@@ -54,28 +53,18 @@ class Reader:
     async def group(self, key: GroupKey) -> ReadGroup | None:
         """The PodGroup; None if it is gone. It is asked for in a list, for which the right to list is enough."""
         path = f"/apis/{API_VERSION}/namespaces/{key[0]}/podgroups"
-        found = await self._list(path, {"fieldSelector": f"metadata.name={key[1]}"}, ReadGroup)
+        found = await list_all(self._client, path, ReadGroup, {"fieldSelector": f"metadata.name={key[1]}"})
         return next(iter(found), None)
 
     async def pods(self, key: GroupKey) -> list[Pod]:
         """All pods whose label names the group, also those that have ended."""
         path = f"/api/v1/namespaces/{key[0]}/pods"
-        return await self._list(path, {"labelSelector": f"{POD_GROUP_LABEL}={key[1]}"}, Pod)
+        return await list_all(self._client, path, Pod, {"labelSelector": f"{POD_GROUP_LABEL}={key[1]}"})
 
     async def job(self, namespace: str, name: str) -> Job | None:
         """The Job; None if it is gone."""
         body = await get_or_none(self._client, f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
         return _decoded(body, Job) if body is not None else None
-
-    async def _list(self, path: str, selector: Mapping[str, str], kind: type[T]) -> list[T]:
-        found: list[T] = []
-        query = {**selector, "limit": PAGE}
-        while True:
-            page = _decoded(await self._client.request("GET", path, query=query), List[kind])  # type: ignore[valid-type] # a run-time type
-            found += page.items
-            if not page.metadata.continue_:
-                return found
-            query["continue"] = page.metadata.continue_
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:

@@ -20,6 +20,7 @@ from kube.recorder import EventRecorder, Reference
 from kube.reflector import OnlyMetadata
 from kube.sender import Sender
 from runtime.plan_writer import PlanWriter, decoded, path_of
+from runtime.pod_gates import gate_removal
 
 __all__ = ["Deletion", "Marked", "Reference", "Writer"]
 
@@ -176,8 +177,7 @@ class Writer(PlanWriter):
 
         The API server finds the gate by its name, so it does not matter who else changes the list at the same time.
         """
-        gates = [{"name": SCHEDULING_GATE, "$patch": "delete"}]
-        body = msgspec.json.encode({"metadata": {"uid": uid}, "spec": {"schedulingGates": gates}})
+        body = msgspec.json.encode(gate_removal(uid, SCHEDULING_GATE))
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         return await self._patch_pod("pod gate", path, body) is not None
 

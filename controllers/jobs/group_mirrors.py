@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from api.core import Pod
 from api.groups import POD_GROUP_LABEL, PodGroup
-from api.integration import QUEUE_NAME_LABEL
+from api.integration import POD_GROUP_FRAMEWORK, QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
 from api.workloads import ADMITTED, Workload
 from controllers.jobs.configuration import JobsConfiguration
@@ -28,7 +28,6 @@ __all__ = ["GroupKey", "GroupMirrors"]
 
 GroupKey = tuple[str, str]
 Hook = Callable[[GroupKey], None]
-FRAMEWORK: Final = "reprieve.dev/podgroup"
 
 
 class _Groups(Objects[PodGroup]):
@@ -95,7 +94,7 @@ class GroupMirrors:
     """Live views. Everything runs on the event loop."""
 
     def __init__(self, views: Views, settings: JobsConfiguration) -> None:
-        self._is_managed = FRAMEWORK in settings.frameworks
+        self._is_managed = POD_GROUP_FRAMEWORK in settings.frameworks
         self._hooks: list[Hook] = []
         self.members: Final = GroupMembers(self._changed)
         self.groups: Final[Objects[PodGroup]] = _Groups(self._changed)

@@ -26,6 +26,7 @@ from controllers.jobs.owned_workload import (
     owner_reference,
     seconds_of_label,
 )
+from runtime.pod_gates import removed_gate
 
 __all__ = [
     "KIND",
@@ -85,7 +86,7 @@ def admission_patch(
     more = [each for each in map(msgspec.to_builtins, info.tolerations) if each not in tolerations]
     spec: dict[str, Any] = {}
     if member.is_gated:
-        spec["schedulingGates"] = [{"name": ADMISSION_GATE, "$patch": "delete"}]
+        spec["schedulingGates"] = [removed_gate(ADMISSION_GATE)]
     if info.node_selector:
         spec["nodeSelector"] = dict(info.node_selector)
     if more:

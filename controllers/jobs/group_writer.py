@@ -15,8 +15,10 @@ from api.meta import Condition, ObjectMeta
 from controllers.jobs.group_members import ADMITTED_BY, POD_ADMITTED, Member, is_of_a_job
 from kube.client import STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.conditions import ConditionWriter, Target
+from kube.listing import list_all
 from kube.sender import Sender
 from runtime.failpoints import failpoint
+from runtime.pod_gates import gate_removal
 
 __all__ = ["GroupWriter"]
 
@@ -50,13 +52,7 @@ class GroupWriter:
 
     async def open_gate(self, namespace: str, member: Member) -> None:
         """The pod need not wait for quota. Raises ApiError."""
-        gates = [{"name": ADMISSION_GATE, "$patch": "delete"}]
-        await self._patch(
-            "pod gate",
-            namespace,
-            member,
-            {"metadata": {"uid": member.uid}, "spec": {"schedulingGates": gates}},
-        )
+        await self._patch("pod gate", namespace, member, gate_removal(member.uid, ADMISSION_GATE))
 
     async def delete(self, namespace: str, member: Member) -> None:
         """The pod, which has no node, goes, in this state. Raises ApiError."""
@@ -87,9 +83,7 @@ class GroupWriter:
         return [each for each in pods if _counts(each, uid)]
 
     async def _pods(self, namespace: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
-        body = await self._client.request("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)
-        items: list[dict[str, Any]] = msgspec.json.decode(body).get("items") or []
-        return items
+        return await list_all(self._client, f"/api/v1/namespaces/{namespace}/pods", dict[str, Any], query)
 
     async def _patch(self, what: str, namespace: str, member: Member, patch: Mapping[str, Any]) -> None:
         path = _path(namespace, member.name)

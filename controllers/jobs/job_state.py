@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from api import jobs
 from api.core import TimedToleration
 from api.integration import WORKLOAD_ANNOTATION
 from api.jobs import TemplatedJob
@@ -74,8 +75,7 @@ def is_suspended(job: TemplatedJob) -> bool:
 
 def pods_at_once(job: TemplatedJob) -> int:
     """So many pods run at once at most."""
-    parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
-    return parallelism if job.spec.completions is None else min(parallelism, job.spec.completions)
+    return jobs.pods_at_once(job.spec.parallelism, job.spec.completions)
 
 
 def pods_needed(job: TemplatedJob) -> int:

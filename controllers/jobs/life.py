@@ -238,7 +238,9 @@ def _why_not(job: TemplatedJob, workload: Workload, around: Around) -> str | Non
     if not matches(job, workload):
         return f"it needs more pods ({pods_needed(job)}) than have quota"
     if isinstance(around.wish, Wish) and around.wish.queue_name != workload.spec.queue_name:
-        return f"its queue is {around.wish.queue_name or 'none'} now, and was {workload.spec.queue_name}"
+        name = around.wish.queue_name
+        now = f"its queue is {name} now, and" if name else "it names no queue now, and its queue"
+        return f"{now} was {workload.spec.queue_name}"
     return None
 
 

@@ -6,7 +6,8 @@ import asyncio
 from typing import Any, Final
 
 from api.core import Namespace
-from api.jobs import TemplatedJob
+from api.integration import JOB_FRAMEWORK
+from api.jobs import JOB_CONTROLLER, TemplatedJob
 from api.meta import ObjectMeta
 from api.selectors import selects
 from api.workloads import Workload
@@ -27,7 +28,6 @@ from runtime.views import View, Views
 
 __all__ = ["JobMirrors", "controller_of"]
 
-JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 KIND: Final = "Job"
 
 
@@ -101,7 +101,10 @@ class JobMirrors:
 
     def _is_managed(self, job: TemplatedJob) -> bool:
         """A Job that had a queue stays managed when it loses the label: nobody leaves a queue with its quota."""
-        if "batch/job" not in self._settings.frameworks or job.spec.managed_by not in (None, JOB_CONTROLLER):
+        if JOB_FRAMEWORK not in self._settings.frameworks or job.spec.managed_by not in (
+            None,
+            JOB_CONTROLLER,
+        ):
             return False
         if queue_of(job) or self.workload_of(job) is not None:
             return True

@@ -10,19 +10,19 @@ import msgspec
 
 from api.integration import CONTROLLER_UID_LABEL
 from api.jobs import TemplatedJob
-from api.meta import List, ObjectMeta, Struct
+from api.meta import ObjectMeta, Struct
 from api.podsets import DEFAULT_POD_SET
 from api.workloads import Workload
 from controllers.jobs.job_state import TemplateParts
 from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
 from kube.finalizers import remove_finalizer
+from kube.listing import list_all
 from kube.sender import Sender
 from runtime.failpoints import failpoint
 from runtime.finalizers import RESOURCE_IN_USE
 
 __all__ = ["JobWriter", "job_path", "workload_path"]
 
-PAGE: Final = 500
 ENDED: Final = ("Succeeded", "Failed")
 
 
@@ -148,16 +148,9 @@ class JobWriter:
     async def pods_of(self, namespace: str, uid: str) -> list[str]:
         """Names of the pods of the Job (UID) that have not ended, or are still there while they terminate. Raises
         ApiError."""
-        path, token, left = f"/api/v1/namespaces/{namespace}/pods", "", list[str]()
-        while True:
-            query = {"labelSelector": f"{CONTROLLER_UID_LABEL}={uid}", "limit": str(PAGE)}
-            if token:
-                query["continue"] = token
-            page = msgspec.json.decode(await self._client.request("GET", path, query=query), type=List[_Pod])
-            left += [each.metadata.name for each in page.items if each.status.phase not in ENDED]
-            token = page.metadata.continue_
-            if not token:
-                return sorted(left)
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        pods = await list_all(self._client, path, _Pod, {"labelSelector": f"{CONTROLLER_UID_LABEL}={uid}"})
+        return sorted(each.metadata.name for each in pods if each.status.phase not in ENDED)
 
     async def _patch(self, what: str, path: str, patch: dict[str, Any]) -> bytes:
         return await self._sender.send(

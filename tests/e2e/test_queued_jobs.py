@@ -139,7 +139,7 @@ def test_a_running_job_that_goes_to_another_queue_waits_there(box: JobSandbox) -
 def test_a_running_job_without_a_queue_is_stopped(box: JobSandbox) -> None:
     job = running(box, "unlabelled")
     box.patch_job(job, {"metadata": {"labels": {QUEUE_NAME: None}}})
-    box.until_event(job, "Stopped", "its queue is none now")
+    box.until_event(job, "Stopped", "it names no queue now, and its queue was unlabelled")
     box.until_stopped(job)
 
 

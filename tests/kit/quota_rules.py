@@ -130,7 +130,8 @@ def evicted_twice(history: QuotaHistory) -> list[str]:
 
     The preemptor got quota, or the spec of one of them or of a queue has changed, or the room went to a third Workload
     of a higher priority than the preemptor: only such a one may pass. If the third is preempted, it explains nothing:
-    else three could take turns for ever. Or a process was taken away: who went for whom is remembered for one term.
+    else three could take turns for ever. Or a process was taken away: a new term does not know the victims of the one
+    before.
     """
     wrong, turns = [], _Turns()
     for change in history.changes():
@@ -151,7 +152,7 @@ def evicted_twice(history: QuotaHistory) -> list[str]:
 
 
 class _Turns:
-    """Who was evicted for whom, and who has passed the preemptor since."""
+    """By preemptor: which Workloads were evicted, and which other ones got the room since then."""
 
     def __init__(self) -> None:
         self.passers: dict[tuple[str, str], set[str]] = {}

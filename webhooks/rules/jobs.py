@@ -12,12 +12,14 @@ from typing import Final
 
 from api.integration import (
     DEFAULT_LOCAL_QUEUE,
+    JOB_FRAMEWORK,
     MAX_EXEC_TIME_LABEL,
     MIN_PARALLELISM_ANNOTATION,
     PREBUILT_WORKLOAD_LABEL,
     PRIORITY_CLASS_LABEL,
     QUEUE_NAME_LABEL,
 )
+from api.jobs import JOB_CONTROLLER, pods_at_once
 from api.selectors import selects
 from api.syntax import subdomain_faults, whole_number
 from api.words import shown
@@ -30,8 +32,6 @@ from webhooks.rules.request import Object, Request
 
 __all__ = ["default", "queue_causes", "validate"]
 
-FRAMEWORK: Final = "batch/job"
-JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 """The API server puts it on each namespace."""
 MOST_SECONDS: Final = 2**31 - 1
@@ -47,7 +47,7 @@ def default(request: Request) -> Object:
     spec = job.get("spec")
     if request.operation != "CREATE" or request.subresource or not isinstance(spec, dict):
         return job
-    if queues is None or FRAMEWORK not in queues.frameworks:
+    if queues is None or JOB_FRAMEWORK not in queues.frameworks:
         return job
     if text(spec, "managedBy") not in ("", JOB_CONTROLLER):
         return job
@@ -96,7 +96,7 @@ def _causes(job: Object) -> Iterator[Cause]:
     yield from queue_causes(metadata)
     least = entries(metadata, "annotations").get(MIN_PARALLELISM_ANNOTATION)
     if least is not None:
-        pods = _pods_at_once(spec)
+        pods = pods_at_once(integer(spec, "parallelism"), integer(spec, "completions"))
         if whole_number(least, 1, pods - 1) is None:
             message = f"{shown(least)} is no number between 0 and {pods}, the number of pods"
             yield Cause(f"metadata.annotations[{MIN_PARALLELISM_ANNOTATION}]", INVALID, message)
@@ -139,9 +139,3 @@ def _changed(new: Object, old: Object, label: str, when: str) -> Iterator[Cause]
 
 def _is_suspended(job: Object) -> bool:
     return child(job, "spec").get("suspend") is True
-
-
-def _pods_at_once(spec: Object) -> int:
-    parallelism, completions = integer(spec, "parallelism"), integer(spec, "completions")
-    most = 1 if parallelism is None else parallelism
-    return most if completions is None else min(most, completions)

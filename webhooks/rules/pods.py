@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from api.core import PriorityClass
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
-from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
+from api.integration import ADMISSION_GATE, POD_GROUP_FRAMEWORK, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
 from schema.verdict import Verdict
 from webhooks.facts import UNKNOWN, Answer, Facts
 from webhooks.rules.fields import child, entries, integer, items, text
@@ -15,7 +15,6 @@ from webhooks.rules.request import Object, Request
 __all__ = ["default", "validate"]
 
 NEVER = "Never"
-FRAMEWORK = "reprieve.dev/podgroup"
 
 
 def default(request: Request) -> Object:
@@ -50,7 +49,7 @@ def _may_need_quota(request: Request) -> bool:
     """A member of a group in a queue, or of a group that does not exist yet. The pods of a Job in a queue have the
     quota of the Job."""
     queues, name = request.settings.queues, _group_name(request)
-    if queues is None or FRAMEWORK not in queues.frameworks or not name or _is_of_a_job(request):
+    if queues is None or POD_GROUP_FRAMEWORK not in queues.frameworks or not name or _is_of_a_job(request):
         return False
     group = _group(request, name)
     return group is None or group is UNKNOWN or bool((group.metadata.labels or {}).get(QUEUE_NAME_LABEL))

@@ -1,19 +1,17 @@
-"""What `reprieve release` frees for whom. tests/e2e tries it on a cluster."""
+"""What `reprieve release` frees for Kubernetes, and what for Kueue. tests/e2e tries it on a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-import structlog
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from cli.main import reprieve
-from kube.client import ApiClient, ApiError
+from kube.client import ApiError
 from tests.kit.apiserver import Api
+
+Invoke = Callable[..., Result]
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 JOBS = "/apis/batch/v1/jobs"
@@ -40,18 +38,10 @@ def pod(name: str, *gates: str, labels: dict[str, str] | None = None) -> dict[st
     )
 
 
-@pytest.fixture(autouse=True)
-def _logs_as_before() -> Iterator[None]:
-    """The command sets where the process logs to. Other tests run in the same process."""
-    yield
-    structlog.reset_defaults()
-
-
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+def api(cluster: Api) -> Api:
     """A cluster in which everything is held."""
-    made = Api()
-    made.put(
+    cluster.put(
         JOBS,
         job("labelled", suspend=True, **{QUEUE_NAME: "q"}),
         job("owner", suspend=True),
@@ -59,32 +49,20 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
         job("mine", suspend=True),
     )
     owner = {"kind": "Job", "name": "owner", "uid": "uid-owner", "controller": True}
-    made.put(
+    cluster.put(
         f"{KUEUE}/workloads",
         thing("job-owner", finalizers=[IN_USE], metadata={"ownerReferences": [owner]}),
         thing("bare"),
     )
-    made.put(f"{KUEUE}/clusterqueues", thing("cq", finalizers=[IN_USE], metadata={"namespace": ""}))
-    made.put(PLANS, thing("plan", finalizers=["reprieve.dev/active-plan"]), thing("ended"))
-    made.put(
+    cluster.put(f"{KUEUE}/clusterqueues", thing("cq", finalizers=[IN_USE], metadata={"namespace": ""}))
+    cluster.put(PLANS, thing("plan", finalizers=["reprieve.dev/active-plan"]), thing("ended"))
+    cluster.put(
         PODS,
         pod("member", "reprieve.dev/gang", "kueue.x-k8s.io/admission", labels=GROUP),
         pod("alone", "kueue.x-k8s.io/admission"),
         pod("others", "example.com/wait"),
     )
-
-    @asynccontextmanager
-    async def connect(_kubeconfig: str, **_: Any) -> AsyncIterator[ApiClient]:
-        yield cast(ApiClient, made)
-
-    monkeypatch.setattr(ApiClient, "connect", connect)
-    return made
-
-
-def invoke(folder: Path, *arguments: str) -> Result:
-    kubeconfig = folder / "config"
-    kubeconfig.touch()
-    return CliRunner().invoke(reprieve, ["release", *arguments], env={"KUBECONFIG": str(kubeconfig)})
+    return cluster
 
 
 def gates(api: Api) -> dict[str, list[str]]:
@@ -98,8 +76,8 @@ def suspended(api: Api) -> set[str]:
     return {name for name, body in api.of(JOBS).items() if body["spec"]["suspend"]}
 
 
-def test_for_stock_kubernetes_nothing_waits_for_quota_any_longer(api: Api, tmp_path: Path) -> None:
-    result = invoke(tmp_path)
+def test_for_stock_kubernetes_nothing_waits_for_quota_any_longer(api: Api, invoke: Invoke) -> None:
+    result = invoke("release")
     assert (result.exit_code, result.stderr) == (0, "")
     assert suspended(api) == {"mine"}, "its owner suspended it"
     assert not api.of(f"{KUEUE}/workloads")
@@ -109,11 +87,11 @@ def test_for_stock_kubernetes_nothing_waits_for_quota_any_longer(api: Api, tmp_p
     assert "Job ns/owner: resumed\n" in result.stdout
     assert "Workload ns/bare: deleted\n" in result.stdout
     assert result.stdout.endswith("\n9 objects freed; 0 still held.\n")
-    assert invoke(tmp_path).stdout == "0 objects freed; 0 still held.\n"
+    assert invoke("release").stdout == "0 objects freed; 0 still held.\n"
 
 
-def test_for_kueue_all_that_kueue_goes_on_with_stays(api: Api, tmp_path: Path) -> None:
-    result = invoke(tmp_path, "--to", "Kueue")
+def test_for_kueue_all_that_kueue_goes_on_with_stays(api: Api, invoke: Invoke) -> None:
+    result = invoke("release", "--to", "Kueue")
     assert (result.exit_code, result.stderr) == (0, "")
     assert suspended(api) == {"labelled", "owner", "mine"}
     assert set(api.of(f"{KUEUE}/workloads")) == {"job-owner", "bare"}
@@ -126,11 +104,11 @@ def test_for_kueue_all_that_kueue_goes_on_with_stays(api: Api, tmp_path: Path) -
     }
 
 
-def test_what_stays_held_is_named(api: Api, tmp_path: Path) -> None:
+def test_what_stays_held_is_named(api: Api, invoke: Invoke) -> None:
     api.refuse = lambda method, path: (
         ApiError(403, "Forbidden", "x") if method == "PATCH" and path.endswith("/jobs/labelled") else None
     )
-    result = invoke(tmp_path)
+    result = invoke("release")
     assert result.exit_code == 1
     assert (
         result.stderr
@@ -138,7 +116,7 @@ def test_what_stays_held_is_named(api: Api, tmp_path: Path) -> None:
     )
 
 
-def test_it_warns_where_kueue_is_installed(api: Api, tmp_path: Path) -> None:
+def test_it_warns_where_kueue_is_installed(api: Api, invoke: Invoke) -> None:
     api.put(WEBHOOKS, {"metadata": {"name": "kueue-mutating-webhook-configuration"}})
-    assert "See --to Kueue" in invoke(tmp_path).stderr
-    assert "Warning" not in invoke(tmp_path, "--to", "Kueue").stderr
+    assert "See --to Kueue" in invoke("release").stderr
+    assert "Warning" not in invoke("release", "--to", "Kueue").stderr

@@ -1,0 +1,45 @@
+"""What the tests of the commands share: a cluster behind every kubeconfig, and how a command is called."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import structlog
+from click.testing import CliRunner, Result
+
+from cli.main import reprieve
+from kube.client import ApiClient
+from tests.kit.apiserver import Api
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """The command sets where the process logs to. Other tests run in the same process."""
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Api:
+    """The API server of every kubeconfig. It has no objects, and serves no kind."""
+    made = Api()
+
+    @asynccontextmanager
+    async def connect(_kubeconfig: str, **_: Any) -> AsyncIterator[ApiClient]:
+        yield cast(ApiClient, made)
+
+    monkeypatch.setattr(ApiClient, "connect", connect)
+    return made
+
+
+@pytest.fixture
+def invoke(tmp_path: Path) -> Callable[..., Result]:
+    """`invoke("ungate", ...)` calls the command with a kubeconfig. Of the two files that are named, one is there."""
+    kubeconfig = tmp_path / "config"
+    kubeconfig.touch()
+    environment = {"KUBECONFIG": f"{tmp_path}/none:{kubeconfig}"}
+    return lambda *arguments: CliRunner().invoke(reprieve, list(arguments), env=environment)
