@@ -5,7 +5,7 @@ The live planner and `reprieve plan` call the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,6 +24,7 @@ from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, po
 from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
 from nodes.search.reasons import unavailable
 from nodes.search.room import Room
+from nodes.search.supposed import SupposedPods, WorkloadName, supposed
 from nodes.search.unmodelled import not_modelled
 from nodes.search.victims import victims_of, violations_of
 from nodes.state.snapshot import Snapshot
@@ -37,6 +38,7 @@ __all__ = [
     "decide_pod",
     "group_decision",
     "pod_decision",
+    "workload_decision",
 ]
 
 BUDGET: Final = 20_000_000
@@ -129,6 +131,25 @@ def pod_decision(
     return _decide(snapshot, _barred(preemptor, barred), budget, effort, strict)
 
 
+def workload_decision(
+    snapshot: Snapshot,
+    workload: WorkloadName,
+    sets: Sequence[SupposedPods],
+    *,
+    budget: int = BUDGET,
+    effort: int = EFFORT,
+) -> Decision:
+    """What it would take to place all pods of a Workload, which do not exist yet. They are named after their pod sets.
+
+    Raises DecisionError if a PriorityClass of the pods does not exist, and ValueError for a quantity that cannot be
+    read.
+    """
+    asked = supposed(snapshot, workload, sets)
+    if not asked.preemptor.unbound:
+        return Decision(_spec(asked.preemptor, "Fits", "it has no pods"))
+    return _decide(asked.snapshot, asked.preemptor, budget, effort, strict=False)
+
+
 def _barred(preemptor: Preemptor, why: str) -> Preemptor:
     """The preemptor, for which nobody may go for now; itself if `why` is empty."""
     if not why or not preemptor.evicts:
@@ -152,7 +173,9 @@ def _decide(snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, 
         return Decision(_spec(preemptor, "Unschedulable", str(error)))
     if not cluster.layout.values:
         reason = (
-            f"no node has the label {preemptor.topology_key}" if preemptor.kind == "PodGroup" else "no nodes"
+            f"no node has the label {preemptor.topology_key}"
+            if preemptor.kind != "Pod" and preemptor.topology_key
+            else "no nodes"
         )
         return Decision(_spec(preemptor, "Unschedulable", reason))
     if preemptor.required:

@@ -39,7 +39,8 @@ class Preemptor:
     Pods are rows of the snapshot, by creation, then by name. The search places them in this order.
     """
 
-    kind: Literal["PodGroup", "Pod"]
+    kind: Literal["PodGroup", "Pod", "Workload"]
+    """Of a Workload, the pods do not exist yet: see `nodes.search.supposed`."""
     api_version: str
     namespace: str
     name: str

@@ -71,8 +71,8 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: in
     )
     if preemptor.kind == "Pod":
         return fitting, f"{why}, {when}"
-    running = fitting + len(preemptor.bound)
-    return fitting, f"{running} of {preemptor.minimum} members fit {when}; for the next one {why}"
+    running, what = fitting + len(preemptor.bound), "pods" if preemptor.kind == "Workload" else "members"
+    return fitting, f"{running} of {preemptor.minimum} {what} fit {when}; for the next one {why}"
 
 
 def coarse_shortage(cluster: Cluster, domain: int, gone: Room) -> str:
