@@ -23,7 +23,9 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
 from controllers.gangs.waiting import WaitingPods
+from controllers.gangs.workload_places import WorkloadPlaces
 from kube.client import ApiClient
+from nodes.state.snapshot import Snapshot
 from runtime.freshness import catch_up
 from runtime.queued_groups import QueuedGroups
 from runtime.readiness import not_synced, too_old
@@ -71,6 +73,9 @@ class GangController:
         path = configuration.scheduler_configuration
         self.scheduler = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
+        self.places = WorkloadPlaces(
+            self.mirror.tables, self.reservations, executor, configuration.search_budget, self._prepared
+        )
         self._acting: Leading | None = None
         self.leading: Leading | None = None
         """What acts now; None while this process does not lead, or does not know its plans yet."""
@@ -147,6 +152,7 @@ class GangController:
         leading.resume()
         self.leading = leading
         leading.asking.begin()
+        self.places.taken_over()
 
     async def step_down(self, leading: Leading) -> None:
         """Nothing acts any longer, and other processes may."""
@@ -173,6 +179,10 @@ class GangController:
         """Who remembers pods that filter turns down, also before it acts; None while this process does not lead."""
         return self._acting
 
+    def _prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot | None:
+        leading = self.in_charge
+        return leading.prepared(snapshot, namespace) if leading is not None and self.is_trusted() else None
+
     # ---- what is watched
 
     def _pod_changed(self, uid: str, pod: Pod | None) -> None:
@@ -196,3 +206,4 @@ class GangController:
     def _changed(self) -> None:
         if self._acting is not None:
             self._acting.nudge()
+        self.places.changed()

@@ -65,6 +65,7 @@ from kube.client import ApiClient
 from kube.retry import Backoff
 from kube.sender import Sender
 from nodes.state.slots import Slots
+from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from runtime.plan_retention import Retention
 from runtime.queued_groups import QueuedGroups
@@ -210,7 +211,7 @@ class Leading:
             self.writes,
             self.kept_out,
         )
-        refusals = Refusals()
+        refusals = self._refusals = Refusals()
         decider = Decider(
             known.tables,
             roster,
@@ -276,6 +277,10 @@ class Leading:
             clock,
             self._nudged,
         )
+
+    def prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot:
+        """The snapshot as plans in this namespace may use it: what was refused and excluded lately counts."""
+        return self.exclusions.apply(self._refusals.exempt(snapshot), namespace)
 
     def nudge(self) -> None:
         """Have the planner look again now."""

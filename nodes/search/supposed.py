@@ -21,7 +21,7 @@ from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.classes import PodClass, pod_class
 from nodes.state.snapshot import STAYING, TERMINATING, Snapshot
 
-__all__ = ["Supposed", "SupposedPods", "WorkloadName", "leaving_with", "supposed", "with_pods"]
+__all__ = ["Supposed", "SupposedPods", "WorkloadName", "leaving_with", "priority_of", "supposed", "with_pods"]
 
 Int64s = NDArray[np.int64]
 
@@ -84,6 +84,11 @@ def supposed(snapshot: Snapshot, workload: WorkloadName, sets: Sequence[Supposed
             unbound=rows,
         ),
     )
+
+
+def priority_of(snapshot: Snapshot, workload: WorkloadName, sets: Sequence[SupposedPods]) -> int:
+    """The priority with which the Workload asks for nodes. Raises DecisionError as `supposed` does."""
+    return _standing(snapshot, workload, sets)[1]
 
 
 def leaving_with(snapshot: Snapshot, pods: Iterable[str]) -> Snapshot:

@@ -1,0 +1,159 @@
+"""Places for the pods of Workloads that wait for quota: what the quota plane asks of the nodes plane.
+
+See `runtime.placements`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Final
+
+import structlog
+
+from api.requests import pod_requests
+from controllers.gangs.account import subtract
+from controllers.gangs.keys import workload_key
+from controllers.gangs.reservations import Claim, Reservations
+from nodes.search.decision import Decision, DecisionError, workload_decision
+from nodes.search.supposed import SupposedPods, WorkloadName, leaving_with, priority_of
+from nodes.search.unmodelled import why_blocked
+from nodes.state.snapshot import Snapshot
+from nodes.state.tables import Tables
+from runtime.placements import Answer, Asking, NoPlace, Owner, Place, Placed
+
+__all__ = ["WorkloadPlaces"]
+
+log = structlog.get_logger(__name__)
+
+PODS: Final = "pods"
+TRIES: Final = 3
+"""Searches for one answer, if nodes and pods change meanwhile. The last one counts."""
+
+
+class WorkloadPlaces:
+    """Implements `runtime.placements.Placements`."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        reservations: Reservations,
+        executor: Executor,
+        budget: int,
+        prepared: Callable[[Snapshot, str], Snapshot | None],
+    ) -> None:
+        """`prepared`: the snapshot without what plans in this namespace must not use; None: nobody may be evicted now.
+
+        `budget`: states that a search may visit.
+        """
+        self._tables, self._reservations, self._executor = tables, reservations, executor
+        self._budget, self._prepared = budget, prepared
+        self._promises = 0
+        self._hooks: list[Callable[[], None]] = []
+
+    @property
+    def changes(self) -> int:
+        """See `Placements`."""
+        return self._tables.version + self._promises
+
+    def on_change(self, hook: Callable[[], None]) -> None:
+        """See `Placements`."""
+        self._hooks.append(hook)
+
+    def changed(self) -> None:
+        """Nodes, pods or the right to evict may have changed."""
+        for hook in self._hooks:
+            hook()
+
+    def taken_over(self) -> None:
+        """This process may evict from now on."""
+        self._promises += 1
+        self.changed()
+
+    async def find(self, asking: Asking, victims: Sequence[Owner]) -> Answer:
+        """See `Placements`."""
+        answer: Answer = NoPlace("the nodes plane has not begun to evict yet")
+        for _ in range(TRIES):
+            version = self.changes
+            snapshot = self._snapshot(asking, victims)
+            if isinstance(snapshot, NoPlace):
+                return snapshot
+            loop = asyncio.get_running_loop()
+            answer = await loop.run_in_executor(self._executor, _search, snapshot, asking, self._budget)
+            if version == self.changes:
+                break
+        return answer
+
+    def _snapshot(self, asking: Asking, victims: Sequence[Owner]) -> Snapshot | NoPlace:
+        """What the search may plan with: promised room aside, and with the pods of the victims gone."""
+        try:
+            snapshot = self._tables.snapshot()
+            priority = priority_of(snapshot, _name(asking), _pods(asking))
+        except ValueError as error:
+            return NoPlace(str(error))
+        key = workload_key(asking.namespace, asking.name, asking.uid)
+        prepared = self._prepared(subtract(snapshot, self._reservations, key, priority), asking.namespace)
+        if prepared is None:
+            return NoPlace("the nodes plane has not begun to evict yet")
+        return leaving_with(prepared, [uid for owner in victims for uid in self._pods_of(owner)])
+
+    def _pods_of(self, owner: Owner) -> list[str]:
+        """UIDs of the pods of a Job or PodGroup that exist."""
+        uids, rows = self._tables.pods.uids, self._tables.controlled(owner.uid)
+        if owner.kind == "PodGroup":
+            rows = [*rows, *self._tables.members((owner.namespace, owner.name))]
+        return [uids[row] for row in rows]
+
+    def hold(self, asking: Asking, places: Sequence[Place]) -> None:
+        """See `Placements`."""
+        try:
+            priority = priority_of(self._tables.snapshot(), _name(asking), _pods(asking))
+            requests = {each.pod_set: {**pod_requests(each.pod), PODS: 1} for each in asking.pods}
+        except ValueError as error:
+            log.warning("no room is promised", workload=f"{asking.namespace}/{asking.name}", error=str(error))
+            return
+        key = workload_key(asking.namespace, asking.name, asking.uid)
+        self._reservations.open(key, priority)
+        for place in places:
+            needs = requests.get(place.pod.rpartition("-")[0])
+            if needs is not None:
+                claim = Claim(place.node, needs)
+                self._reservations.put_claim(key, f"{asking.uid}/{place.pod}", claim)
+
+    def release(self, namespace: str, name: str, uid: str) -> None:
+        """See `Placements`."""
+        key = workload_key(namespace, name, uid)
+        if self._reservations.priority(key) is not None:
+            self._reservations.release(key)
+            self._promises += 1
+            self.changed()
+
+
+def _name(asking: Asking) -> WorkloadName:
+    return WorkloadName(asking.api_version, asking.namespace, asking.name, asking.uid)
+
+
+def _pods(asking: Asking) -> list[SupposedPods]:
+    return [SupposedPods(each.pod_set, each.count, each.pod) for each in asking.pods]
+
+
+def _search(snapshot: Snapshot, asking: Asking, budget: int) -> Answer:
+    """On the search's thread. A fault of ours is an answer that evicts nobody."""
+    try:
+        found = workload_decision(snapshot, _name(asking), _pods(asking), budget=budget)
+    except (DecisionError, ValueError) as error:
+        return NoPlace(str(error))
+    except Exception as error:
+        log.exception("the search failed", namespace=asking.namespace, workload=asking.name)
+        return NoPlace(f"internal error: {error!r}")
+    return _answer(found)
+
+
+def _answer(found: Decision) -> Answer:
+    spec = found.spec
+    if spec.outcome not in ("Fits", "Preempts"):
+        return NoPlace(spec.reason)
+    if blocked := why_blocked(spec):
+        return NoPlace(blocked)
+    return Placed(tuple(Place(each.pod, each.node) for each in spec.placements))
