@@ -1,4 +1,4 @@
-"""Pods that are only supposed find the places that they would find if they existed; pods supposed to go, count as gone."""
+"""Supposed pods find the places that they would find if they existed; pods supposed to go count as gone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_supposed_to_go_as_if_deleted(objects: list[Object], data: st.DataObject
     going = data.draw(st.lists(st.sampled_from(pods), unique_by=id)) if pods else []
     asked = leaving_with(before, [each["metadata"].get("uid", "") for each in going] + ["nobody"])
     objects = deepcopy(objects)
-    for each, copy in zip([x for x in pods], [x for x in objects if x["kind"] == "Pod"], strict=True):
+    for each, copy in zip(pods, [x for x in objects if x["kind"] == "Pod"], strict=True):
         if any(each is other for other in going) and each["metadata"].get("uid"):
             copy["metadata"].setdefault("deletionTimestamp", "2026-01-01T00:00:00Z")
     real = snapshot_of(objects)
