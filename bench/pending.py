@@ -17,7 +17,7 @@ from rich.table import Table
 
 from api.kueue import ClusterQueue, LocalQueue, ResourceFlavor
 from api.workloads import Workload
-from quota.cycle import Entry
+from quota.entries import Entry
 from quota.pending import RELEASE_INTERVAL, PendingQueues
 from quota.queues import heads
 from quota.snapshot import QuotaSnapshot

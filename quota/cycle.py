@@ -12,59 +12,27 @@ times. What fits only later waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
-from api.meta import LabelSelector
-from api.selectors import matches
-from api.workloads import QUOTA_RESERVED, Workload
+from api.workloads import Workload
+from quota.admissible import admissible_in, inadmissible
 from quota.amounts import QuotaError
 from quota.decision import Decision, Options, Tried, decide
-from quota.overlap import Usage, fits, kept_free, numbered, without
+from quota.entries import Entry, Outcome
+from quota.overlap import Usage, fits, kept_free, numbered, preferring, without
 from quota.promises import Promise, Promises, Standing, respects
-from quota.queues import FAILED_CHECKS, Requeue, RequeueReason, backs_off, precedence, requeue
+from quota.queues import RequeueReason, backs_off, precedence, requeue
 from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.tournament import Contestant, Tournament
-from quota.workloads import effective_priority, is_true, key_of
+from quota.workloads import effective_priority, key_of
 
-__all__ = ["Entry", "Outcome", "cycle"]
+__all__ = ["cycle"]
 
-Outcome = Literal["Admit", "Preempt", "DeferredFit", "Skip", "Gated", "NoCandidates", "NoFit", "Inadmissible"]
-"""What becomes of a head.
-
-Admit: it gets its quota. Preempt: the targets of its decision must go. DeferredFit: it fits once the targets of other
-heads, or the victims of promises to others, are gone. Skip: other heads took what it needs. Gated: its targets stay
-while its preemption gate is closed. NoCandidates: it needs a preemption, but no workload may be preempted. NoFit: the
-quota does not suffice. Inadmissible: there was no decision about it.
-"""
-
-NAME_LABEL: Final = "kubernetes.io/metadata.name"
 OVERLAPS: Final = "Workload has overlapping preemption targets with another workload"
 FITS_LATER: Final = "Workload will fit after the preemptions for other workloads complete"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What becomes of one head of a queue."""
-
-    workload: Workload
-    outcome: Outcome
-    decision: Decision | None
-    """None only if the outcome is Inadmissible."""
-    message: str
-    quota_reserved_reason: str
-    """The reason of the condition QuotaReserved=False; "" if the outcome is Admit."""
-    requeue: Requeue | None = None
-    """When the workload is tried again: in the next cycle, or after a change. None: it does not go
-    back to the queue."""
-    requeue_reason: RequeueReason | None = None
-    tried: Tried | None = None
-    """The flavors that this search tried, for the next search; None if all were tried (Kueue: LastAssignment)."""
-    retry_at: int | None = None
-    """When minAdmitDuration ends for the next holder of equal priority, in microseconds. No object changes at that
-    time, so the caller has to set a timer."""
 
 
 def cycle(
@@ -77,6 +45,7 @@ def cycle(
     tried: Mapping[str, Tried] | None = None,
     explain: bool = False,
     promises: Sequence[Promise] = (),
+    preferred: Mapping[str, Collection[str]] | None = None,
 ) -> list[Entry]:
     """What becomes of each head, in the order of their turns. The inadmissible heads come last, sorted by key.
 
@@ -84,18 +53,21 @@ def cycle(
     label with its name may be left out. `tried`: what the last entry of a workload said, by key; leave a workload out
     if quota was freed since then. `promises`: at most one for each preemptor. Raises ValueError if a ClusterQueue has
     two heads.
+
+    `preferred`: by key of a head, holders (keys) that go first if others must go for it and they are candidates.
     """
     world = replace(snapshot, ledger=snapshot.ledger.snapshot())
     admissible: list[tuple[Queue, Workload]] = []
     nominees: list[_Nominee] = []
     refused: list[Entry] = []
     for workload in heads:
-        queue = _admissible(world, workload, now, namespaces or {})
+        queue = admissible_in(world, workload, now, namespaces or {})
         if isinstance(queue, Entry):
             refused.append(queue)
         else:
             admissible.append((queue, workload))
-    turns = _Turns(world, now, options or Options(), explain, Promises(world, promises, admissible))
+    known = Promises(world, promises, admissible)
+    turns = _Turns(world, now, options or Options(), explain, known, preferred or {})
     for queue, workload in admissible:
         found = turns.nominate(queue, workload, (tried or {}).get(key_of(workload)))
         if isinstance(found, Entry):
@@ -117,13 +89,20 @@ class _Turns:
     """The turns of one cycle: what was taken so far, and which workloads must go for it."""
 
     def __init__(
-        self, world: QuotaSnapshot, now: int, options: Options, explain: bool, promises: Promises
+        self,
+        world: QuotaSnapshot,
+        now: int,
+        options: Options,
+        explain: bool,
+        promises: Promises,
+        preferred: Mapping[str, Collection[str]],
     ) -> None:
         self.world = world
         self.now = now
         self.options = options
         self.explain = explain
         self.promises = promises
+        self.preferred = preferred
         self.claimed: dict[str, Holder] = {}
         """The victims of all entries so far, by key."""
         self.relied_on: dict[str, Holder] = {}
@@ -141,11 +120,25 @@ class _Turns:
                     with without(self.world, leaving.values()):
                         decision = self._decide(workload, tried)
         except QuotaError as error:
-            return _inadmissible(queue, workload, self.now, str(error), "Misconfigured")
+            return inadmissible(queue, workload, self.now, str(error), "Misconfigured")
         return _Nominee(workload, queue, decision)
 
-    def _decide(self, workload: Workload, tried: Tried | None) -> Decision:
-        return decide(self.world, workload, self.now, self.options, explain=self.explain, last_tried=tried)
+    def _decide(
+        self,
+        workload: Workload,
+        tried: Tried | None = None,
+        only: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> Decision:
+        with preferring(self.world, self.preferred.get(key_of(workload), ())):
+            return decide(
+                self.world,
+                workload,
+                self.now,
+                self.options,
+                explain=self.explain,
+                only=only,
+                last_tried=tried,
+            )
 
     def take(self, nominees: list[_Nominee]) -> Iterator[Entry]:
         if self.options.fair_sharing:
@@ -246,14 +239,7 @@ class _Turns:
         chosen = own.victims if own is not None else {}
         relied_on = {key: holder for key, holder in self.relied_on.items() if key not in chosen}
         with without(self.world, {**relied_on, **claimed}.values()):
-            return decide(
-                self.world,
-                nominee.workload,
-                self.now,
-                self.options,
-                explain=self.explain,
-                only=nominee.decision.flavors,
-            )
+            return self._decide(nominee.workload, only=nominee.decision.flavors)
 
     def _take(self, nominee: _Nominee, decision: Decision, seen: list[Standing]) -> None:
         """Those who come later see what it takes, and whose quota it counts on."""
@@ -328,53 +314,6 @@ def _victims(seen: Iterable[Standing]) -> dict[str, Holder]:
 
 def _targets(decision: Decision) -> dict[str, Holder]:
     return {target.holder.key: target.holder for target in decision.targets}
-
-
-def _admissible(
-    world: QuotaSnapshot, workload: Workload, now: int, namespaces: Mapping[str, Mapping[str, str]]
-) -> Queue | Entry:
-    """The workload's ClusterQueue, or an entry that says why there is no decision."""
-    if is_true(workload, QUOTA_RESERVED):
-        return Entry(workload, "Inadmissible", None, "it holds quota already", "")
-    namespace = workload.metadata.namespace
-    try:
-        queue = world.queue_of(workload)
-    except QuotaError as error:
-        return Entry(workload, "Inadmissible", None, str(error), "Misconfigured")
-    local = world.local_queues[f"{namespace}/{workload.spec.queue_name}"]
-    if local.spec.stop_policy != "None":
-        return Entry(
-            workload, "Inadmissible", None, f"LocalQueue {local.metadata.name} is inactive", "Suspended"
-        )
-    if any(check.state in FAILED_CHECKS for check in workload.status.admission_checks or ()):
-        message = "The workload has failed admission checks"
-        return _inadmissible(queue, workload, now, message, "PendingEvaluation")
-    if queue.inactive:
-        message = f"ClusterQueue {queue.name} is inactive: {queue.inactive}"
-        return _inadmissible(queue, workload, now, message, "Suspended")
-    if not _selects(queue.spec.namespace_selector, namespace, namespaces):
-        message = "Workload namespace doesn't match ClusterQueue selector"
-        return _inadmissible(queue, workload, now, message, "Misconfigured", "NamespaceMismatch")
-    return queue
-
-
-def _inadmissible(
-    queue: Queue,
-    workload: Workload,
-    now: int,
-    message: str,
-    quota_reserved_reason: str,
-    why: RequeueReason = "Generic",
-) -> Entry:
-    backing_off = backs_off(workload, now)
-    when = requeue(queue.spec.queueing_strategy, why, pending_flavors=False, backing_off=backing_off)
-    return Entry(workload, "Inadmissible", None, message, quota_reserved_reason, when, why)
-
-
-def _selects(
-    selector: LabelSelector | None, namespace: str, namespaces: Mapping[str, Mapping[str, str]]
-) -> bool:
-    return matches(selector, {NAME_LABEL: namespace, **namespaces.get(namespace, {})})
 
 
 def _check_single(nominees: Iterable[_Nominee]) -> None:

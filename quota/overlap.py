@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from native.codes import UNSET
 from quota.snapshot import Holder, Queue, QuotaSnapshot
 
-__all__ = ["Usage", "fits", "kept_free", "numbered", "without"]
+__all__ = ["Usage", "fits", "kept_free", "numbered", "preferring", "without"]
 
 Usage = Mapping[tuple[str, str], int]
 """Amounts in canonical units, by flavor and resource."""
@@ -29,6 +29,35 @@ def without(snapshot: QuotaSnapshot, holders: Iterable[Holder]) -> Iterator[None
             node, used = snapshot.queues[each.queue].node, numbered(snapshot, each.usage)
             key = each.priority, each.reserved, each.queued, each.order, each.evicting
             ledger.admit(node, each, *key, *used)
+
+
+@contextmanager
+def preferring(snapshot: QuotaSnapshot, keys: Collection[str]) -> Iterator[None]:
+    """Within this context these holders (keys) are the first candidates of any search, as if they were on their way
+    out. Afterwards the snapshot is as before. Keys of others do no harm."""
+    ledger = snapshot.ledger
+    found = [
+        (queue.node, holder)
+        for queue in (snapshot.queues.values() if keys else ())
+        for holder in ledger.holders(queue.node)
+        if isinstance(holder, Holder) and holder.key in keys and not holder.evicting
+    ]
+    for node, each in found:
+        _readmit(snapshot, node, each, before=False, after=True)
+    try:
+        yield
+    finally:
+        for node, each in found:
+            _readmit(snapshot, node, each, before=True, after=False)
+
+
+def _readmit(snapshot: QuotaSnapshot, node: int, holder: Holder, *, before: bool, after: bool) -> None:
+    """Change what the ledger has as `evicting`."""
+    used = numbered(snapshot, holder.usage)
+    snapshot.ledger.release(node, holder.priority, holder.reserved, holder.order, before)
+    snapshot.ledger.admit(
+        node, holder, holder.priority, holder.reserved, holder.queued, holder.order, after, *used
+    )
 
 
 def fits(snapshot: QuotaSnapshot, queue: Queue, usage: Usage) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from api.workloads import PreemptionReason
-from quota.cycle import Entry
 from quota.decision import Decision, Target
+from quota.entries import Entry
 from quota.snapshot import QuotaSnapshot
 
 __all__ = ["AmountParticulars", "Particulars", "VictimParticulars", "particulars"]

@@ -14,7 +14,7 @@ from typing import Final
 from api.workloads import Workload
 from quota.amounts import QuotaError
 from quota.assignment import Tried
-from quota.cycle import Entry
+from quota.entries import Entry
 from quota.lines import Alike, ClusterLine, LocalLine, Place, Timers, Tree, Waiting
 from quota.queues import PARKS_EQUALS, comes_back, held_back, is_queued, precedence, shape_of
 from quota.workloads import key_of, local_queue_key, requeue_at

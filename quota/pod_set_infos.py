@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from msgspec.structs import replace as replace_fields
+
 from api.core import Toleration
 from api.kueue import ResourceFlavor
-from api.podsets import PodSetAssignment, PodSetUpdate
+from api.meta import ObjectMeta
+from api.podsets import PodSetAssignment, PodSetUpdate, PodTemplate
 from api.workloads import Workload
 
-__all__ = ["PodSetConflict", "PodSetInfo", "merged", "pod_set_infos"]
+__all__ = ["PodSetConflict", "PodSetInfo", "merged", "pod_set_infos", "with_info"]
 
 
 class PodSetConflict(ValueError):
@@ -51,6 +54,27 @@ def pod_set_infos(workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> 
                     info = _updated(info, update, f"AdmissionCheck {check.name}")
         infos.append(info)
     return infos
+
+
+def with_info(template: PodTemplate, info: PodSetInfo) -> PodTemplate:
+    """The template with what is added. Raises PodSetConflict."""
+    who, meta, spec = (
+        f"the admission of pod set {info.name}",
+        template.metadata or ObjectMeta(),
+        template.spec,
+    )
+    return PodTemplate(
+        replace_fields(
+            meta,
+            labels=merged(meta.labels or {}, info.labels, "label", who),
+            annotations=merged(meta.annotations or {}, info.annotations, "annotation", who),
+        ),
+        replace_fields(
+            spec,
+            node_selector=merged(spec.node_selector or {}, info.node_selector, "nodeSelector", who),
+            tolerations=[*_extended(tuple(spec.tolerations or ()), info.tolerations)],
+        ),
+    )
 
 
 def merged(known: Mapping[str, str], more: Mapping[str, str], field: str, who: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from quota.holdings import Holdings, holder_of
 from quota.overlap import fits, without
 from quota.remains import Remains
 from quota.snapshot import Group, Holder, Queue, QuotaSnapshot
-from quota.surroundings import KnownSurroundings
+from quota.surroundings import KnownSurroundings, Surroundings
 from quota.tree import FlavorResource, Layout, Member, Quota, lay_out, read_cluster_queue, read_cohort
 from quota.workloads import key_of, queue_timestamp, requeue_at
 
@@ -104,6 +104,11 @@ class QuotaState:
     def flavors(self) -> Mapping[str, ResourceFlavor]:
         """Every ResourceFlavor by name."""
         return MappingProxyType(self._flavors)
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What the requests of a Workload depend on besides its templates."""
+        return self._surroundings.now
 
     @property
     def local_queues(self) -> Mapping[str, LocalQueue]:

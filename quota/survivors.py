@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from quota.candidates import NotCandidate, PassedOver
 from quota.decision import Decision
-from quota.explain import Candidate, NotCandidate, PassedOver, SearchAttempt, Step
+from quota.explain import Candidate, SearchAttempt, Step
 from quota.snapshot import Holder, Queue
 
 __all__ = ["Others", "Survivor", "Survivors", "survivors"]

@@ -1,12 +1,13 @@
 """What the quota plane asks the nodes plane: would the pods of a Workload find places once its victims are gone?
 
-The nodes plane answers from the objects that it knows. Room that it has promised to a Workload belongs to it until it
-is released. Both planes are in one process, and everything runs on the event loop.
+The nodes plane answers from the objects that it knows. Room that is promised to a Workload belongs to it until its pods
+exist, or until it is released. Both planes are in one process, and everything runs on the event loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -42,6 +43,8 @@ class Asking:
     namespace: str
     name: str
     uid: str
+    owner: Owner
+    """Whose pods they will be."""
     pods: tuple[PodsOfSet, ...]
 
 
@@ -58,6 +61,10 @@ class Placed:
     """They find places, once all pods that may be evicted for them are gone."""
 
     places: tuple[Place, ...]
+    in_use: frozenset[str] = frozenset()
+    """UIDs of the victims that have pods on these nodes."""
+    evicts: bool = False
+    """Pods of others than the victims must go, too: the nodes plane will evict them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +84,11 @@ class Placements(Protocol):
     async def find(self, asking: Asking, victims: Sequence[Owner]) -> Answer:
         """Whether the pods find places once the pods of the victims are gone. Errors are an answer: NoPlace."""
 
-    def hold(self, asking: Asking, places: Sequence[Place]) -> None:
-        """Promise this room to the Workload, in place of what was promised to it before."""
+    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> None:
+        """Promise this room to the Workload until its pods exist. The room of the victims' pods counts for it.
+
+        What is promised to this Workload already stays as it is.
+        """
 
     def release(self, namespace: str, name: str, uid: str) -> None:
         """Nothing is promised to the Workload any longer. Nothing held is no error."""
@@ -87,5 +97,5 @@ class Placements(Protocol):
     def changes(self) -> int:
         """Grows with every change of nodes and pods that can change an answer."""
 
-    def on_change(self, hook: Callable[[], None]) -> None:
-        """Call `hook` when `changes` may have grown."""
+    def told(self, listener: Callable[[], None]) -> AbstractContextManager[None]:
+        """Call `listener` when `changes` may have grown, until the end of the block."""

@@ -22,6 +22,7 @@ from kube.lease import LeaseLock, LeaseTimes
 from runtime.controller import Controller
 from runtime.election import LeaseTerms, new_identity
 from runtime.gates import TIME_BASED_PREEMPTION
+from runtime.placements import Placements
 from runtime.process import Part, run_process
 from runtime.queued_groups import QueuedGroups
 from runtime.term import EternalTerms
@@ -47,10 +48,12 @@ async def run(configuration: Configuration) -> None:
         parts: list[Part] = []
         controllers: list[Controller] = []
         queued = QueuedGroups() if configuration.extender is not None else None
+        placements: Placements | None = None
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
             gangs = GangController(configuration.planning, client, views, executor, clock, queued)
             controllers.append(gangs)
+            placements = gangs.places
             parts.append(ExtenderService(configuration.extender, gangs, clock, _Election.of(lock)))
         if configuration.webhooks is not None:
             gates_members = configuration.planning.gates != "Off"
@@ -66,7 +69,7 @@ async def run(configuration: Configuration) -> None:
             controllers.append(webhooks.rechecker)
         if configuration.quota.mode != "Off":
             cycles = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="cycle"))
-            controllers += _quota_controllers(configuration, client, views, cycles, clock, queued)
+            controllers += _quota_controllers(configuration, client, views, cycles, clock, queued, placements)
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
         await run_process(configuration.ops, views, parts, controllers, terms)
 
@@ -78,10 +81,12 @@ def _quota_controllers(
     cycles: Executor,
     clock: Clock,
     queued: QueuedGroups | None,
+    placements: Placements | None,
 ) -> list[Controller]:
     """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds.
 
     `queued`: what the gang controller is told of PodGroups; None without it: then no PodGroup waits in a queue.
+    `placements`: the nodes plane; None if it does not run here.
     """
     settings = configuration.quota
     options = search_options(settings, time_based=configuration.feature_gates[TIME_BASED_PREEMPTION])
@@ -92,7 +97,7 @@ def _quota_controllers(
     if queued is not None:
         groups.append(GroupController(configuration.jobs, client, views, reports, queued, clock))
     return [
-        QuotaController(settings, options, client, views, cycles, clock, reports),
+        QuotaController(settings, options, client, views, cycles, clock, reports, placements),
         JobController(configuration.jobs, client, views, reports, settings.overdue_seconds, clock),
         CheckController(client, views, clock),
         *groups,

@@ -23,6 +23,7 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
 from controllers.gangs.waiting import WaitingPods
+from controllers.gangs.workload_claims import WorkloadClaims
 from controllers.gangs.workload_places import WorkloadPlaces
 from kube.client import ApiClient
 from nodes.state.snapshot import Snapshot
@@ -73,8 +74,15 @@ class GangController:
         path = configuration.scheduler_configuration
         self.scheduler = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
-        self.places = WorkloadPlaces(
-            self.mirror.tables, self.reservations, executor, configuration.search_budget, self._prepared
+        self._workload_claims = WorkloadClaims(self.roster, self.reservations)
+        self.places: Final = WorkloadPlaces(
+            self.mirror.tables,
+            self.reservations,
+            executor,
+            configuration.search_budget,
+            self._prepared,
+            self._workload_claims,
+            self._nudge,
         )
         self._acting: Leading | None = None
         self.leading: Leading | None = None
@@ -189,6 +197,7 @@ class GangController:
         if self._acting is not None:
             self._acting.arrivals.pod_changed(uid, pod)  # while its grant and claim still stand
         self.claims.pod_changed(uid, pod)
+        self._workload_claims.pod_changed(uid, pod)
         self.waiting.pod_changed(uid, pod)
         self.pending.pod_changed(uid, pod)
         self.marked.pod_changed(uid, pod)
@@ -203,7 +212,10 @@ class GangController:
             self._acting.gangs.touch(group)
             self._acting.gates.group_touched(group)
 
-    def _changed(self) -> None:
+    def _nudge(self) -> None:
         if self._acting is not None:
             self._acting.nudge()
+
+    def _changed(self) -> None:
+        self._nudge()
         self.places.changed()

@@ -6,8 +6,10 @@ See `runtime.placements`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -16,6 +18,7 @@ from api.requests import pod_requests
 from controllers.gangs.account import subtract
 from controllers.gangs.keys import workload_key
 from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.workload_claims import WorkloadClaims
 from nodes.search.decision import Decision, DecisionError, workload_decision
 from nodes.search.supposed import SupposedPods, WorkloadName, leaving_with, priority_of
 from nodes.search.unmodelled import why_blocked
@@ -42,29 +45,37 @@ class WorkloadPlaces:
         executor: Executor,
         budget: int,
         prepared: Callable[[Snapshot, str], Snapshot | None],
+        claims: WorkloadClaims,
+        nudge: Callable[[], None],
     ) -> None:
         """`prepared`: the snapshot without what plans in this namespace must not use; None: nobody may be evicted now.
 
-        `budget`: states that a search may visit.
+        `budget`: states that a search may visit. `nudge`: have the planner look again.
         """
+        self._claims, self._nudge = claims, nudge
         self._tables, self._reservations, self._executor = tables, reservations, executor
         self._budget, self._prepared = budget, prepared
         self._promises = 0
-        self._hooks: list[Callable[[], None]] = []
+        self._listeners: list[Callable[[], None]] = []
 
     @property
     def changes(self) -> int:
         """See `Placements`."""
         return self._tables.version + self._promises
 
-    def on_change(self, hook: Callable[[], None]) -> None:
+    @contextmanager
+    def told(self, listener: Callable[[], None]) -> Iterator[None]:
         """See `Placements`."""
-        self._hooks.append(hook)
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
 
     def changed(self) -> None:
         """Nodes, pods or the right to evict may have changed."""
-        for hook in self._hooks:
-            hook()
+        for listener in list(self._listeners):
+            listener()
 
     def taken_over(self) -> None:
         """This process may evict from now on."""
@@ -83,6 +94,11 @@ class WorkloadPlaces:
             answer = await loop.run_in_executor(self._executor, _search, snapshot, asking, self._budget)
             if version == self.changes:
                 break
+        if isinstance(answer, Placed):
+            nodes = {place.node for place in answer.places}
+            return replace(
+                answer, in_use=frozenset(each.uid for each in victims if self._runs_on(each, nodes))
+            )
         return answer
 
     def _snapshot(self, asking: Asking, victims: Sequence[Owner]) -> Snapshot | NoPlace:
@@ -105,28 +121,35 @@ class WorkloadPlaces:
             rows = [*rows, *self._tables.members((owner.namespace, owner.name))]
         return [uids[row] for row in rows]
 
-    def hold(self, asking: Asking, places: Sequence[Place]) -> None:
+    def _runs_on(self, owner: Owner, nodes: Collection[str]) -> bool:
+        """Whether pods of the owner are bound to any of the nodes."""
+        rows = [self._tables.pods.find(uid) for uid in self._pods_of(owner)]
+        return any(self._tables.view(row).node in nodes for row in rows if row is not None)
+
+    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> None:
         """See `Placements`."""
+        key = workload_key(asking.namespace, asking.name, asking.uid)
+        if self._claims.has(key):
+            return
         try:
             priority = priority_of(self._tables.snapshot(), _name(asking), _pods(asking))
             requests = {each.pod_set: {**pod_requests(each.pod), PODS: 1} for each in asking.pods}
         except ValueError as error:
             log.warning("no room is promised", workload=f"{asking.namespace}/{asking.name}", error=str(error))
             return
-        key = workload_key(asking.namespace, asking.name, asking.uid)
-        self._reservations.open(key, priority)
-        for place in places:
-            needs = requests.get(place.pod.rpartition("-")[0])
-            if needs is not None:
-                claim = Claim(place.node, needs)
-                self._reservations.put_claim(key, f"{asking.uid}/{place.pod}", claim)
+        claims = [
+            (place.pod, Claim(place.node, requests[pod_set]))
+            for place in places
+            if (pod_set := place.pod.rpartition("-")[0]) in requests
+        ]
+        going = frozenset(uid for owner in victims for uid in self._pods_of(owner))
+        self._claims.hold(key, asking.owner, priority, claims, going)
 
     def release(self, namespace: str, name: str, uid: str) -> None:
         """See `Placements`."""
-        key = workload_key(namespace, name, uid)
-        if self._reservations.priority(key) is not None:
-            self._reservations.release(key)
+        if self._claims.release(workload_key(namespace, name, uid)):
             self._promises += 1
+            self._nudge()
             self.changed()
 
 
@@ -156,4 +179,5 @@ def _answer(found: Decision) -> Answer:
         return NoPlace(spec.reason)
     if blocked := why_blocked(spec):
         return NoPlace(blocked)
-    return Placed(tuple(Place(each.pod, each.node) for each in spec.placements))
+    places = tuple(Place(each.pod, each.node) for each in spec.placements)
+    return Placed(places, evicts=bool(spec.victims))

@@ -13,8 +13,9 @@ from typing import Final
 from api.workloads import EVICTED, PREEMPTED, Admission, Workload
 from controllers.quota.admitting import admission_of
 from quota.amounts import QuotaError
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options, Tried
+from quota.entries import Entry
 from quota.queues import heads
 from quota.snapshot import QuotaSnapshot
 from quota.unsupported import why_unsupported

@@ -50,6 +50,8 @@ class QuotaConfiguration(Section):
     waitingMessageSeconds: the text of why a Workload waits is written at most so often. A new reason is written at
     once.
     writesInFlight: writes of Workloads at a time. It is less while the API server refuses them (429).
+    requirePlacement: a Job or PodGroup preempts others only if its pods would then find nodes. The nodes plane says so,
+    where it runs in the same process. It knows the nodes that exist: false where a cluster autoscaler adds nodes.
     fairSharing: null: ClusterQueues take quota back by priority.
     kueueLease: the name of the Lease by which Kueue's managers elect their leader, in any namespace.
     """
@@ -61,6 +63,7 @@ class QuotaConfiguration(Section):
     plan_retention_seconds: Seconds = 86400
     waiting_message_seconds: Seconds = 10
     writes_in_flight: Count = 32
+    require_placement: bool = True
     fair_sharing: FairSharingConfiguration | None = None
     kueue_lease: Annotated[str, Meta(min_length=1)] = "c1f6bfd2.kueue.x-k8s.io"
 

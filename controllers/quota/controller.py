@@ -13,6 +13,7 @@ from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.kueue_lease import Alone
 from controllers.quota.leading import Known, Leading
 from controllers.quota.metrics import export_kueues
+from controllers.quota.promised_places import PromisedPlaces
 from controllers.quota.queue_statuses import QueueViews
 from controllers.quota.stored_plans import StoredPlans
 from kube.client import ApiClient
@@ -22,6 +23,7 @@ from quota.decision import Options
 from quota.remains import Remains
 from quota.statuses import Tally
 from runtime.freshness import catch_up
+from runtime.placements import Placements
 from runtime.readiness import not_synced
 from runtime.resources import PLANS
 from runtime.term import Term
@@ -47,17 +49,23 @@ class QuotaController:
         executor: Executor,
         clock: Clock,
         reports: WorkloadReports,
+        placements: Placements | None = None,
     ) -> None:
-        """`executor` runs the cycles. `reports`: of those who run the pods of Workloads."""
+        """`executor` runs the cycles. `reports`: of those who run the pods of Workloads. `placements`: the nodes plane;
+        None if it is not in this process.
+        """
         export_kueues()
         self._options = options
         self._settings, self._client, self._executor, self._clock = settings, client, executor, clock
         quota = WatchedQuota(views)
         tally = Tally(self._count_changed)
         self._queues = QueueViews(views)
-        stored = StoredPlans()
+        if not settings.require_placement:
+            placements = None
+        stored = StoredPlans(self._plan_changed)
+        self._places = PromisedPlaces(placements, stored, quota.state) if placements is not None else None
         self._plans = views.watch(PLANS, stored)
-        self._known = Known(quota, tally, self._queues, stored, reports, self._plans.apply)
+        self._known = Known(quota, tally, self._queues, stored, reports, self._plans.apply, placements)
         self._alone = Alone(client, settings.kueue_lease, clock)
         self._leading: Leading | None = None
         self._ended = float("-inf")
@@ -118,6 +126,12 @@ class QuotaController:
             self._known.tally.put(after)
         if self._leading is not None:
             self._leading.workload_changed(key, before, after)
+        if self._places is not None:
+            self._places.changed(key)
+
+    def _plan_changed(self, preemptor: str) -> None:
+        if self._places is not None:
+            self._places.changed(preemptor)
 
     def _remains_changed(self, key: str, before: Remains | None, after: Remains | None) -> None:
         if after is not None:

@@ -11,6 +11,7 @@ from typing import Final
 from api.clock import Clock
 from api.plans import PreemptionPlan
 from api.workloads import Workload
+from controllers.quota.agreement import Agreement
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.draft import Step
 from controllers.quota.facts import Facts
@@ -34,6 +35,7 @@ from quota.decision import Options
 from quota.pending import PendingQueues
 from quota.statuses import Tally
 from quota.workloads import holds_quota, key_of
+from runtime.placements import Placements
 from runtime.plan_retention import Retention
 from runtime.plan_writer import PlanWriter
 from runtime.queue import KeyedQueue
@@ -58,6 +60,8 @@ class Known:
     reports: WorkloadReports
     apply_plan: Callable[[PreemptionPlan], object]
     """Take a plan that the API server has answered with, before the watch shows it."""
+    placements: Placements | None
+    """The nodes plane; None if it is not in this process."""
 
 
 class Leading:
@@ -133,6 +137,9 @@ class Leading:
             self.plans.not_evicted,
         )
         self._passers = Passers(quota.state.workloads)
+        self._agreement = Agreement(
+            known.placements, options, self.now, self._stir, self._following.freed, clock
+        )
         self._scheduling = Scheduling(
             quota,
             self._pending,
@@ -140,6 +147,7 @@ class Leading:
             self.facts,
             self.plans,
             self._passers,
+            self._agreement,
             self._writer,
             options,
             executor,
@@ -163,11 +171,13 @@ class Leading:
             tasks.create_task(self._looking.run(self._writer), name="quota looks")
             tasks.create_task(self._scheduling.run(), name="quota cycles")
             tasks.create_task(self.plans.run(), name="quota plans")
+            tasks.create_task(self._agreement.run(), name="Workloads without a place on nodes")
             tasks.create_task(self._statuses.run(), name="queue statuses")
             tasks.create_task(self._finalizers.run(), name="queue finalizers")
 
     async def close(self) -> None:
         """Nothing acts any longer."""
+        await self._agreement.close()
         await self._writer.close()
         await self.plans.close()
         await self._recorder.close()
@@ -180,6 +190,7 @@ class Leading:
         if after is not None and self._is_foreign_admission(key, before, after):
             self._judge_foreign(after)
         self.plans.workload_changed(key, before, after)
+        self._agreement.workload_changed(key, after)
         self._following.workload_changed(key, before, after)
         if before is not None:
             self._passer_changed(before, after)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from api.workloads import Workload
-from quota.cycle import Entry
+from quota.entries import Entry
 from quota.promises import Promise
 from quota.queues import is_queued, requeue
 from quota.workloads import effective_priority, key_of

@@ -8,7 +8,7 @@ See docs/decisions/0041.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -19,6 +19,7 @@ from api.compression import expand
 from api.kueue import API_VERSION
 from api.plan_names import PlanKey
 from api.plans import (
+    Placement,
     PreemptionPlanSpec,
     Preemptor,
     PreemptorQuota,
@@ -29,10 +30,11 @@ from api.plans import (
 from api.times import parse_rfc3339, rfc3339
 from api.workloads import PreemptionReason
 from quota.amounts import request_amount, shown
-from quota.cycle import Entry
+from quota.entries import Entry
 from quota.particulars import AmountParticulars, Particulars, VictimParticulars
 from quota.promises import Promise
 from quota.workloads import effective_priority
+from runtime.placements import Place
 
 __all__ = [
     "FormerVictims",
@@ -84,10 +86,15 @@ class Planned:
     """By UID."""
     decided: int
     """When the plan was made, in whole seconds."""
+    places: tuple[Place, ...] = ()
+    """The nodes that its pods will find. Empty: nobody was asked."""
 
 
-def spec_of(entry: Entry, particulars: Particulars) -> PreemptionPlanSpec:
-    """The decision of an entry whose outcome is Preempt. `particulars` are those of the entry."""
+def spec_of(entry: Entry, particulars: Particulars, places: Iterable[Place] = ()) -> PreemptionPlanSpec:
+    """The decision of an entry whose outcome is Preempt. `particulars` are those of the entry.
+
+    `places`: the nodes that its pods will find.
+    """
     workload, meta = entry.workload, entry.workload.metadata
     targets = entry.decision.targets if entry.decision is not None else ()
     reserved = {target.holder.key: target.holder.reserved for target in targets}
@@ -104,6 +111,7 @@ def spec_of(entry: Entry, particulars: Particulars) -> PreemptionPlanSpec:
         ),
         outcome="Preempts",
         reason=entry.message,
+        placements=[Placement(each.pod, each.node) for each in places],
         victims=[_victim(each, reserved[each.key]) for each in particulars.victims],
     )
 
@@ -152,6 +160,7 @@ def read(spec: PreemptionPlanSpec, key: PlanKey, decided: int) -> Planned:
         usage=MappingProxyType(usage),
         victims=MappingProxyType({each.uid: each for each in victims}),
         decided=decided // SECOND * SECOND,
+        places=tuple(Place(each.pod, each.node) for each in spec.placements),
     )
 
 

@@ -20,6 +20,7 @@ from api.clock import Clock
 from api.plan_names import PlanKey, plan_name
 from api.plans import PreemptionPlanSpec
 from api.workloads import Workload
+from controllers.quota.endings import ABANDONED, OVERTAKEN, REPLACED, RETURNED, UNREADABLE
 from controllers.quota.evicting import Preemption
 from controllers.quota.plan_life import (
     NOT_STORED,
@@ -43,14 +44,15 @@ from controllers.quota.plan_look import Cluster, holds_still, look, some_came_ba
 from controllers.quota.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
 from controllers.quota.preempting import Preempting, Troubles, announcement
 from controllers.quota.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
-from quota.cycle import Entry
 from quota.decision import Options
+from quota.entries import Entry
 from quota.explain import preemption_message
 from quota.particulars import particulars
 from quota.promises import Promise
 from quota.snapshot import QuotaSnapshot
 from quota.workloads import holds_quota, is_evicting
 from runtime.failpoints import failpoint
+from runtime.placements import Place
 from runtime.plan_objects import PlanNotStoredError
 
 __all__ = ["QuotaPlans"]
@@ -59,19 +61,6 @@ log = structlog.get_logger(__name__)
 
 SECOND: Final = 1_000_000
 """In microseconds."""
-REPLACED: Final = Ending("Aborted", "Replaced", "the next plan for the same preemptor has taken its place")
-OVERTAKEN: Final = Ending(
-    "Aborted",
-    "NoLongerFits",
-    "the preemptor does not fit by this plan any longer, and a cycle found no other way",
-)
-RETURNED: Final = Ending(
-    "Aborted",
-    "VictimReturned",
-    "the eviction of a victim was called off, and the preemptor still needs its quota: it is decided about anew",
-)
-ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
-UNREADABLE: Final = Ending("Aborted", "Unreadable", "the plan cannot be read")
 
 
 class QuotaPlans:
@@ -114,12 +103,14 @@ class QuotaPlans:
         current = (self._lives[key] for key in self._current.values())
         return [promise_of(life.plan, self._former.of(life.plan)) for life in current if life.is_active]
 
-    def begin(self, entry: Entry, snapshot: QuotaSnapshot) -> None:
+    def begin(self, entry: Entry, snapshot: QuotaSnapshot, places: Sequence[Place] = ()) -> None:
         """Carry out the decision of an entry whose outcome is Preempt. From now on its quota is promised.
+
+        `places`: the nodes that its pods will find.
 
         A plan for the same preemptor that does not cover the decision is over once the new one is stored.
         """
-        spec = spec_of(entry, particulars(snapshot, entry, self._now()))
+        spec = spec_of(entry, particulars(snapshot, entry, self._now()), places)
         plan = read(spec, (spec.preemptor.namespace, plan_name(spec)), self._now())
         former = self._active(plan.preemptor)
         if some_came_back(plan, self._cluster, plan.decided, self._now()):

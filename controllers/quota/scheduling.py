@@ -15,6 +15,7 @@ from typing import Final
 import structlog
 
 from controllers.quota.admitting import admission_of, reserve
+from controllers.quota.agreement import Agreement, without_place
 from controllers.quota.draft import Draft
 from controllers.quota.facts import Facts
 from controllers.quota.following import Following
@@ -26,13 +27,15 @@ from controllers.quota.writer import WorkloadWriter
 from kube.breath import Breath
 from quota.activity import required_checks
 from quota.amounts import QuotaError
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from quota.overlap import fits, numbered
 from quota.pending import PendingQueues
 from quota.promises import Promise
 from quota.snapshot import QuotaSnapshot
 from quota.workloads import key_of
+from runtime.placements import NoPlace, Placed
 from runtime.watched_quota import WatchedQuota
 
 __all__ = ["ADMISSION", "Scheduling"]
@@ -44,6 +47,8 @@ BURST_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 1.0
 ADMISSION: Final = (0,)
 """The rank of a write that admits."""
+NOT_ASKED: Final = Placed(())
+"""Nobody has to go, so nodes do not matter."""
 
 
 class Scheduling:
@@ -57,6 +62,7 @@ class Scheduling:
         facts: Facts,
         plans: QuotaPlans,
         passers: Passers,
+        agreement: Agreement,
         writer: WorkloadWriter,
         options: Options,
         executor: Executor,
@@ -66,7 +72,7 @@ class Scheduling:
         """`look`: have a Workload (key) looked at."""
         self._texts = Texts(facts, writer, look)
         self._quota, self._pending, self._following, self._facts = quota, pending, following, facts
-        self._plans, self._passers = plans, passers
+        self._plans, self._passers, self._agreement = plans, passers, agreement
         self._writer, self._options = writer, options
         self._executor, self._now = executor, now
         self._stirred = asyncio.Event()
@@ -119,6 +125,7 @@ class Scheduling:
             namespaces=dict(self._quota.namespaces),
             tried=dict(self._pending.tried),
             promises=self._plans.promises(),
+            preferred=self._agreement.preferred,
         )
         entries = await asyncio.get_running_loop().run_in_executor(self._executor, work)
         return await self._take_all(entries, snapshot)
@@ -138,7 +145,7 @@ class Scheduling:
         return progress
 
     def _is_free(self, key: str) -> bool:
-        return not self._writer.is_busy(key) and not self._plans.waits(key)
+        return not (self._writer.is_busy(key) or self._plans.waits(key) or self._agreement.is_asking(key))
 
     def _take(self, entry: Entry, fresh: _Fresh) -> bool:
         """Do what follows from the entry. Returns whether another head may come now."""
@@ -150,9 +157,14 @@ class Scheduling:
         if entry.outcome == "Preempt" and not self._victims_as_decided(entry):
             return True
         entry = self._held_back(entry)
+        answer = self._agreement.answer(entry, fresh.snapshot) if entry.outcome == "Preempt" else NOT_ASKED
+        if answer is None:
+            return True  # the question runs: the cycle after the answer decides anew
+        if isinstance(answer, NoPlace):
+            entry = without_place(entry, answer.why, self._strategy(entry))
         equals = self._pending.answered(entry, now)
-        if entry.outcome == "Preempt":
-            self._plans.begin(entry, fresh.snapshot)
+        if entry.outcome == "Preempt" and isinstance(answer, Placed):
+            self._plans.begin(entry, fresh.snapshot, answer.places)
         elif entry.outcome in ("NoFit", "NoCandidates") and self._plans.overtaken(key):
             self._passers.failed(entry.workload)
         if reason := entry.quota_reserved_reason:
@@ -165,9 +177,14 @@ class Scheduling:
         under way goes on."""
         passer = self._passers.waiting(entry.workload) if entry.outcome == "Preempt" else ""
         is_under_way = any(each.key == key_of(entry.workload) for each in self._plans.promises())
-        if not passer or is_under_way or entry.decision is None:
+        if not passer or is_under_way:
             return entry
-        return in_vain(entry, passer, self._quota.state.queues[entry.decision.queue].spec.queueing_strategy)
+        return in_vain(entry, passer, self._strategy(entry))
+
+    def _strategy(self, entry: Entry) -> str:
+        """Of the ClusterQueue that the entry is about."""
+        queue = self._quota.state.queues.get(entry.decision.queue if entry.decision is not None else "")
+        return queue.spec.queueing_strategy if queue is not None else ""
 
     def _admit(self, key: str, entry: Entry, now: int) -> bool:
         decision, queue = (

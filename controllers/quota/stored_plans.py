@@ -57,6 +57,11 @@ class StoredPlan:
         """(namespace, name)."""
         return self.meta.namespace, self.meta.name
 
+    @property
+    def preemptor(self) -> str:
+        """`namespace/name`."""
+        return "/".join(self.owner[1:])
+
 
 def _stored(item: PreemptionPlan) -> StoredPlan:
     meta, status = item.metadata, item.status or PreemptionPlanStatus()
@@ -96,7 +101,10 @@ def _seconds(text: str | None) -> float:
 class StoredPlans:
     """All plans of the quota plane by name. A store behind a watch."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[str], None] = lambda _: None) -> None:
+        """`changed` is told of the preemptor (key) of each plan that comes, changes or goes."""
+        self._changed = changed
+        self._by_preemptor: dict[str, set[PlanKey]] = {}
         self._plans: dict[PlanKey, StoredPlan] = {}
         self._listeners: list[Callable[[PlanKey], None]] = []
 
@@ -109,6 +117,12 @@ class StoredPlans:
     def get(self, key: PlanKey) -> StoredPlan | None:
         """The plan of that name, if it exists."""
         return self._plans.get(key)
+
+    def active(self, preemptor: str, uid: str) -> Planned | None:
+        """The plan of the preemptor (key, UID) that was decided last, of those that have not ended."""
+        known = (self._plans[key].plan for key in self._by_preemptor.get(preemptor, ()))
+        plans = (plan for plan in known if plan is not None and plan.uid == uid)
+        return max(plans, key=lambda plan: (plan.decided, plan.key), default=None)
 
     @contextmanager
     def told(self, listener: Callable[[PlanKey], None]) -> Iterator[None]:
@@ -127,13 +141,21 @@ class StoredPlans:
         before = self._plans.get((meta.namespace, meta.name))
         if before is not None and before.meta.uid != meta.uid:
             self.delete(meta.namespace, meta.name)
-        self._plans[meta.namespace, meta.name] = _stored(item)
+        stored = self._plans[meta.namespace, meta.name] = _stored(item)
+        self._by_preemptor.setdefault(stored.preemptor, set()).add(stored.key)
+        self._changed(stored.preemptor)
         return True
 
     def delete(self, namespace: str, name: str) -> bool:
         """See `runtime.views.Store`."""
-        if self._plans.pop((namespace, name), None) is None:
+        gone = self._plans.pop((namespace, name), None)
+        if gone is None:
             return False
+        keys = self._by_preemptor[gone.preemptor]
+        keys.discard(gone.key)
+        if not keys:
+            del self._by_preemptor[gone.preemptor]
+        self._changed(gone.preemptor)
         for listener in list(self._listeners):
             listener((namespace, name))
         return True

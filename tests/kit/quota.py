@@ -25,7 +25,7 @@ from api.kueue import (
     ResourceQuota,
     WithinClusterQueueConfig,
 )
-from api.meta import Condition, LabelSelector, ObjectMeta
+from api.meta import Condition, LabelSelector, ObjectMeta, OwnerReference
 from api.podsets import PodSet, PodSetAssignment, PodTemplate
 from api.workloads import Admission, PreemptionGate, Workload, WorkloadSpec
 from quota.snapshot import QuotaSnapshot
@@ -44,6 +44,7 @@ __all__ = [
     "flavor",
     "held",
     "local_queue",
+    "owned",
     "preempted",
     "seconds",
     "set_condition",
@@ -166,6 +167,15 @@ def workload(
     )
     meta = ObjectMeta(name=name, namespace=NAMESPACE, uid=uid or name, creation_timestamp=at(created))
     return Workload(metadata=meta, spec=spec)
+
+
+def owned(item: Workload, kind: str = "Job", api_version: str = "batch/v1") -> Workload:
+    """The same with a Job of the same name, or another owner."""
+    name = item.metadata.name
+    owners = [OwnerReference(api_version, kind, name, f"uid-{name}", controller=True)]
+    return msgspec.structs.replace(
+        item, metadata=msgspec.structs.replace(item.metadata, owner_references=owners)
+    )
 
 
 def held(

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from api.workloads import Workload
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from quota.queues import equals, heads
 from quota.state import QuotaState
 from quota.workloads import key_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quota.cycle import Entry
+from quota.entries import Entry
 from quota.snapshot import QuotaSnapshot
 
 __all__ = ["summary", "usage"]

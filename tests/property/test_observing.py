@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from api.podsets import PodSetAssignment
 from controllers.quota.admitting import admission_of
 from controllers.quota.comparing import Before, Written, compare
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from tests.kit.quota import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
 

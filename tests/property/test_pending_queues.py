@@ -15,7 +15,7 @@ from api.meta import Condition
 from api.workloads import AdmissionCheckState, PreemptionGateState, RequeueState, Workload
 from quota.amounts import QuotaError
 from quota.assignment import Tried
-from quota.cycle import Entry
+from quota.entries import Entry
 from quota.pending import RELEASE_INTERVAL, PendingQueues
 from quota.queues import (
     ADMISSION_GATED_BY,

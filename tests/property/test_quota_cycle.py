@@ -7,13 +7,19 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.workloads import Workload
 from native.quota.quotas import Quotas
+from quota.asks import ask_for
+from quota.candidates import candidates
 from quota.cycle import cycle
 from quota.decision import Options
+from quota.overlap import fits, without
 from quota.tournament import Contestant, Tournament
+from quota.workloads import is_evicting
 from tests.kit.quota import Object, snapshot
 from tests.property.quota_entries import summary, usage
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
+from tests.property.quota_worlds import holders as holding
 from tests.property.quotas import Compiled, filled, holders, quotas
 
 
@@ -77,6 +83,50 @@ def test_quota_holds_once_the_victims_are_gone(objects: list[Object], options: O
     assert over >= {
         (root, fr) for root in roots for fr in frs if ledger.usage(root, fr) > ledger.quota(root, fr)
     }
+
+
+@st.composite
+def preferences(draw: st.DrawFn) -> tuple[list[Object], dict[str, frozenset[str]]]:
+    """Worlds, and for some heads holders that should go first. Some are nobody."""
+    objects = draw(worlds())
+    keys = [f"ns/{each.metadata.name}" for each in holding(objects)] + ["ns/nobody"]
+    chosen = st.frozensets(st.sampled_from(keys))
+    return objects, {f"ns/{head.metadata.name}": draw(chosen) for head in heads(objects)}
+
+
+@given(preferences(), OPTIONS)
+def test_who_goes_first_is_a_candidate_all_the_same(
+    given_world: tuple[list[Object], dict[str, frozenset[str]]], options: Options
+) -> None:
+    """One head at a time. Nothing is changed but a copy, and nobody goes who may not."""
+    objects, preferred = given_world
+    world = snapshot(*objects)
+    before = usage(world), [world.ledger.holders(queue.node) for queue in world.queues.values()]
+    for head in heads(objects):
+        (entry,) = cycle(world, [head], NOW, options, preferred=preferred)
+        decision = entry.decision
+        if decision is None or not decision.targets:
+            continue
+        queue = world.queues[decision.queue]
+        ask = ask_for(world, queue, head, NOW, options, decision.assignment)
+        known = candidates(world, queue, ask, options.fair_sharing)
+        assert {each.holder.key for each in decision.targets} <= {each.key for each in known}
+        with without(world, [each.holder for each in decision.targets]):
+            assert fits(world, queue, decision.assignment.usage)
+    assert (usage(world), [world.ledger.holders(queue.node) for queue in world.queues.values()]) == before
+
+
+@given(worlds())
+def test_preferring_those_who_go_anyway_changes_nothing(objects: list[Object]) -> None:
+    """Of one head at a time, where nobody is on the way out already."""
+    world = snapshot(*(each for each in objects if not (isinstance(each, Workload) and is_evicting(each))))
+    for head in heads(objects):
+        (plain,) = cycle(world, [head], NOW, Options())
+        targets = plain.decision.targets if plain.decision is not None else ()
+        first = {f"ns/{head.metadata.name}": frozenset(each.holder.key for each in targets)}
+        (entry,) = cycle(world, [head], NOW, Options(), preferred=first)
+        again = entry.decision.targets if entry.decision is not None else ()
+        assert [each.holder.key for each in again] == [each.holder.key for each in targets]
 
 
 # ---- the tournament

@@ -10,8 +10,9 @@ from api.compression import compress
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec
 from controllers.quota.planned import covers, promise_of, read, spec_of, with_names
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from quota.particulars import particulars
 from quota.policies import still_goes
 from quota.snapshot import QuotaSnapshot

@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from api.workloads import Workload
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from quota.promises import Promise
 from quota.snapshot import Holder, QuotaSnapshot
 from tests.kit.quota import Object, snapshot

@@ -11,8 +11,9 @@ import pytest
 from api.kueue import ClusterQueue
 from api.meta import LabelSelector
 from api.workloads import AdmissionCheckState, Workload
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from tests.kit.quota import (
     Object,
     at,

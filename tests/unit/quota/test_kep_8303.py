@@ -9,8 +9,9 @@ import pytest
 
 from api.kueue import ClusterQueue
 from api.workloads import PreemptionGateState, Workload
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Decision, Options, decide
+from quota.entries import Entry
 from tests.kit.quota import Object, at, cluster_queue, cpu, held, snapshot, us, workload
 
 NOW = us(1000)

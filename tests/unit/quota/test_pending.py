@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from api.workloads import AdmissionCheckState, PreemptionGateState, RequeueState, Workload
-from quota.cycle import Entry
+from quota.entries import Entry
 from quota.pending import RELEASE_INTERVAL, PendingQueues
 from quota.queues import PARKS_EQUALS, RequeueReason, requeue
 from quota.workloads import key_of

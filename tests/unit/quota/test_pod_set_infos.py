@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from api.core import TimedToleration
+from api.core import PodSpec, TimedToleration, Toleration
 from api.kueue import ResourceFlavor, ResourceFlavorSpec
 from api.meta import ObjectMeta
 from api.podsets import PodSet, PodSetAssignment, PodSetUpdate, PodTemplate
 from api.workloads import Admission, AdmissionCheckState, Workload, WorkloadSpec, WorkloadStatus
-from quota.pod_set_infos import PodSetConflict, PodSetInfo, merged, pod_set_infos
+from quota.pod_set_infos import PodSetConflict, PodSetInfo, pod_set_infos, with_info
 
 SPOT = TimedToleration("spot", "Exists")
 FLAVORS = {
@@ -87,19 +87,17 @@ def test_two_values_for_one_key_are_a_conflict(made: Workload, message: str) -> 
 
 def test_a_template_with_another_value_is_a_conflict() -> None:
     (info,) = pod_set_infos(workload(PodSetUpdate("main", {"l": "1"}), cpu="zoned"), FLAVORS)
-    who = "the admission of pod set main"
-    assert merged({}, info.labels, "label", who) == {"l": "1"}
-    assert merged({"zone": "b", "own": "x"}, info.node_selector, "nodeSelector", who) == {
-        "zone": "b",
-        "own": "x",
-    }
+    both = with_info(PodTemplate(spec=PodSpec(node_selector={"zone": "b", "own": "x"})), info)
+    assert both.spec.node_selector == {"zone": "b", "own": "x"}
+    assert both.metadata is not None
+    assert both.metadata.labels == {"l": "1"}
     with pytest.raises(PodSetConflict, match="the admission of pod set main asks for 'b', and 'c' is there"):
-        merged({"zone": "c"}, info.node_selector, "nodeSelector", who)
+        with_info(PodTemplate(spec=PodSpec(node_selector={"zone": "c"})), info)
     with pytest.raises(PodSetConflict, match="label l"):
-        merged({"l": "2"}, info.labels, "label", who)
+        with_info(PodTemplate(metadata=ObjectMeta(labels={"l": "2"})), info)
 
 
 def test_tolerations_are_added_once() -> None:
-    updates = [PodSetUpdate("main", tolerations=[SPOT, TimedToleration("own")]) for _ in range(2)]
-    (info,) = pod_set_infos(workload(*updates, cpu="spot"), FLAVORS)
-    assert info.tolerations == (SPOT, TimedToleration("own"))
+    (info,) = pod_set_infos(workload(cpu="spot"), FLAVORS)
+    both = with_info(PodTemplate(spec=PodSpec(tolerations=[Toleration("own"), SPOT])), info)
+    assert both.spec.tolerations == [Toleration("own"), SPOT]

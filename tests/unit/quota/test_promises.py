@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from api.workloads import Workload
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from quota.promises import Promise
 from tests.kit.quota import (
     Object,

@@ -17,8 +17,9 @@ from kube.client import ApiClient
 from kube.conditions import ConditionWriter
 from kube.retry import Backoff
 from kube.sender import Sender
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from quota.workloads import key_of
 from runtime.plan_retention import Retention
 from runtime.plan_writer import PlanWriter

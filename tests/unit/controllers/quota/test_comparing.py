@@ -13,8 +13,9 @@ from api.kueue import ClusterQueue, FlavorFungibility
 from api.workloads import Workload
 from controllers.quota.admitting import admission_of
 from controllers.quota.comparing import Before, Written, compare, preemptor_written
-from quota.cycle import Entry, cycle
+from quota.cycle import cycle
 from quota.decision import Options
+from quota.entries import Entry
 from quota.snapshot import QuotaSnapshot
 from tests.kit.quota import cluster_queue, evicted, held, snapshot, us, workload
 from tests.kit.simulation import World

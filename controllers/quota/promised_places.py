@@ -1,0 +1,72 @@
+"""Places on nodes that are promised with a preemption: what the stored plans and the Workloads say, alike in every
+process.
+
+A plan of a Workload names the nodes that its pods will find. They are promised from the plan's begin until the pods
+exist, or until it is clear that they will not: the plan has ended and the Workload holds no quota.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from api.workloads import Workload
+from controllers.quota.asking import asking_of, owner_of
+from controllers.quota.planned import Planned
+from controllers.quota.stored_plans import StoredPlans
+from quota.state import QuotaState
+from quota.workloads import holds_quota
+from runtime.placements import Owner, Placements
+
+__all__ = ["PromisedPlaces"]
+
+log = structlog.get_logger(__name__)
+
+
+class PromisedPlaces:
+    """Everything runs on the event loop."""
+
+    def __init__(self, placements: Placements, stored: StoredPlans, state: QuotaState) -> None:
+        self._placements, self._stored, self._state = placements, stored, state
+        self._held: dict[str, str] = {}
+        """By key of a Workload: the UID of the one for which places are promised."""
+
+    def changed(self, key: str) -> None:
+        """The Workload changed, or a plan whose preemptor it is."""
+        held, workload = self._held.get(key), self._state.workloads.get(key)
+        plan = self._stored.active(key, workload.metadata.uid) if workload is not None else None
+        if workload is not None and plan is not None and plan.places:
+            self._hold(key, workload, plan)
+        elif held is not None and not _keeps(workload, held):
+            self._release(key, held)
+
+    def _hold(self, key: str, workload: Workload, plan: Planned) -> None:
+        held, owner = self._held.get(key), owner_of(workload)
+        if held == plan.uid or owner is None:
+            return
+        if held is not None:
+            self._release(key, held)
+        try:
+            asking = asking_of(workload, owner, self._state.surroundings, {}, None)
+        except ValueError as error:
+            log.warning("no places are promised", workload=key, error=str(error))
+            return
+        self._held[key] = plan.uid
+        self._placements.hold(asking, plan.places, self._victims(plan))
+
+    def _victims(self, plan: Planned) -> list[Owner]:
+        """Whose pods go. A stored plan does not name those of other namespaces."""
+        workloads = (each for each in self._state.workloads.values() if each.metadata.uid in plan.victims)
+        owners = map(owner_of, workloads)
+        return [each for each in owners if each is not None]
+
+    def _release(self, key: str, uid: str) -> None:
+        del self._held[key]
+        namespace, _, name = key.partition("/")
+        self._placements.release(namespace, name, uid)
+
+
+def _keeps(workload: Workload | None, uid: str) -> bool:
+    """Whether places stay promised after the plan: the Workload has its quota, and its pods are yet to come."""
+    if workload is None or workload.metadata.uid != uid:
+        return False
+    return holds_quota(workload)

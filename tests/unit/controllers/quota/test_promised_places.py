@@ -1,0 +1,169 @@
+"""Places on nodes are promised with a plan, in every process alike, until it is clear that the pods do not come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from api.meta import ObjectMeta
+from api.plans import (
+    Placement,
+    PreemptionPlan,
+    PreemptionPlanSpec,
+    PreemptionPlanStatus,
+    Preemptor,
+    PreemptorQuota,
+    Victim,
+    VictimQuota,
+)
+from controllers.quota.promised_places import PromisedPlaces
+from controllers.quota.stored_plans import StoredPlans
+from quota.state import QuotaState
+from runtime.placements import Answer, Asking, Owner, Place
+from tests.kit.quota import at, cluster_queue, completed, cpu, held, owned, set_condition, workload
+
+HERO = owned(workload("hero", "q", 2, priority=10, uid="uid-hero"))
+VICTIM = held(owned(workload("victim", "q", 2, uid="uid-victim")), 1)
+
+
+def plan(
+    phase: str = "Evicting", *, name: str = "plan", uid: str = "uid-hero", places: int = 1
+) -> PreemptionPlan:
+    spec = PreemptionPlanSpec(
+        preemptor=Preemptor(
+            "Workload", "kueue.x-k8s.io/v1beta2", "ns", "hero", uid, 10, PreemptorQuota("q", "/q", 1, 0, [])
+        ),
+        outcome="Preempts",
+        reason="",
+        placements=[Placement(f"main-{number}", "n0") for number in range(places)],
+        victims=[
+            Victim(
+                "Workload",
+                "",
+                "",
+                "uid-victim",
+                0,
+                False,
+                [],
+                VictimQuota("InClusterQueue", "q", "/q", at(1)),
+            )
+        ],
+    )
+    status: Any = {"phase": phase}
+    return PreemptionPlan(
+        metadata=ObjectMeta(name=name, namespace="ns", uid=f"{name}-{uid}", creation_timestamp=at(5)),
+        spec=spec,
+        status=msgspec.convert(status, PreemptionPlanStatus),
+    )
+
+
+class Stage:
+    """One process."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, tuple[tuple[Place, ...], tuple[Owner, ...]]] = {}
+        self.state = QuotaState()
+        for each in completed([cluster_queue("q", cpu(4)), VICTIM]):
+            self.state.apply(each)
+        self.stored = StoredPlans(lambda key: self.places.changed(key))
+        self.places = PromisedPlaces(self, self.stored, self.state)
+
+    def workload(self, *items: Any) -> None:
+        for each in items:
+            self.state.apply(each)
+            self.places.changed(f"ns/{each.metadata.name}")
+
+    # ---- the nodes plane
+
+    changes = 0
+
+    async def find(self, asking: Asking, victims: Sequence[Owner]) -> Answer:
+        raise AssertionError
+
+    def told(self, listener: object) -> Any:
+        raise AssertionError
+
+    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> None:
+        assert asking.owner.name == asking.name
+        assert asking.uid not in self.held
+        self.held[asking.uid] = tuple(places), tuple(victims)
+
+    def release(self, namespace: str, name: str, uid: str) -> None:
+        assert (namespace, name) == ("ns", "hero")
+        del self.held[uid]
+
+
+PROMISED = {"uid-hero": ((Place("main-0", "n0"),), (Owner("Job", "ns", "victim", "uid-victim"),))}
+
+
+def test_places_are_promised_in_any_order_of_events() -> None:
+    for first in (True, False):
+        stage = Stage()
+        if first:
+            stage.workload(HERO)
+        stage.stored.upsert(plan())
+        assert stage.held == (PROMISED if first else {})
+        stage.workload(HERO)
+        stage.workload(HERO)
+        assert stage.held == PROMISED
+
+
+def test_they_stay_promised_while_the_workload_has_its_quota() -> None:
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    stage.workload(held(HERO, 2))
+    stage.stored.upsert(plan("QuotaReserved"))
+    stage.stored.delete("ns", "plan")
+    assert stage.held == PROMISED
+    stage.workload(set_condition(held(HERO, 2), "QuotaReserved", "False", "Pending", 3))
+    assert stage.held == {}
+
+
+def test_they_are_free_when_it_is_clear_that_no_pods_come() -> None:
+    for end in ("Aborted", "Expired"):
+        stage = Stage()
+        stage.workload(HERO)
+        stage.stored.upsert(plan())
+        stage.stored.upsert(plan(end))
+        assert stage.held == {}
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    stage.stored.delete("ns", "plan")
+    assert stage.held == {}
+
+
+def test_they_are_free_when_the_workload_is_gone_or_finished() -> None:
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    stage.workload(held(HERO, 2))
+    stage.stored.upsert(plan("QuotaReserved"))
+    stage.workload(set_condition(held(HERO, 2), "Finished", "True", "JobFinished", 3))
+    assert stage.held == {}
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    stage.stored.upsert(plan("QuotaReserved"))
+    stage.state.delete("Workload", "ns/hero")
+    stage.places.changed("ns/hero")
+    assert stage.held == {}
+
+
+def test_another_workload_of_the_same_name_has_no_promise() -> None:
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan(uid="uid-other"))
+    assert stage.held == {}
+    stage.stored.upsert(plan(name="mine"))
+    assert stage.held == PROMISED
+
+
+def test_a_plan_without_places_promises_nothing() -> None:
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan(places=0))
+    assert stage.held == {}
