@@ -159,6 +159,7 @@ class JobLoad:
                 *client.list(KUEUE, "Workload", space),
                 *client.list(REPRIEVE, "PreemptionPlan", space),
                 *client.list("v1", "Pod", space),
+                *client.list("events.k8s.io/v1", "Event", space),
             ]
             if found != before:
                 before, quiet = found, time.monotonic() + QUIET_SECONDS

@@ -198,7 +198,12 @@ class Load:
         before: list[Json] = []
         while time.monotonic() < min(deadline, quiet):
             self.react(1.0)
-            found = self._all() + self._box.client.list(REPRIEVE, "PreemptionPlan", self._box.name)
+            client, space = self._box.client, self._box.name
+            found = [
+                *self._all(),
+                *client.list(REPRIEVE, "PreemptionPlan", space),
+                *client.list("events.k8s.io/v1", "Event", space),
+            ]
             if found != before:
                 before, quiet = found, time.monotonic() + QUIET_SECONDS
             time.sleep(LOOK_SECONDS)

@@ -104,6 +104,7 @@ def stress(
         faults.end()
         load.settle()
         left = _left(recorder, load, _search(plane))
+        load.settle()  # what was looked at last may just have changed
         history = recorder.history()
     finally:
         recorder.close()

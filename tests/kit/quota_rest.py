@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
 from api.kueue import ClusterQueue
 from api.plans import PreemptionPlan
-from api.workloads import ADMITTED, EVICTED, REQUEUED, Workload
+from api.workloads import ADMITTED, EVICTED, QUOTA_RESERVED, REQUEUED, Workload
 from quota.activity import flavors_of, named_checks
 from quota.amounts import QuotaError
 from quota.cycle import cycle
 from quota.decision import Options
 from quota.queues import backs_off, heads, is_queued
 from quota.state import QuotaState
-from quota.workloads import holds_quota, key_of, requeue_at
+from quota.workloads import effective_priority, holds_quota, key_of, requeue_at
 from runtime.finalizers import RESOURCE_IN_USE
 from tests.kit.quota_history import Event, Object, QuotaHistory, condition_of, is_true
 
@@ -23,6 +24,8 @@ __all__ = ["stuck"]
 
 ACTIVE_PLAN: Final = "Evicting"
 PLAIN: Final = Options()
+PASSER: Final = re.compile(r"it does not preempt while Workload (\S+) waits")
+"""See `controllers.quota.passers`."""
 
 
 def stuck(history: QuotaHistory, now: int, options: Options = PLAIN) -> list[str]:
@@ -75,8 +78,20 @@ def _left_waiting(state: QuotaState, now: int, options: Options) -> Iterator[str
         if queue.spec.queueing_strategy == "StrictFIFO" and key_of(each) not in firsts:
             continue
         (entry,) = cycle(state.snapshot(), [each], now, options)
+        if entry.outcome == "Preempt" and _waits_for_passer(state, each):
+            continue
         if entry.outcome in ("Admit", "Preempt"):
             yield f"{key_of(each)} waits, and a cycle says {entry.outcome}"
+
+
+def _waits_for_passer(state: QuotaState, workload: Workload) -> bool:
+    """Whether it says that it does not preempt while another one waits, and that one does, with a higher priority."""
+    said = condition_of(workload, QUOTA_RESERVED)
+    named = PASSER.search(said.message) if said is not None else None
+    passer = state.workloads.get(named[1]) if named is not None else None
+    return (
+        passer is not None and is_queued(passer) and effective_priority(passer) > effective_priority(workload)
+    )
 
 
 def _left_out(state: QuotaState, now: int) -> Iterator[str]:

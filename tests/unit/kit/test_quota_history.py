@@ -314,6 +314,20 @@ def test_a_workload_that_nobody_preempts_for_is_stuck() -> None:
     assert stuck(forged.history, NOW) == ["ns/high waits, and a cycle says Preempt"]
 
 
+@pytest.mark.parametrize(("priority", "is_stuck"), [(2, False), (1, True), (None, True)])
+def test_who_waits_for_one_that_passed_it_is_not_stuck(priority: int | None, is_stuck: bool) -> None:
+    """That one waits, too, and has a higher priority."""
+    forged = Forger(queue())
+    forged.put(kit.set_condition(held("low", 2), "Admitted", "True", "Admitted", 5))
+    waiting = kit.set_condition(workload("high", priority=1), "QuotaReserved", "False", "WaitingForQuota", 5)
+    said = next(each for each in waiting.status.conditions or () if each.type == "QuotaReserved")
+    said.message = "it does not preempt while Workload ns/passer waits, which has a higher priority"
+    forged.put(waiting)
+    if priority is not None:
+        forged.put(kit.workload("passer", "q", 99, priority=priority))
+    assert ("ns/high waits, and a cycle says Preempt" in stuck(forged.history, NOW)) == is_stuck
+
+
 def test_a_workload_that_does_not_fit_waits() -> None:
     forged = Forger(queue())
     forged.put(workload("w", 3))
