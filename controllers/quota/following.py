@@ -13,7 +13,7 @@ from quota.amounts import QuotaError
 from quota.pending import PendingQueues
 from quota.state import QuotaState
 from quota.unsupported import why_unsupported
-from quota.workloads import holds_quota, local_queue_key, usage
+from quota.workloads import effective_priority, holds_quota, local_queue_key, usage
 from runtime.queue import KeyedQueue
 
 __all__ = ["Following"]
@@ -71,7 +71,7 @@ class Following:
             self._pending.remove(key)
         else:
             self._pending.put(after, self._now())
-        if before is not None and _gives_back(before, after):
+        if before is not None and (_gives_back(before, after) or _may_go_now(before, after)):
             self._freed(before)
         if after is not None:
             self._look.add(key)
@@ -175,6 +175,13 @@ def _says_suspended(workload: Workload) -> bool:
         each.type == QUOTA_RESERVED and each.status == "False" and each.reason == SUSPENDED
         for each in workload.status.conditions or ()
     )
+
+
+def _may_go_now(before: Workload, after: Workload | None) -> bool:
+    """Whether others may preempt it that could not before: its priority is lower now."""
+    if after is None or not holds_quota(after):
+        return False
+    return effective_priority(after) < effective_priority(before)
 
 
 def _gives_back(before: Workload, after: Workload | None) -> bool:
