@@ -1,19 +1,24 @@
 """What the nodes plane asks before it evicts: that those who would create the pods again stop.
 
-A managed Job whose pods are deleted creates them again, and counts each one against its backoffLimit. It is suspended
-first, and its Workload is evicted.
+A managed Job whose pods are deleted creates them again, and counts each one against its backoffLimit. Its Workload is
+evicted first, and the Job suspended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-__all__ = ["OwnerStops", "PodOwner"]
+__all__ = ["NotStoppedError", "OwnerStops", "PodOwner", "Runner"]
+
+
+class NotStoppedError(Exception):
+    """An owner may still create pods. The message names it."""
 
 
 class PodOwner(NamedTuple):
-    """The controller of pods that are about to be evicted."""
+    """Who would create a pod again if it is evicted."""
 
     api_version: str
     kind: str
@@ -22,12 +27,36 @@ class PodOwner(NamedTuple):
     uid: str
 
 
-class OwnerStops(Protocol):
+class Runner(Protocol):
     """Whoever runs the owners of pods."""
+
+    async def stop(self, owners: Collection[PodOwner], message: str) -> None:
+        """See `OwnerStops.stop`."""
+
+
+class OwnerStops:
+    """Where the one finds the other. Everything runs on the event loop."""
+
+    def __init__(self) -> None:
+        self.is_expected = False
+        """Whether this process has a runner, although it may not act yet."""
+        self._runner: Runner | None = None
 
     async def stop(self, owners: Collection[PodOwner], message: str) -> None:
         """Return when none of these creates pods any longer. Those that are not managed here are passed over.
 
-        `message`: why their pods go. Raises ApiError if the API server does not answer: nobody is evicted then, and it
-        is asked again.
+        `message`: why their pods go. Raises NotStoppedError: nobody may be evicted then, and it is asked again.
         """
+        if self._runner is not None:
+            await self._runner.stop(owners, message)
+        elif self.is_expected:
+            raise NotStoppedError("the jobs controller does not act yet")
+
+    @contextmanager
+    def served(self, runner: Runner) -> Iterator[None]:
+        """This one is asked, until the end of the block."""
+        self._runner = runner
+        try:
+            yield
+        finally:
+            self._runner = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from typing import Self
+from typing import NamedTuple, Self
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
@@ -22,6 +22,7 @@ from kube.lease import LeaseLock, LeaseTimes
 from runtime.controller import Controller
 from runtime.election import LeaseTerms, new_identity
 from runtime.gates import TIME_BASED_PREEMPTION
+from runtime.owner_stops import OwnerStops
 from runtime.placements import Placements
 from runtime.process import Part, run_process
 from runtime.queued_groups import QueuedGroups
@@ -49,9 +50,10 @@ async def run(configuration: Configuration) -> None:
         controllers: list[Controller] = []
         queued = QueuedGroups() if configuration.extender is not None else None
         placements: Placements | None = None
+        stops = OwnerStops()
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
-            gangs = GangController(configuration.planning, client, views, executor, clock, queued)
+            gangs = GangController(configuration.planning, client, views, executor, clock, queued, stops)
             controllers.append(gangs)
             placements = gangs.places
             parts.append(ExtenderService(configuration.extender, gangs, clock, _Election.of(lock)))
@@ -69,9 +71,21 @@ async def run(configuration: Configuration) -> None:
             controllers.append(webhooks.rechecker)
         if configuration.quota.mode != "Off":
             cycles = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="cycle"))
-            controllers += _quota_controllers(configuration, client, views, cycles, clock, queued, placements)
+            nodes = _Nodes(queued, placements, stops)
+            controllers += _quota_controllers(configuration, client, views, cycles, clock, nodes)
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
         await run_process(configuration.ops, views, parts, controllers, terms)
+
+
+class _Nodes(NamedTuple):
+    """What the quota plane and the nodes plane tell each other."""
+
+    queued: QueuedGroups | None
+    """PodGroups in queues. None without a nodes plane: then no PodGroup waits in a queue."""
+    placements: Placements | None
+    """The nodes plane; None if it does not run here."""
+    stops: OwnerStops
+    """Where the nodes plane finds whoever runs Jobs."""
 
 
 def _quota_controllers(
@@ -80,25 +94,22 @@ def _quota_controllers(
     views: Views,
     cycles: Executor,
     clock: Clock,
-    queued: QueuedGroups | None,
-    placements: Placements | None,
+    nodes: _Nodes,
 ) -> list[Controller]:
-    """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds.
-
-    `queued`: what the gang controller is told of PodGroups; None without it: then no PodGroup waits in a queue.
-    `placements`: the nodes plane; None if it does not run here.
-    """
+    """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds."""
     settings = configuration.quota
     options = search_options(settings, time_based=configuration.feature_gates[TIME_BASED_PREEMPTION])
     if settings.mode == "Observe":
         return [QuotaObserver(options, client, views, cycles, clock)]
-    reports = WorkloadReports()
+    reports, nodes.stops.is_expected = WorkloadReports(), True
     groups: list[Controller] = []
-    if queued is not None:
-        groups.append(GroupController(configuration.jobs, client, views, reports, queued, clock))
+    if nodes.queued is not None:
+        groups.append(GroupController(configuration.jobs, client, views, reports, nodes.queued, clock))
     return [
-        QuotaController(settings, options, client, views, cycles, clock, reports, placements),
-        JobController(configuration.jobs, client, views, reports, settings.overdue_seconds, clock),
+        QuotaController(settings, options, client, views, cycles, clock, reports, nodes.placements),
+        JobController(
+            configuration.jobs, client, views, reports, settings.overdue_seconds, clock, nodes.stops
+        ),
         CheckController(client, views, clock),
         *groups,
     ]

@@ -14,7 +14,8 @@ from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
 from controllers.gangs.disruption import MarkedPods
 from controllers.gangs.gated_pods import GatedPods
-from controllers.gangs.leading import Known, Leading
+from controllers.gangs.known import Known
+from controllers.gangs.leading import Leading
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
 from controllers.gangs.parked import ParkedPods
@@ -28,6 +29,7 @@ from controllers.gangs.workload_places import WorkloadPlaces
 from kube.client import ApiClient
 from nodes.state.snapshot import Snapshot
 from runtime.freshness import catch_up
+from runtime.owner_stops import OwnerStops
 from runtime.queued_groups import QueuedGroups
 from runtime.readiness import not_synced, too_old
 from runtime.resources import PLANS
@@ -54,14 +56,17 @@ class GangController:
         executor: Executor,
         clock: Clock,
         queued: QueuedGroups | None = None,
+        stops: OwnerStops | None = None,
     ) -> None:
         """`executor` runs the searches. `queued`: which PodGroups wait for quota or have lost it; None: none does.
+        `stops`: whoever runs the Jobs whose pods are evicted; None: nobody does.
 
         Raises FieldError if the scheduler's configuration file cannot be read, or does not fit our settings.
         """
         self._configuration, self._client, self._executor = configuration, client, executor
         self.mirror, self.clock = WatchedTables(views), clock
         self.queued: Final = queued or QueuedGroups()
+        self.stops: Final = stops or OwnerStops()
         self.roster = Roster(self.mirror.tables)
         self.reservations = Reservations(clock)
         self.leftover = Leftover(self.mirror.tables, self.roster, self.reservations)
@@ -148,6 +153,7 @@ class GangController:
             self.is_trusted,
             self.tell_time,
             self.queued,
+            self.stops,
         )
         self._term = term
         self._acting = Leading(known, self._configuration, self._client, self._executor, term)

@@ -20,12 +20,12 @@ from controllers.gangs.effects import CannotSchedule
 from controllers.gangs.endings import SAID
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.life import ActivePlan, Ending, GangPhase, GroupKey, phase_text
-from controllers.gangs.owners import PodOwner
 from controllers.gangs.release import held_condition
 from controllers.gangs.roster import Roster
 from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
+from runtime.owner_stops import PodOwner
 
 __all__ = ["Reporter"]
 

@@ -19,9 +19,10 @@ from prometheus_client import Counter
 from api.plans import Victim, VictimPod
 from controllers.gangs.events import Reporter
 from controllers.gangs.life import ActivePlan
-from controllers.gangs.marking import Marking, may_succeed_later
+from controllers.gangs.marking import Marking, may_succeed_later, said
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.roster import Roster
+from controllers.gangs.stopping import Stopping
 from controllers.gangs.withheld import spoken_pod
 from controllers.gangs.writer import Deletion, Writer
 from kube.client import ApiError
@@ -110,8 +111,10 @@ class Evictor:
     its first pod goes. It is then finished. Upstream: kube-scheduler's preemption executor, plus the preconditions.
     """
 
-    def __init__(self, writer: Writer, roster: Roster, reporter: Reporter, marking: Marking) -> None:
-        self._writer = writer
+    def __init__(
+        self, writer: Writer, roster: Roster, reporter: Reporter, marking: Marking, stopping: Stopping
+    ) -> None:
+        self._writer, self._stopping = writer, stopping
         self._roster = roster
         self._reporter = reporter
         self._marking = marking
@@ -230,6 +233,9 @@ class Evictor:
             await failpoint("evict.begun")
             if not _may_begin(run, unit.victim):  # the plan may have ended while that was written
                 return False
+        await self._stopping.before(unit.victim, said(run.plan, unit.victim))
+        if not _may_begin(run, unit.victim):
+            return False
         if len(unit.victim.pods) > 1 and not await self._mark_unit(run, unit):
             return False
         unit.begun = True

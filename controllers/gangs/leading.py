@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
 
-from api.clock import Clock
 from api.core import Pod
-from api.groups import PodGroup
-from api.plans import PreemptionPlan
 from controllers.gangs.account import Account
 from controllers.gangs.arrivals import Arrivals
 from controllers.gangs.asking import Asking
 from controllers.gangs.candidates import Candidates
-from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.decide import Decider
-from controllers.gangs.disruption import MarkedPods, Signature
+from controllers.gangs.disruption import Signature
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictions import Evictions
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
-from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.gates import Gates
 from controllers.gangs.group_status import GroupStatusWriter
 from controllers.gangs.housekeeping import Housekeeping
 from controllers.gangs.kept_out import KeptOut
 from controllers.gangs.keys import key_of_pod
-from controllers.gangs.leftover import Leftover
+from controllers.gangs.known import Known
 from controllers.gangs.life import ActivePlan, GroupKey, Life
 from controllers.gangs.look import Looks
 from controllers.gangs.marking import Marking
 from controllers.gangs.nominations import Nominations
 from controllers.gangs.observations import Asked, Failed, GatesRemoved
-from controllers.gangs.parked import ParkedPods
 from controllers.gangs.partial_gangs import PartialGangs
 from controllers.gangs.performing import Hands, Performer
 from controllers.gangs.planner import Planner, World
@@ -46,19 +39,17 @@ from controllers.gangs.plans import PlanStore
 from controllers.gangs.reading import Reader
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
-from controllers.gangs.reservations import Reservations
 from controllers.gangs.resuming import Resuming
-from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.roster import group_of
 from controllers.gangs.rules import Rules
-from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.share import Share
 from controllers.gangs.singles import Singles
 from controllers.gangs.sparing import Sparing
 from controllers.gangs.stopped_gangs import StoppedGangs
+from controllers.gangs.stopping import Stopping
 from controllers.gangs.strays import Strays
 from controllers.gangs.timekeeping import Timekeeper
 from controllers.gangs.verdicts import Verdicts
-from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Writer
 from controllers.gangs.writes import Writes
 from kube.client import ApiClient
@@ -66,39 +57,10 @@ from kube.retry import Backoff
 from kube.sender import Sender
 from nodes.state.slots import Slots
 from nodes.state.snapshot import Snapshot
-from nodes.state.tables import Tables
 from runtime.plan_retention import Retention
-from runtime.queued_groups import QueuedGroups
 from runtime.term import Term
 
-__all__ = ["Known", "Leading"]
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What every process knows: projections of watched objects."""
-
-    tables: Tables
-    roster: Roster
-    reservations: Reservations
-    leftover: Leftover
-    claims: Claims
-    waiting: WaitingPods
-    parked: ParkedPods
-    gated: GatedPods
-    marked: MarkedPods
-    scheduler: SchedulerConfiguration
-    clock: Clock
-    apply_plan: Callable[[PreemptionPlan], object]
-    """Take a plan that the API server has answered with, before the watch shows it."""
-    apply_group: Callable[[PodGroup], object]
-    """The same for a PodGroup."""
-    is_trusted: Callable[[], bool]
-    """Whether the mirror may be trusted. Without it nobody is evicted."""
-    tell_time: Callable[[], bool]
-    """Have the tables know which pods are overdue; whether that has changed for any pod."""
-    queued: QueuedGroups
-    """Which PodGroups wait for quota or have lost it."""
+__all__ = ["Leading"]
 
 
 class Leading:
@@ -158,7 +120,7 @@ class Leading:
         retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
         marking = Marking(self.writer, roster, known.marked, Signature.of(term))
         self._evictions = Evictions(
-            Evictor(self.writer, roster, self.reporter, marking),
+            Evictor(self.writer, roster, self.reporter, marking, Stopping(roster, known.stops)),
             store,
             self.reporter,
             self.gangs,

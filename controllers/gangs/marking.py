@@ -18,7 +18,7 @@ from controllers.gangs.roster import Roster
 from controllers.gangs.writer import Marked, Writer
 from kube.client import ApiError
 
-__all__ = ["Marking", "may_succeed_later"]
+__all__ = ["Marking", "may_succeed_later", "said"]
 
 log = structlog.get_logger(__name__)
 
@@ -117,7 +117,7 @@ class Marking:
         self, plan: ActivePlan, victim: Victim, pod: VictimPod, *, dry_run: bool
     ) -> Marked | None:
         reason = reason_of_release(withdraws=plan.withdraws) if plan.releases else PREEMPTED
-        message = self._signature.sign(_said(plan, victim))
+        message = self._signature.sign(said(plan, victim))
         where = pod.namespace, pod.name, pod.uid
         return await self._writer.mark_disruption_target(*where, reason, message, dry_run=dry_run)
 
@@ -127,13 +127,13 @@ def may_succeed_later(error: ApiError) -> bool:
     return error.is_retriable or error.status in NO_VERDICT
 
 
-def _said(plan: ActivePlan, victim: Victim) -> str:
-    """The message of a victim's condition."""
+def said(plan: ActivePlan, victim: Victim) -> str:
+    """Why the victim goes: the message of its condition, without the signature."""
     if plan.releases:
         return plan.spec.reason
     preemptor = plan.spec.preemptor
     who = f"{preemptor.kind} {preemptor.namespace}/{preemptor.name}"
-    said = f"{who} (priority {preemptor.priority}) preempts this pod"
+    message = f"{who} (priority {preemptor.priority}) preempts this pod"
     if victim.kind == "PodGroup":
-        said += f" with all of PodGroup {victim.namespace}/{victim.name}"
-    return said
+        message += f" with all of PodGroup {victim.namespace}/{victim.name}"
+    return message

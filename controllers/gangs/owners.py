@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
-from typing import NamedTuple
 
 from controllers.gangs.keys import GroupKey
 from nodes.state.tables import PodView, Tables
+from runtime.owner_stops import PodOwner
 
-__all__ = ["Owners", "PodOwner"]
-
-
-class PodOwner(NamedTuple):
-    """Who would create a pod again if it is evicted."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
+__all__ = ["Owners"]
 
 
 class Owners:
@@ -38,10 +28,13 @@ class Owners:
         if group is not None:
             meta = group.metadata
             return PodOwner(group.api_version, group.kind, meta.namespace, meta.name, meta.uid)
-        own = view.controller
-        if own is None:
-            return None
-        return PodOwner(own.api_version, own.kind, view.namespace, own.name, own.uid)
+        return _controller(view)
+
+    def controllers(self, pods: Iterable[str]) -> set[PodOwner]:
+        """The controllers of these pods (UIDs), whether or not the pods have a PodGroup."""
+        rows = (self._tables.pod(uid) for uid in pods)
+        found = (_controller(self._tables.view(row)) for row in rows if row is not None)
+        return {owner for owner in found if owner is not None}
 
     def of_all(self, pods: Iterable[str]) -> set[str]:
         """UIDs of those who would create these pods (UIDs) again."""
@@ -59,3 +52,10 @@ class Owners:
     def _is_owned(self, view: PodView) -> bool:
         """Whether the pod's controller is its owner: a group that exists comes before it."""
         return view.group is None or self._tables.groups.find(*view.group) is None
+
+
+def _controller(view: PodView) -> PodOwner | None:
+    own = view.controller
+    if own is None:
+        return None
+    return PodOwner(own.api_version, own.kind, view.namespace, own.name, own.uid)

@@ -7,6 +7,7 @@ from typing import Final
 
 from api.clock import Clock
 from controllers.jobs.configuration import JobsConfiguration
+from controllers.jobs.evicted_on_nodes import EvictedOnNodes
 from controllers.jobs.leading import Leading
 from controllers.jobs.mirrors import JobMirrors
 from controllers.jobs.writer import JobWriter
@@ -14,6 +15,7 @@ from kube.client import ApiClient
 from kube.recorder import EventRecorder
 from kube.sender import Sender
 from runtime.freshness import catch_up
+from runtime.owner_stops import OwnerStops
 from runtime.readiness import not_synced
 from runtime.term import Term
 from runtime.views import Views
@@ -36,10 +38,11 @@ class JobController:
         reports: WorkloadReports,
         overdue_seconds: float,
         clock: Clock,
+        stops: OwnerStops | None = None,
     ) -> None:
         """`reports`: where the quota controller learns what holds of Workloads. `overdue_seconds`: after so long the
-        pods of an evicted Job are named."""
-        self._client, self._clock = client, clock
+        pods of an evicted Job are named. `stops`: where the nodes plane asks that Jobs stop; None: it does not."""
+        self._client, self._clock, self._stops = client, clock, stops or OwnerStops()
         self._reports, self._overdue = reports, overdue_seconds
         self._mirrors = JobMirrors(views, settings)
         self._not_synced = not_synced(self._mirrors.views)
@@ -61,9 +64,11 @@ class JobController:
             mirrors.workload_view.apply,
         )
         reporter = Reporter(self._reports)
-        leading = Leading(mirrors, writer, recorder, reporter, self._overdue, self._clock)
+        evicted = EvictedOnNodes(mirrors, self._clock)
+        leading = Leading(mirrors, writer, recorder, reporter, evicted, self._overdue, self._clock)
         try:
-            await leading.run()
+            with self._stops.served(evicted):
+                await leading.run()
         finally:
             reporter.close()
             await recorder.close()

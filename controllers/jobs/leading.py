@@ -13,6 +13,7 @@ from api.jobs import TemplatedJob
 from api.meta import ObjectMeta
 from api.times import parse_rfc3339
 from api.workloads import EVICTED, JOB_UID_LABEL, QUOTA_RESERVED, Workload
+from controllers.jobs.evicted_on_nodes import EvictedOnNodes
 from controllers.jobs.job_state import TemplateParts
 from controllers.jobs.life import (
     Around,
@@ -67,10 +68,13 @@ class Leading:
         writer: JobWriter,
         recorder: EventRecorder,
         reporter: Reporter,
+        evicted: EvictedOnNodes,
         overdue_seconds: float,
         clock: Clock,
     ) -> None:
-        """`overdue_seconds`: after so long the pods of an evicted Job are named."""
+        """`evicted`: Jobs that must stop for others on nodes. `overdue_seconds`: after so long the pods of an evicted
+        Job are named."""
+        self._evicted = evicted
         self._mirrors, self._writer, self._recorder = mirrors, writer, recorder
         self._reporter, self._overdue, self._clock = reporter, overdue_seconds, clock
         self._queue: KeyedQueue[Item] = KeyedQueue(backoff=BACKOFF, clock=clock)
@@ -83,7 +87,7 @@ class Leading:
 
     async def run(self) -> None:
         """Act until cancelled. The views must be as new as the API server."""
-        with self._mirrors.changes.told(self._changed):
+        with self._mirrors.changes.told(self._changed), self._evicted.told(self._must_stop):
             for job in self._mirrors.jobs:
                 self._queue.add((JOB, _key(job.metadata)))
             for workload in self._mirrors.workloads:
@@ -95,12 +99,16 @@ class Leading:
             log.warning("a Job is looked at again", object=item, error=str(error), wait=round(wait, 2))
 
     def _changed(self, kind: str, key: str) -> None:
+        self._evicted.changed(kind, key)
         if kind == TemplatedJob.__name__:
             self._queue.add((JOB, key))
         elif kind == Workload.__name__:
             self._workload_changed(key)
         else:
             self._look_at_warned()
+
+    def _must_stop(self, key: str) -> None:
+        self._queue.add((JOB, key))
 
     def _look_at_warned(self) -> None:
         for each in self._warned:
@@ -143,6 +151,7 @@ class Leading:
         step = await self._step(job, workload)
         if workload is not None:
             reported = await self._with_remaining(job, workload, step.reported)
+            reported = replace(reported, eviction=self._evicted.why(job, workload))
             self._reporter.report(workload.metadata.uid, key_of(workload), reported)
         if step.warning:
             self._warned.add(key)

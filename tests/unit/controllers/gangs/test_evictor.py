@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 from prometheus_client import Counter
 
+from api.core import Pod
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from kube.client import ApiError
+from runtime.owner_stops import NotStoppedError, PodOwner
 from tests.kit.objects import gang, group, node, pod
 from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.evicting import (
@@ -457,3 +460,57 @@ async def test_many_plans_at_once_share_the_slots_and_the_higher_priority_goes_f
         plans = {plan["spec"]["preemptor"]["name"]: plan for plan in stage.api.plans.values()}
         high = {v["name"] for v in plans["high"]["spec"]["victims"]}
         assert set(stage.api.deleted[:6]) == high
+
+
+# ---- whoever would create the pods again
+
+
+class Jobs:
+    """Runs the owners of pods. It may be slow, or fail."""
+
+    def __init__(self, *faults: Exception) -> None:
+        self.faults, self.asked = list(faults), list[tuple[set[str], str]]()
+
+    async def stop(self, owners: Collection[PodOwner], message: str) -> None:
+        self.asked.append(({each.name for each in owners}, message))
+        if self.faults:
+            raise self.faults.pop(0)
+
+
+def of_job(pods: int) -> list[Any]:
+    """The unit, whose pods a controller would create again."""
+    owned = [
+        pod(f"u{number}", group="unit", node=f"n{number}", requests=BIG, priority=1, controller="job")
+        for number in range(pods)
+    ]
+    return [*(each for each in unit(pods) if not isinstance(each, Pod)), *owned]
+
+
+async def test_owners_of_a_unit_stop_before_its_first_mark(impatient: None) -> None:
+    async with staged(*of_job(2), *hero()) as stage:
+        jobs, requests = Jobs(NotStoppedError("not yet"), NotStoppedError("not yet")), Requests(stage)
+        with stage.controller.stops.served(jobs):
+            await stage.settle()
+        assert len(jobs.asked) == 3
+        assert jobs.asked[0] == (
+            {"job"},
+            "PodGroup default/gang (priority 100) preempts this pod with all of PodGroup default/unit",
+        )
+        assert sorted(requests.names("DELETE")) == ["u0", "u1"]
+
+
+async def test_no_pod_is_marked_while_its_owner_does_not_stop(impatient: None) -> None:
+    async with staged(*of_job(2), *hero()) as stage:
+        jobs = Jobs(*(NotStoppedError("not yet") for _ in range(10_000)))
+        with stage.controller.stops.served(jobs):
+            await stage.settle()
+            assert jobs.asked
+            assert marked(stage) == []
+
+
+async def test_the_owner_of_a_pod_that_goes_alone_is_left_to_it() -> None:
+    async with staged(*singles(1), *hero()) as stage:
+        jobs = Jobs()
+        with stage.controller.stops.served(jobs):
+            await stage.settle()
+        assert jobs.asked == []
