@@ -26,11 +26,12 @@ from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import List, ListMeta, ObjectMeta
 from kube.breath import Breath
 from kube.client import ApiClient, ApiError, Status
+from kube.envelopes import Envelope, Event, OnlyIdentity, OnlyMetadata
 from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
 from kube.retry import Backoff, Retry
 
-__all__ = ["Handler", "Identity", "Key", "OnlyIdentity", "OnlyMetadata", "Reflector", "Resource", "Timing"]
+__all__ = ["Handler", "Key", "Reflector", "Resource", "Timing"]
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +39,7 @@ Key = tuple[str, str]
 """(namespace, name); the namespace of cluster-scoped objects is empty."""
 
 DEFAULT_BACKOFF: Final = Backoff()
-DEFAULT_REFUSED: Final = Backoff(10.0, 10.0)
+DEFAULT_REFUSED: Final = Backoff(1.0, 10.0)
 LIST_SECONDS: Final = 60.0
 BRIEF_SECONDS: Final = 1.0
 """A stream counts as a failure if it brought nothing and ended in less than this time."""
@@ -115,41 +116,6 @@ class Timing:
     """The delays while the API server refuses: it does not serve the resource, or forbids it."""
 
 
-class Event(msgspec.Struct, Generic[T]):
-    """A watch event."""
-
-    type: str
-    object: T
-
-
-class Envelope(msgspec.Struct):
-    """A watch event with an object that is not decoded yet."""
-
-    type: str
-    object: msgspec.Raw
-
-
-class OnlyMetadata(msgspec.Struct):
-    """An object with readable metadata and an unreadable rest."""
-
-    metadata: ObjectMeta
-
-
-class Identity(msgspec.Struct, rename="camel"):
-    """meta/v1 ObjectMeta, in part: the identity of an object and the version of its state."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class OnlyIdentity(msgspec.Struct):
-    """An object with unreadable metadata, except its identity."""
-
-    metadata: Identity
-
-
 class ExpiredError(Exception):
     """The resource version is too old to continue from."""
 
@@ -186,6 +152,10 @@ class Reflector(Generic[T]):
         """The version from which the watch continues. Empty means that a new list comes first."""
         self.refusal: ApiError | None = None
         """Why the API server refuses, or None. The next attempts fail too, until somebody fixes the cause."""
+        self._refusals = 0
+        """How often it has refused in a row. One that has just started refuses everybody for a moment."""
+        self._interrupted: float | None = clock.monotonic()
+        """Since when there is no watch, in monotonic seconds; None while there is one."""
 
     @property
     def kind(self) -> str:
@@ -199,6 +169,10 @@ class Reflector(Generic[T]):
         """
         return self._clock.monotonic() - self._heard
 
+    def interrupted(self) -> float:
+        """For how many seconds there has been no watch. 0 while there is one."""
+        return 0.0 if self._interrupted is None else self._clock.monotonic() - self._interrupted
+
     async def run(self) -> None:
         """List and watch until cancelled."""
         while True:
@@ -206,6 +180,7 @@ class Reflector(Generic[T]):
                 if not self.resource_version:
                     await self._list()
                 await self._watch()
+                self._ends()
             except ExpiredError as error:
                 await self._failed("expired", error, relist=True)
             except (StreamError, LineTooLongError) as error:
@@ -223,11 +198,19 @@ class Reflector(Generic[T]):
         if self.refusal is None or self.refusal.status != error.status:
             log.warning("list or watch refused", cluster=self._cluster, kind=self.kind, error=str(error))
         self.refusal = error
-        await asyncio.sleep(self._timing.refused.delay(1))
+        self._refusals += 1
+        self._ends()
+        await asyncio.sleep(self._timing.refused.delay(self._refusals))
+
+    def _ends(self) -> None:
+        """There is no watch."""
+        if self._interrupted is None:
+            self._interrupted = self._clock.monotonic()
 
     async def _failed(self, cause: str, error: Exception, *, relist: bool = False) -> None:
         REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, cause).inc()
         wait = self._retry.failed(error if isinstance(error, ApiError) else None)
+        self._ends()
         if relist:
             self.resource_version = ""
         log.warning(
@@ -260,7 +243,7 @@ class Reflector(Generic[T]):
             token = meta.continue_
             if not token:
                 break
-        self.refusal = None
+        self.refusal, self._refusals = None, 0
         self._handler.replaced(keys, meta.resource_version)
         self.resource_version, self.listed_from = meta.resource_version, began
         self._heard = self._clock.monotonic()
@@ -319,7 +302,7 @@ class Reflector(Generic[T]):
         async with self._client.stream(
             self._resource.path, query=query, read_seconds=seconds + timing.watch_grace
         ) as stream:
-            self._heard = self._clock.monotonic()
+            self._heard, self._interrupted = self._clock.monotonic(), None
             batches = lines(stream.iter_any())
             if wait := timing.delay():
                 batches = delayed(batches, wait)

@@ -18,7 +18,8 @@ import structlog
 from api.clock import Clock
 from api.meta import ListMeta
 from kube.client import METADATA_LIST, ApiClient, ApiError
-from kube.reflector import Identity, Key, OnlyIdentity, Resource
+from kube.envelopes import Identity, OnlyIdentity
+from kube.reflector import Key, Resource
 from kube.retry import Backoff, Retry
 from runtime.metrics import CATCH_UP_SECONDS
 from runtime.versions import UNKNOWN, Version, number_of

@@ -10,7 +10,7 @@ from api.groups import API_VERSION
 from api.meta import List, ObjectMeta
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanStatus
 from kube.client import JSON_PATCH, MERGE_PATCH, METADATA_LIST, ApiClient, ApiError
-from kube.reflector import OnlyIdentity
+from kube.envelopes import OnlyIdentity
 from kube.sender import Sender
 
 __all__ = ["PlanWriter", "decoded", "path_of"]

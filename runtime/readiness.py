@@ -8,7 +8,7 @@ from typing import Any
 from runtime.views import View
 from serving.ops import Check
 
-__all__ = ["not_synced", "too_old"]
+__all__ = ["interrupted", "not_synced", "too_old"]
 
 
 def not_synced(views: Collection[View[Any]]) -> Check:
@@ -19,3 +19,15 @@ def not_synced(views: Collection[View[Any]]) -> Check:
 def too_old(views: Collection[View[Any]], seconds: float) -> Check:
     """A check that the API server sent something about every resource in the last `seconds`."""
     return lambda: next((fault for view in views if view.synced and (fault := view.fault(seconds))), None)
+
+
+def interrupted(views: Collection[View[Any]], seconds: float) -> Check:
+    """A check that no resource has been without a watch for more than `seconds`: what happened to it is not known."""
+
+    def check() -> str | None:
+        for view in views:
+            if (since := view.interrupted()) > seconds:
+                return f"{view.kind}: no watch for {since:.0f} s"
+        return None
+
+    return check

@@ -144,6 +144,10 @@ class View(Generic[T]):
         """Seconds since the API server last sent something. On a quiet cluster this grows to a minute (bookmarks)."""
         return self._reflector.last_event_age()
 
+    def interrupted(self) -> float:
+        """For how many seconds there has been no watch. 0 while there is one."""
+        return self._reflector.interrupted()
+
     def fault(self, max_age: float = math.inf) -> str | None:
         """Why the view is not trustworthy, or None if it is. `max_age` is the maximum of `age`, in seconds."""
         age, refusal = self.age(), self._reflector.refusal

@@ -16,8 +16,8 @@ from api.times import rfc3339
 from controllers.gangs.disruption import DISRUPTION_TARGET
 from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.conditions import ConditionWriter, Status, Target
+from kube.envelopes import OnlyMetadata
 from kube.recorder import EventRecorder, Reference
-from kube.reflector import OnlyMetadata
 from kube.sender import Sender
 from runtime.plan_writer import PlanWriter, decoded, path_of
 from runtime.pod_gates import gate_removal

@@ -40,6 +40,7 @@ from runtime.plan_retention import Retention
 from runtime.plan_writer import PlanWriter
 from runtime.queue import KeyedQueue
 from runtime.ranked_slots import RankedSlots
+from runtime.readiness import interrupted
 from runtime.term import Term
 from runtime.watched_quota import WatchedQuota
 from runtime.workload_reports import WorkloadReports
@@ -47,6 +48,8 @@ from runtime.workload_reports import WorkloadReports
 __all__ = ["Known", "Leading"]
 
 SECOND: Final = 1_000_000
+WITHOUT_WATCH_SECONDS: Final = 1.0
+"""A watch that ends comes back within so long. Otherwise quota may have changed unseen, and nobody is admitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,7 @@ class Leading:
             executor,
             self.now,
             self._look.add,
+            interrupted(quota.views, WITHOUT_WATCH_SECONDS),
         )
 
     def now(self) -> int:

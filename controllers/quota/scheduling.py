@@ -45,6 +45,8 @@ log = structlog.get_logger(__name__)
 BURST_SECONDS: Final = 0.01
 """Changes that come together are answered by one cycle."""
 RETRY_SECONDS: Final = 1.0
+BEHIND_SECONDS: Final = 0.5
+"""Between two looks whether the watches are back."""
 ADMISSION: Final = (0,)
 """The rank of a write that admits."""
 NOT_ASKED: Final = Placed(())
@@ -68,8 +70,11 @@ class Scheduling:
         executor: Executor,
         now: Callable[[], int],
         look: Callable[[str], None],
+        behind: Callable[[], str | None],
     ) -> None:
-        """`look`: have a Workload (key) looked at."""
+        """`look`: have a Workload (key) looked at. `behind`: why what is known may be out of date; None if it is
+        not."""
+        self._behind = behind
         self._texts = Texts(facts, writer, look)
         self._quota, self._pending, self._following, self._facts = quota, pending, following, facts
         self._plans, self._passers, self._agreement = plans, passers, agreement
@@ -108,6 +113,10 @@ class Scheduling:
 
     async def _cycle(self) -> bool:
         """One cycle. Returns whether another one must follow at once."""
+        if (why := self._behind()) is not None:
+            log.info("no cycle runs until the watches are back", why=why)
+            await asyncio.sleep(BEHIND_SECONDS)
+            return True
         self._stirred.clear()
         self._following.follow()
         self._texts.add_untried(self._following.take_suspended())

@@ -198,6 +198,10 @@ class JobLoad:
             wrong.append(f"{name} and its Workload name different queues")
         return wrong
 
+    def judge(self) -> list[str]:
+        """It records nothing itself."""
+        return []
+
     def remove(self) -> None:
         """Delete all, and wait until all is gone."""
         client, box = self._box.client, self._box

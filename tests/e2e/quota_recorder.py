@@ -18,6 +18,7 @@ __all__ = ["QuotaRecorder"]
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 VERSIONS: Final = {"PreemptionPlan": "reprieve.dev/v1alpha1", "Event": "events.k8s.io/v1"}
 """Of the kinds that are not Kueue's."""
+LEASE: Final = ("reprieve", "reprieve-system")
 AGAIN_SECONDS: Final = 0.1
 TOO_OLD: Final = 410
 """An API server that has started anew knows nothing of the states before."""
@@ -39,6 +40,7 @@ class QuotaRecorder:
             threading.Thread(target=self._follow, args=each, name=f"history of {each[0]}", daemon=True)
             for each in self._watches.items()
         ]
+        self._threads.append(threading.Thread(target=self._follow_terms, name="terms", daemon=True))
         for thread in self._threads:
             thread.start()
 
@@ -70,6 +72,20 @@ class QuotaRecorder:
         return listed.keys() == self._there[kind].keys() and all(
             int(body["metadata"]["resourceVersion"]) <= self._seen[kind] for body in listed.values()
         )
+
+    def _follow_terms(self) -> None:
+        """A term that ends is a fault, also if nobody was taken away: on a busy machine a Lease is renewed too late."""
+        last: object = None
+        while not self._closed:
+            try:
+                spec = self._client.get("coordination.k8s.io/v1", "Lease", *LEASE)["spec"]
+            except (OSError, ApiError, http.client.HTTPException):
+                spec = None  # the API server ends
+            term = spec and (spec.get("holderIdentity"), spec.get("acquireTime"))
+            if term and last and term != last:
+                self._history.faults.append((time.time(), time.time()))
+            last = term or last
+            time.sleep(AGAIN_SECONDS)
 
     def _follow(self, kind: str, watch: Watch) -> None:
         """Note every event. A watch that ends is continued where it was, or after a list."""

@@ -1,6 +1,6 @@
 """Random load on the queues of a control plane of its own, with faults, judged by the watch history.
 
-python -m tests.e2e.stress_quota [--seconds S] [--seed K] [--runs N [--jobs] | --orders N | --leaders N]
+python -m tests.e2e.stress_quota [--seconds S] [--seed K] [--runs N [--jobs | --gangs] | --orders N | --leaders N]
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from controllers.quota.configuration import QuotaConfiguration, search_options
 from hack.controlplane.plane import ControlPlane, Options
 from quota.decision import Options as SearchOptions
 from tests.e2e import quota_leaders
+from tests.e2e.gang_load import OPTIONS as GANGS
+from tests.e2e.gang_load import GangLoad
 from tests.e2e.job_load import JobLoad
 from tests.e2e.quota_load import OPTIONS, SHARING, Faults, Load
 from tests.e2e.quota_orders import run_order
@@ -76,6 +78,9 @@ class AnyLoad(Protocol):
     def wrong(self) -> list[str]:
         """What is not as it should be when all is quiet."""
 
+    def judge(self) -> list[str]:
+        """What was wrong with what the load itself has recorded. Asked once, at the end."""
+
     def remove(self) -> None:
         """Delete all."""
 
@@ -109,7 +114,7 @@ def stress(
     finally:
         recorder.close()
     history.write(plane.layout.logs / f"history-{seed}.jsonl")
-    wrong = [each for check in CHECKS for each in check(history)]
+    wrong = [*(each for check in CHECKS for each in check(history)), *load.judge()]
     load.remove()
     return Result(seed, load.steps, faults.count, len(history.evictions()), [*wrong, *left])
 
@@ -141,11 +146,14 @@ def _search(plane: ControlPlane) -> SearchOptions:
 @click.option("--seed", type=int, default=None, help="Decides what is done. Default: another one each time.")
 @click.option("--runs", type=click.IntRange(1), default=1, help="So many runs, each on a plane of its own.")
 @click.option("--jobs", is_flag=True, help="The runs are about Jobs, with the real Job controller.")
+@click.option("--gangs", is_flag=True, help="The runs are about Jobs and gangs, on few nodes.")
 @click.option("--orders", type=click.IntRange(0), default=0, help="In place of runs: so many random orders.")
 @click.option(
     "--leaders", type=click.IntRange(0), default=0, help="In place of runs: so many times a leader goes."
 )
-def main(seconds: int, seed: int | None, runs: int, jobs: bool, orders: int, leaders: int) -> None:
+def main(
+    seconds: int, seed: int | None, runs: int, jobs: bool, gangs: bool, orders: int, leaders: int
+) -> None:
     """Load the queues of a control plane at random, and judge what reprieve did by the watch.
 
     Orders: queues and Workloads are made and deleted in a random order. Leaders: one is taken away in the middle of
@@ -158,10 +166,13 @@ def main(seconds: int, seed: int | None, runs: int, jobs: bool, orders: int, lea
     if leaders:
         on_plane(quota_leaders.OPTIONS, lambda plane: _leaders(plane, leaders))
         return
+    load_of: Callable[[ControlPlane, random.Random], AnyLoad] = (
+        GangLoad if gangs else JobLoad if jobs else Load
+    )
     wrong = [
         each
         for each in range(seed, seed + runs)
-        if not on_plane(_options(each), _run(each, seconds, jobs=jobs))
+        if not on_plane(GANGS if gangs else _options(each), _run(each, seconds, load_of))
     ]
     click.echo(f"{runs} runs, violations with the seeds {wrong}")
     sys.exit(bool(wrong))
@@ -171,9 +182,11 @@ def _options(seed: int) -> Mapping[str, Any]:
     return SHARING if seed % SHARES == 0 else OPTIONS
 
 
-def _run(seed: int, seconds: int, *, jobs: bool) -> Callable[[ControlPlane], bool]:
+def _run(
+    seed: int, seconds: int, load_of: Callable[[ControlPlane, random.Random], AnyLoad]
+) -> Callable[[ControlPlane], bool]:
     def run(plane: ControlPlane) -> bool:
-        result = stress(plane, seed, seconds, load_of=JobLoad if jobs else Load)
+        result = stress(plane, seed, seconds, load_of=load_of)
         click.echo(result)
         return not result.violations
 

@@ -14,7 +14,8 @@ import pytest
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
-from tests.e2e.job_sandbox import JobSandbox
+from tests.e2e.group_sandbox import GroupSandbox
+from tests.e2e.job_sandbox import QUEUE_NAME, JobSandbox
 from tests.e2e.pages import ROOT, shell
 from tests.e2e.quota_sandbox import KUEUE, QUOTA
 from tests.e2e.support import POLL_SECONDS, wait_for
@@ -95,6 +96,51 @@ def live(box: JobSandbox, deaths: Deaths) -> None:
 def test_jobs_live_on_while_reprieve_dies_at_each_write(plane: ControlPlane) -> None:
     deaths = Deaths(plane, [*DEATHS[:6], *QUOTA_DEATHS, *DEATHS[6:]])
     live(JobSandbox(plane, "job-crashes"), deaths)
+    assert deaths.over, "not everybody has died"
+
+
+def change(box: JobSandbox, deaths: Deaths) -> None:
+    """A Job that waits gets more pods, and one that runs gets another queue, while processes die."""
+    box.queue("one", 1)
+    box.queue("two", 2)
+    box.job("moves", "one", 1)
+    deaths.until(lambda: len(box.pods("moves")) == 1, lambda: box.told("moves"))
+    box.job("grows", "one", 1, completions=2)
+    deaths.until(lambda: box.get_job("grows")["spec"]["suspend"], lambda: box.told("grows"))
+    workload = box.workload_of("grows")
+    box.patch_job("grows", {"spec": {"parallelism": 2}})
+    deaths.until(lambda: box.get(workload)["spec"]["podSets"][0]["count"] == 2, lambda: box.told("grows"))
+    box.patch_job("moves", {"metadata": {"labels": {QUEUE_NAME: "two"}}})
+
+    def has_moved() -> bool:
+        found = [each for each in box.names() if each.startswith("job-moves")]
+        return bool(found) and box.get(found[0])["spec"]["queueName"] == "two" and len(box.pods("moves")) == 1
+
+    deaths.until(has_moved, lambda: box.told("moves"))
+
+
+def test_a_job_changes_while_reprieve_dies_at_each_write(plane: ControlPlane) -> None:
+    deaths = Deaths(plane, ["jobs.before_change", "jobs.before_delete", "jobs.before_unprotect"])
+    change(JobSandbox(plane, "job-changes"), deaths)
+    assert deaths.over, "not everybody has died"
+
+
+def test_a_group_lives_on_while_reprieve_dies_at_each_write(plane: ControlPlane) -> None:
+    """It is admitted, preempted and admitted again. One member finds no node: it goes without a plan."""
+    box = GroupSandbox(plane, "group-crashes")
+    places = ["groups.before_admit", "groups.after_admit", "groups.before_delete", "quota.before_write"]
+    deaths = Deaths(plane, places)
+    box.queue("q", 3, preemption=WITHIN)
+    box.group("gang", "q", 2)
+    bound = box.members("gang", 2)
+    box.member("gang", "nowhere", nodeSelector={"example.com/no": "node"})
+    deaths.until(lambda: box.bound("gang") == bound, lambda: str(box.member_pods("gang")))
+    box.workload("high", "q", 2, priority=9)
+    deaths.until(lambda: not box.member_pods("gang"), box.report)
+    deaths.until(lambda: box.is_true("high", "Admitted"), box.report)
+    box.members("gang", 2)
+    box.finish("high")
+    deaths.until(lambda: box.bound("gang") == bound, lambda: str(box.member_pods("gang")))
     assert deaths.over, "not everybody has died"
 
 

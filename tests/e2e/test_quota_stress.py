@@ -8,7 +8,8 @@ from typing import Final
 import pytest
 
 from hack.controlplane.plane import ControlPlane, Options
-from tests.e2e.job_load import JobLoad
+from tests.e2e.gang_load import OPTIONS as GANGS
+from tests.e2e.gang_load import GangLoad
 from tests.e2e.stress_quota import OPTIONS, stress
 
 SECONDS: Final = 6.0
@@ -30,9 +31,18 @@ def test_some_seconds_of_random_load_with_faults(plane: ControlPlane, seed: int)
     assert result.evictions > 0, "a run in which nobody is evicted proves nothing"
 
 
+@pytest.fixture(scope="module")
+def busy_plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """Gangs on its nodes have short lives."""
+    return start_plane(Options(**GANGS))
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-def test_some_seconds_of_random_load_on_jobs_with_faults(plane: ControlPlane, seed: int) -> None:
-    """With the real Job controller. No Job runs for good without quota, and none waits for nothing."""
-    result = stress(plane, seed, SECONDS, restarts=False, load_of=JobLoad)
+def test_some_seconds_of_random_load_on_jobs_and_gangs_with_faults(
+    busy_plane: ControlPlane, seed: int
+) -> None:
+    """With the real Job controller, on both planes. No Job runs for good without quota, none waits for nothing, and no
+    gang leaves in pieces."""
+    result = stress(busy_plane, seed, SECONDS, restarts=False, load_of=GangLoad)
     print(result)
     assert result.violations == [], str(result)

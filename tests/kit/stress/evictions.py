@@ -68,8 +68,8 @@ def unlawful_victims(history: History) -> list[str]:
     for asked in _judged(history):
         first, last = _window(history, asked)
         for plan in _evicting(history, asked):
-            if _releases(plan):
-                continue
+            if _releases(plan) or plan["spec"].get("outcome") == "Withdraws":
+                continue  # its victims are its own members
             versions = _moments(history, asked, plan, first, last)
             pairs = {_priorities(history, asked.uid, plan, version) for version in versions}
             if pairs and all(victim >= preemptor for victim, preemptor in pairs):

@@ -256,6 +256,23 @@ async def test_a_right_that_is_taken_away_is_asked_for_again_from_the_start() ->
     assert stream_ends("refused") == before + 2
 
 
+async def test_it_is_known_for_how_long_there_is_no_watch() -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [
+        script.stream(event("ADDED", pod_json("a", 11)), end="reset"),
+        script.json(status(403, "Forbidden"), code=403),
+        script.stream(event("ADDED", pod_json("b", 12))),
+    ]
+    script.lists += [script.json(status(403, "Forbidden"), code=403), script.json(page([], 11))]
+    async with reflecting(script) as (store, reflector):
+        assert reflector.interrupted() > 0.0
+        await until(lambda: reflector.refusal is not None)
+        assert reflector.interrupted() > 0.0
+        await until(lambda: "b" in {name for _, name in store.held})
+        assert reflector.interrupted() == 0.0
+
+
 @pytest.mark.parametrize("when", ["at first", "later"])
 async def test_a_resource_that_is_not_served_is_asked_for_until_it_is(when: str) -> None:
     missing = Script.json(status(404, "NotFound"), code=404)
