@@ -103,10 +103,9 @@ def change(box: JobSandbox, deaths: Deaths) -> None:
     """A Job that waits gets more pods, and one that runs gets another queue, while processes die."""
     box.queue("one", 1)
     box.queue("two", 2)
-    box.job("moves", "one", 1)
+    box.job("moves", "one", 1, suspend=True)
     deaths.until(lambda: len(box.pods("moves")) == 1, lambda: box.told("moves"))
-    box.job("grows", "one", 1, completions=2)
-    deaths.until(lambda: box.get_job("grows")["spec"]["suspend"], lambda: box.told("grows"))
+    box.job("grows", "one", 1, completions=2, suspend=True)
     workload = box.workload_of("grows")
     box.patch_job("grows", {"spec": {"parallelism": 2}})
     deaths.until(lambda: box.get(workload)["spec"]["podSets"][0]["count"] == 2, lambda: box.told("grows"))
