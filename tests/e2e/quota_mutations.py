@@ -27,8 +27,8 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
     "freed quota is not promised": (
         Edit(
             "controllers/quota/plans.py",
-            "        return [promise_of(life.plan) for life in current if life.is_active]\n",
-            "        return [promise_of(life.plan) for life in current if False]\n",
+            "for life in current if life.is_active]\n",
+            "for life in current if False]\n",
         ),
     ),
     "a preemptor goes on in vain": (

@@ -1,16 +1,21 @@
-"""The mutations of the histories fit the code as it is."""
+"""The mutations of the histories, and those of the quota plane, fit the code as it is."""
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
+from tests.e2e.quota_mutations import MUTATIONS as QUOTA
 from tests.e2e.stress.mirrors import ROOT
 from tests.e2e.stress.mutations import MUTATIONS, Edit, edited
 
+EDITS: Final = {name: each.edits for name, each in MUTATIONS.items()} | dict(QUOTA)
 
-@pytest.mark.parametrize("name", MUTATIONS)
+
+@pytest.mark.parametrize("name", EDITS)
 def test_a_mutation_changes_the_code_and_leaves_it_readable(name: str) -> None:
-    for edit in MUTATIONS[name].edits:
+    for edit in EDITS[name]:
         text = (ROOT / edit.file).read_text()
         changed = edited(text, edit)
         assert changed != text
