@@ -110,7 +110,8 @@ def next_step(seen: Seen, around: Around) -> GroupStep:
         return _evicted(seen, workload, around)
     if is_true(workload, ADMITTED):
         return _admitted(seen, workload, around)
-    return _waits(seen, workload, around)
+    step = _waits(seen, workload, around)
+    return replace(step, stop=step.stop or _why_stop(seen))
 
 
 def wants(members: Iterable[Member], uid: str) -> Counter[str]:
@@ -142,7 +143,13 @@ def _without_workload(seen: Seen, around: Around) -> GroupStep:
     if former:  # their Workload is gone, and with it their quota
         return _leave(former, "the Workload of the PodGroup is gone")
     living = [each for each in seen.members if each.lives]
-    return GroupStep(create=len(living) >= minimum)
+    return GroupStep(create=len(living) >= minimum, stop=_why_stop(seen))
+
+
+def _why_stop(seen: Seen) -> str:
+    """Why members of a group without quota must go; empty if none of them runs."""
+    runs = any(each.bound and each.lives and not each.admitted_by for each in seen.members)
+    return "the PodGroup runs without quota" if runs else ""
 
 
 # ---- the Workload goes
@@ -194,7 +201,8 @@ def _waits(seen: Seen, workload: Workload, around: Around) -> GroupStep:
     there = wants(seen.members, uid)
     enough = sum(there.values()) >= (_minimum(seen.group) or 1)
     had = {pods.name: pods.count for pods in workload.spec.pod_sets}
-    return GroupStep(renew=bool(changes) or (enough and dict(there) != had))
+    renew = bool(changes) or (enough and dict(there) != had)
+    return GroupStep(renew=renew, reported=Reported(reclaimable={}))  # its pod sets are those that are left
 
 
 # ---- it is evicted
@@ -206,7 +214,8 @@ def _evicted(seen: Seen, workload: Workload, around: Around) -> GroupStep:
     why = f"Workload {workload.metadata.name} was evicted: {message}"
     step = replace(_ends(seen, workload, why), delete=False)
     if step.reported.nothing_runs and not is_true(workload, QUOTA_RESERVED):
-        return replace(_waits(seen, workload, around), reported=step.reported)
+        reported = replace(step.reported, reclaimable={})
+        return replace(_waits(seen, workload, around), reported=reported)
     return step
 
 
@@ -259,7 +268,14 @@ def _placed(seen: Seen, workload: Workload, infos: Mapping[str, PodSetInfo]) -> 
         else:
             left[name] -= 1
             admit.append(Admit(member, info))
-    return GroupStep(admit=tuple(admit), remarks=tuple(remarks))
+    reported = Reported(reclaimable=_reclaimable(seen, workload))
+    return GroupStep(admit=tuple(admit), remarks=tuple(remarks), reported=reported)
+
+
+def _reclaimable(seen: Seen, workload: Workload) -> dict[str, int]:
+    """By pod set: how many members have succeeded. The count of a Workload with quota does not become smaller."""
+    uid = workload.metadata.uid
+    return dict(Counter(each.pod_set for each in seen.members if each.admitted_by == uid and each.succeeded))
 
 
 # ---- parts

@@ -230,6 +230,7 @@ class GangLoad(JobLoad):
     def judge(self) -> list[str]:
         """What was wrong with evictions on nodes."""
         history = self._recorder.history()
+        history.write(self._box.plane.layout.logs / f"nodes-{self._box.name}.jsonl")
         # A member without a node goes without a plan when its group loses its quota.
         history.deletions = [each for each in history.deletions if _had_node(history, each)]
         return [text for check in evictions.CHECKS for text in check(history)]

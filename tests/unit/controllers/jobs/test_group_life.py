@@ -9,7 +9,7 @@ import pytest
 
 from api.groups import PodGroup
 from api.validation import convert
-from api.workloads import Workload
+from api.workloads import ReclaimablePod, Workload
 from controllers.jobs.group_life import Around, GroupStep, Seen, next_step
 from controllers.jobs.group_members import Member
 from controllers.jobs.group_workload import admission_patch, pod_sets_of
@@ -222,3 +222,31 @@ def test_a_patch_removes_this_gate_and_no_other() -> None:
     }
     assert patch["metadata"]["uid"] == "0"
     assert patch["metadata"]["resourceVersion"] == "1"
+
+
+@pytest.mark.parametrize("state", [None, workload(), workload(reserved=True)])
+def test_members_that_run_without_quota_go(state: Workload | None) -> None:
+    """The webhook was down, or the group got its queue when it ran already."""
+    members = [member("a", bound=True, is_gated=False), member("b")]
+    assert next_step(Seen(group(), members, state), Around(WISH)).stop == "the PodGroup runs without quota"
+    members = [member("a", bound=True, is_gated=False, leaving=True), member("b")]
+    assert next_step(Seen(group(), members, state), Around(WISH)).stop == ""
+
+
+def test_the_quota_of_members_that_succeeded_is_free() -> None:
+    members = [member("a", admitted_by=UID, succeeded=True), member("b", admitted_by=UID, bound=True)]
+    step = next_step(Seen(group(), members, workload("Admitted")), Around(WISH, lambda _: [ONE]))
+    assert step.reported.reclaimable == {"a": 1}
+
+
+def test_who_succeeded_has_no_successor() -> None:
+    held = workload("Admitted")
+    held.status.reclaimable_pods = [ReclaimablePod("a", 1)]
+    members = [member("b", admitted_by=UID, bound=True), member("c")]
+    step = next_step(Seen(group(), members, held), Around(WISH, lambda _: [ONE]))
+    assert [each.member.name for each in step.admit] == []
+
+
+def test_a_group_that_waits_has_nothing_to_reclaim() -> None:
+    members = [member("a"), member("b")]
+    assert next_step(Seen(group(), members, workload()), Around(WISH)).reported.reclaimable == {}
