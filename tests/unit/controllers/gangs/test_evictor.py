@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client import Counter
 
 from api.core import Pod
@@ -497,6 +498,31 @@ async def test_owners_of_a_unit_stop_before_its_first_mark(impatient: None) -> N
             "PodGroup default/gang (priority 100) preempts this pod with all of PodGroup default/unit",
         )
         assert sorted(requests.names("DELETE")) == ["u0", "u1"]
+
+
+@pytest.mark.parametrize("pods", [1, 2])
+async def test_the_plan_goes_on_when_the_owner_ends_the_pods_itself(pods: int) -> None:
+    """The Job controller deletes the pods of a Job that was suspended."""
+    async with staged(*of_job(pods), *hero()) as stage:
+        jobs = Jobs()
+
+        async def stop(owners: Collection[PodOwner], message: str) -> None:
+            await Jobs.stop(jobs, owners, message)
+            stage.add(*(_leaving(each) for each in of_job(pods) if isinstance(each, Pod)))
+
+        jobs.stop = stop  # type: ignore[method-assign]
+        with stage.controller.stops.served(jobs):
+            await stage.settle()
+            assert len(jobs.asked) == 1
+            stage.delete(*(each for each in of_job(pods) if isinstance(each, Pod)))
+            await stage.settle()
+        assert stage.phases() == ["Ready"]
+        assert len(jobs.asked) == 1
+
+
+def _leaving(each: Pod) -> Pod:
+    meta = replace(each.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    return replace(each, metadata=meta)
 
 
 async def test_no_pod_is_marked_while_its_owner_does_not_stop(impatient: None) -> None:
