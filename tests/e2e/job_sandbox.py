@@ -145,8 +145,8 @@ class JobSandbox(QuotaSandbox):
         self.client.patch(BATCH, "Job", name, patch, self.name, *([subresource] if subresource else []))
 
     def end_pods(self, job: str, count: int | None = None, phase: str = "Succeeded") -> None:
-        """So many pods of the Job have ended."""
-        for pod in self.pods(job)[:count]:
+        """So many pods of the Job have ended, of those that have a node."""
+        for pod in [each for each in self.pods(job) if each["spec"].get("nodeName")][:count]:
             self.client.patch(
                 "v1", "Pod", pod["metadata"]["name"], {"status": {"phase": phase}}, self.name, "status"
             )
