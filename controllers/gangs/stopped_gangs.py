@@ -70,6 +70,6 @@ class StoppedGangs:
         return PreemptionPlanSpec(
             preemptor=Preemptor("PodGroup", group.api_version, *key, stop.uid, priority),
             outcome="Withdraws",
-            reason=f"PodGroup {'/'.join(key)} has lost its quota: {stop.reason}",
+            reason=f"PodGroup {'/'.join(key)} has no quota: {stop.reason}",
             victims=[Victim("PodGroup", *key, stop.uid, priority, False, pods)],
         )

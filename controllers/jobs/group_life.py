@@ -149,7 +149,7 @@ def _without_workload(seen: Seen, around: Around) -> GroupStep:
 def _why_stop(seen: Seen) -> str:
     """Why members of a group without quota must go; empty if none of them runs."""
     runs = any(each.bound and each.lives and not each.admitted_by for each in seen.members)
-    return "the PodGroup runs without quota" if runs else ""
+    return "it was bound before it was admitted" if runs else ""
 
 
 # ---- the Workload goes

@@ -39,6 +39,7 @@ class JobSandbox(QuotaSandbox):
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
         template_labels: Mapping[str, str] | None = None,
+        template_annotations: Mapping[str, str] | None = None,
         finalizers: bool = False,
         pod: Json | None = None,
         **spec: Any,
@@ -51,7 +52,10 @@ class JobSandbox(QuotaSandbox):
             "labels": {**({QUEUE_NAME: queue} if queue else {}), **(labels or {})},
             "annotations": dict(annotations or {}),
         }
-        template_meta: Json = {"labels": dict(template_labels or {})}
+        template_meta: Json = {
+            "labels": dict(template_labels or {}),
+            "annotations": dict(template_annotations or {}),
+        }
         if finalizers:
             template_meta["finalizers"] = ["example.com/keeps"]
         content = {

@@ -9,7 +9,7 @@ import pytest
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane
-from tests.e2e.group_sandbox import GroupSandbox
+from tests.e2e.group_sandbox import OURS, QUEUE_NAME, GroupSandbox
 from tests.e2e.support import condition, wait_for
 
 WITHIN: Final[Json] = {"withinClusterQueue": "LowerPriority"}
@@ -117,3 +117,34 @@ def test_a_group_that_goes_for_another_on_nodes_gives_its_quota_back(box: GroupS
     evicted = condition(box.get(workload), "Evicted")
     assert evicted is not None
     assert "Preempted on nodes" in evicted["message"]
+
+
+def test_a_group_that_runs_without_quota_leaves_and_queues(box: GroupSandbox) -> None:
+    """It ran when it got its queue."""
+    box.queue("late", 1)
+    box.workload("other-late", "late", 1)
+    box.until_admitted("other-late")
+    box.client.create(objects.pod_group("late", box.name, min_count=1))
+    where: Any = {"nodeSelector": {"example.com/pool": "queued-groups"}}
+    tolerated = {"key": "example.com/pool", "operator": "Exists", "effect": "NoSchedule"}
+    box.member("late", "late-0", gates=False, tolerations=[tolerated], **where)
+    box.until_bound("late", ["late-0"])
+    box.client.patch(OURS, "PodGroup", "late", {"metadata": {"labels": {QUEUE_NAME: "late"}}}, box.name)
+    wait_for(lambda: not box.member_pods("late"), what=lambda: str(box.member_pods("late")))
+    (plan,) = [each for each in box.plans("Withdraws") if each["spec"]["preemptor"]["name"] == "late"]
+    assert plan["spec"]["reason"].endswith("has no quota: it was bound before it was admitted")
+
+
+def test_the_quota_of_members_that_succeeded_is_free(box: GroupSandbox) -> None:
+    box.queue("part", 2)
+    box.group("part", "part", 2)
+    box.members("part", 2)
+    box.until_bound("part", ["part-0", "part-1"])
+    box.workload("next", "part", 1)
+    box.until("next", "QuotaReserved", "False", "WaitingForQuota")
+    ended = {"status": {"phase": "Succeeded"}}
+    box.client.patch("v1", "Pod", "part-0", ended, box.name, "status")
+    box.until_admitted("next")
+    assert box.get(box.group_workload("part"))["status"]["reclaimablePods"] == [
+        {"name": box.get(box.group_workload("part"))["spec"]["podSets"][0]["name"], "count": 1}
+    ]

@@ -231,3 +231,25 @@ def test_what_is_not_there_is_said(box: JobSandbox, what: Any, text: str) -> Non
         box.until_event(job, "ErrWorkloadCompose", text)
         return
     wait_for(lambda: text in box.until(box.workload_of(job), "QuotaReserved", "False")["message"])
+
+
+def test_a_job_that_asks_for_a_topology_says_that_there_is_none(box: JobSandbox) -> None:
+    box.queue("topology", 1)
+    asked = {"kueue.x-k8s.io/podset-required-topology": "rack"}
+    box.job("racked", "topology", 1, template_annotations=asked, suspend=True)
+    workload = box.workload_of("racked")
+    assert box.get(workload)["spec"]["podSets"][0]["topologyRequest"] == {"required": "rack"}
+    wait_for(
+        lambda: "topologies are not supported" in box.until(workload, "QuotaReserved", "False")["message"]
+    )
+
+
+def test_a_job_runs_for_as_long_as_it_asked_for(box: JobSandbox) -> None:
+    box.queue("limited", 1)
+    box.job("limited", "limited", 1, labels={"kueue.x-k8s.io/max-exec-time-seconds": "1"}, suspend=True)
+    workload = box.workload_of("limited")
+    assert box.get(workload)["spec"]["maximumExecutionTimeSeconds"] == 1
+    box.until(workload, "Evicted", "True", "DeactivatedDueToMaximumExecutionTimeExceeded")
+    box.until_stopped("limited")
+    box.until(workload, "QuotaReserved", "False")
+    assert box.get(workload)["spec"]["active"] is False
