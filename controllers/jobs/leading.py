@@ -72,8 +72,8 @@ class Leading:
         overdue_seconds: float,
         clock: Clock,
     ) -> None:
-        """`evicted`: Jobs that must stop for others on nodes. `overdue_seconds`: after so long the pods of an evicted
-        Job are named."""
+        """`evicted`: Jobs that must stop for others on nodes. `overdue_seconds`: after so long an evicted Job whose
+        pods are left is overdue."""
         self._evicted = evicted
         self._mirrors, self._writer, self._recorder = mirrors, writer, recorder
         self._reporter, self._overdue, self._clock = reporter, overdue_seconds, clock
@@ -171,11 +171,12 @@ class Leading:
         return step
 
     async def _with_remaining(self, job: TemplatedJob, workload: Workload, reported: Reported) -> Reported:
-        """The report with the pods that are left, if the Workload was evicted long ago."""
+        """The report with the pods that are left, if the Workload was evicted long ago. They are known before it is
+        overdue: then the event names them."""
         since = _evicted_at(workload)
         if since is None or reported.nothing_runs:
             return reported
-        left = since + self._overdue - self._clock.wall()
+        left = since + self._overdue / 2 - self._clock.wall()
         if left > 0:
             self._queue.add_after((JOB, _key(job.metadata)), left)
             return reported

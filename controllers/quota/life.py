@@ -52,6 +52,7 @@ from runtime.workload_reports import NOTHING, Reported
 __all__ = ["EVICTION_OVERDUE", "SUSPENDED", "Around", "Limits", "Waiting", "next_step", "settle"]
 
 EVICTION_OVERDUE: Final = "reprieve.dev/EvictionOverdue"
+LEFT: Final = "; pods that are left: "
 """Condition: the Workload was evicted long ago, and still holds its quota."""
 DEACTIVATED: Final = "Deactivated"
 STOPPED: Final = {"ClusterQueue": "ClusterQueueStopped", "LocalQueue": "LocalQueueStopped"}
@@ -253,8 +254,9 @@ def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
         return
     text = f"Evicted more than {limits.overdue // SECOND}s ago, and QuotaReserved is still True"
     if around.reported.remaining:
-        text += f"; pods that are left: {listed(around.reported.remaining)}"
-    if not draft.is_true(EVICTION_OVERDUE):
+        text += f"{LEFT}{listed(around.reported.remaining)}"
+    said = draft.condition(EVICTION_OVERDUE)
+    if said is None or said.status != "True" or (LEFT in text and LEFT not in said.message):
         draft.event("Warning", "EvictionOverdue", text)
     if limits.frees_overdue:
         draft.set(EVICTION_OVERDUE, True, "QuotaFreed", f"{text}: its quota is free now")

@@ -31,13 +31,6 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
             "for life in current if False]\n",
         ),
     ),
-    "a preemptor goes on in vain": (
-        Edit(
-            "controllers/quota/passers.py",
-            "            if effective_priority(other) > effective_priority(preemptor):\n",
-            "            if False:\n",
-        ),
-    ),
     "what came meanwhile is not looked at": (
         Edit(
             "controllers/quota/scheduling.py",

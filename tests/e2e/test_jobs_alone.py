@@ -26,6 +26,7 @@ WITHIN: Final[Json] = {"withinClusterQueue": "LowerPriority"}
 PLACES: Final = ("stop", "create", "start", "stop", "restore", "start")
 """Writes of the Job that is preempted, in their order: its user did not suspend it."""
 DEATHS: Final = [f"jobs.{when}_{place}" for place in PLACES for when in ("before", "after")]
+OVERDUE_SECONDS: Final = 3
 QUOTA_DEATHS: Final = ["quota.plan_stored", "quota.before_write", "quota.after_write"]
 """In between, at the write that evicts, and at the one that gives the quota back."""
 
@@ -34,7 +35,9 @@ QUOTA_DEATHS: Final = ["quota.plan_stored", "quota.before_write", "quota.after_w
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     """Its API server and Job controller are as strict about templates as those of 1.35 and before."""
     gates = {"MutableSchedulingDirectivesForSuspendedJobs": False}
-    return start_plane(Options(**QUOTA, feature_gates=gates))
+    quota = {**QUOTA["reprieve_settings"]["quota"], "overdueSeconds": OVERDUE_SECONDS}
+    settings = {"reprieve_settings": {"quota": quota}}
+    return start_plane(Options(**{**QUOTA, **settings}, feature_gates=gates))
 
 
 class Deaths:
@@ -141,6 +144,42 @@ def test_a_group_lives_on_while_reprieve_dies_at_each_write(plane: ControlPlane)
     box.finish("high")
     deaths.until(lambda: box.bound("gang") == bound, lambda: str(box.member_pods("gang")))
     assert deaths.over, "not everybody has died"
+
+
+def test_pods_that_do_not_go_are_named(plane: ControlPlane) -> None:
+    """Of a Job and of a PodGroup whose Workloads were evicted: as on a node that is gone, they terminate for ever."""
+    box = GroupSandbox(plane, "overdue")
+    box.queue("q", 3)
+    box.job("stays", "q", 1, finalizers=True, suspend=True)
+    (pod,) = box.until_running("stays", 1)
+    box.group("gang", "q", 2)
+    members = box.members("gang", 2, finalizers=["example.com/keeps"])
+    box.until_bound("gang", members)
+    for workload, names in (
+        (box.workload_of("stays"), [pod["metadata"]["name"]]),
+        (box.group_workload("gang"), members),
+    ):
+        box.patch_spec("Workload", workload, {"active": False}, namespaced=True)
+        box.until(workload, "reprieve.dev/EvictionOverdue", "True", "QuotaHeld")
+        wait_for(partial(names_all, box, workload, names), what=box.report)
+        assert box.is_true(workload, "QuotaReserved")
+        for name in names:
+            box.client.patch("v1", "Pod", name, {"metadata": {"finalizers": None}}, box.name)
+        box.until(workload, "QuotaReserved", "False")
+
+
+def names_all(box: GroupSandbox, workload: str, pods: list[str]) -> bool:
+    """Whether the condition and an event name all these pods."""
+    said = [
+        each["message"] for each in box.get(workload)["status"]["conditions"] if "Overdue" in each["type"]
+    ]
+    events = box.client.list("events.k8s.io/v1", "Event", box.name)
+    told = [
+        each["note"]
+        for each in events
+        if (each["reason"], each["regarding"]["name"]) == ("EvictionOverdue", workload)
+    ]
+    return all(any(pod in text for text in texts) for pod in pods for texts in (said, told))
 
 
 def is_gone(box: JobSandbox, kind: str, name: str) -> bool:

@@ -228,7 +228,9 @@ def test_a_patch_removes_this_gate_and_no_other() -> None:
 def test_members_that_run_without_quota_go(state: Workload | None) -> None:
     """The webhook was down, or the group got its queue when it ran already."""
     members = [member("a", bound=True, is_gated=False), member("b")]
-    assert next_step(Seen(group(), members, state), Around(WISH)).stop == "it was bound before it was admitted"
+    assert (
+        next_step(Seen(group(), members, state), Around(WISH)).stop == "it was bound before it was admitted"
+    )
     members = [member("a", bound=True, is_gated=False, leaving=True), member("b")]
     assert next_step(Seen(group(), members, state), Around(WISH)).stop == ""
 

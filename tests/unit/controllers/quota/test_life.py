@@ -223,6 +223,14 @@ def test_an_overdue_workload_names_the_pods_that_are_left() -> None:
     assert condition.message.endswith("; pods that are left: " + ", ".join(names[:10]) + " and 2 more")
 
 
+def test_an_event_names_the_pods_also_if_they_become_known_later() -> None:
+    first = look(evicted(admitted(JOB, 1), 5), 305)
+    step = look(first.workload, 306, reported=Reported(remaining=("pod",)))
+    assert [event.reason for event in step.events] == ["EvictionOverdue"]
+    assert step.events[0].note.endswith("; pods that are left: pod")
+    assert look(step.workload, 307, reported=Reported(remaining=("pod",))).events == ()
+
+
 def test_a_reported_end_finishes_the_workload_whatever_else_happens() -> None:
     step = look(admitted(JOB, 1), 5, reported=Reported(finished=("Succeeded", "Job finished")))
     assert said(step.workload)["Finished"] == ("True", "Succeeded")
