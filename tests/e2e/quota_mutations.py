@@ -78,7 +78,9 @@ def _is_found(name: str, edits: Sequence[Edit], seeds: Sequence[int]) -> bool:
             results: list[Result] = []
 
             def run(plane: ControlPlane, seed: int = seed, results: list[Result] = results) -> bool:
-                results.append(stress(plane, seed, SECONDS))
+                results.append(
+                    stress(plane, seed, SECONDS, removes=False)
+                )  # broken as it is, it may hold all
                 return True
 
             on_plane(options, run)

@@ -91,11 +91,12 @@ def stress(
     seconds: float,
     *,
     restarts: bool = True,
+    removes: bool = True,
     load_of: Callable[[ControlPlane, random.Random], AnyLoad] = Load,
 ) -> Result:
-    """Load the plane for so long, and see what is wrong afterwards. The load is gone in the end.
+    """Load the plane for so long, and see what is wrong afterwards.
 
-    `restarts`: the API server may start anew, too.
+    `restarts`: the API server may start anew, too. `removes`: the load is gone in the end.
     """
     print(f"\nstress of queues for {seconds:.0f} s with seed {seed}", flush=True)
     recorder, rng = QuotaRecorder(plane.client), random.Random(seed)
@@ -115,7 +116,8 @@ def stress(
         recorder.close()
     history.write(plane.layout.logs / f"history-{seed}.jsonl")
     wrong = [*(each for check in CHECKS for each in check(history)), *load.judge()]
-    load.remove()
+    if removes:
+        load.remove()
     return Result(seed, load.steps, faults.count, len(history.evictions()), [*wrong, *left])
 
 
