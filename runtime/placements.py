@@ -84,10 +84,11 @@ class Placements(Protocol):
     async def find(self, asking: Asking, victims: Sequence[Owner]) -> Answer:
         """Whether the pods find places once the pods of the victims are gone. Errors are an answer: NoPlace."""
 
-    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> None:
+    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> bool:
         """Promise this room to the Workload until its pods exist. The room of the victims' pods counts for it.
 
-        What is promised to this Workload already stays as it is.
+        What is promised to this Workload already stays as it is. Returns whether something is promised: nothing is
+        while nodes and pods are not known yet.
         """
 
     def release(self, namespace: str, name: str, uid: str) -> None:

@@ -88,6 +88,7 @@ class GangController:
             self._prepared,
             self._workload_claims,
             self._nudge,
+            lambda: self.mirror.synced,
         )
         self._acting: Leading | None = None
         self.leading: Leading | None = None

@@ -47,12 +47,14 @@ class WorkloadPlaces:
         prepared: Callable[[Snapshot, str], Snapshot | None],
         claims: WorkloadClaims,
         nudge: Callable[[], None],
+        synced: Callable[[], bool],
     ) -> None:
         """`prepared`: the snapshot without what plans in this namespace must not use; None: nobody may be evicted now.
 
-        `budget`: states that a search may visit. `nudge`: have the planner look again.
+        `budget`: states that a search may visit. `nudge`: have the planner look again. `synced`: whether nodes and pods
+        are known.
         """
-        self._claims, self._nudge = claims, nudge
+        self._claims, self._nudge, self._synced = claims, nudge, synced
         self._tables, self._reservations, self._executor = tables, reservations, executor
         self._budget, self._prepared = budget, prepared
         self._promises = 0
@@ -126,17 +128,19 @@ class WorkloadPlaces:
         rows = [self._tables.pods.find(uid) for uid in self._pods_of(owner)]
         return any(self._tables.view(row).node in nodes for row in rows if row is not None)
 
-    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> None:
+    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> bool:
         """See `Placements`."""
         key = workload_key(asking.namespace, asking.name, asking.uid)
         if self._claims.has(key):
-            return
+            return True
+        if not self._synced():
+            return False
         try:
             priority = priority_of(self._tables.snapshot(), _name(asking), _pods(asking))
             requests = {each.pod_set: {**pod_requests(each.pod), PODS: 1} for each in asking.pods}
         except ValueError as error:
             log.warning("no room is promised", workload=f"{asking.namespace}/{asking.name}", error=str(error))
-            return
+            return False
         claims = [
             (place.pod, Claim(place.node, requests[pod_set]))
             for place in places
@@ -144,6 +148,7 @@ class WorkloadPlaces:
         ]
         going = frozenset(uid for owner in victims for uid in self._pods_of(owner))
         self._claims.hold(key, asking.owner, priority, claims, going)
+        return True
 
     def release(self, namespace: str, name: str, uid: str) -> None:
         """See `Placements`."""

@@ -104,15 +104,16 @@ class Agreement:
         now: Callable[[], int],
         answered: Callable[[], None],
         changed: Callable[[str], None],
+        moved: Callable[[], None],
         clock: Clock,
     ) -> None:
         """`placements`: None: there is no nodes plane here, and nobody is asked.
 
         `answered`: another cycle may have another answer. `changed`: Workloads that wait in the tree of this
-        ClusterQueue may have another answer.
+        ClusterQueue may have another answer. `moved`: nodes or pods have changed.
         """
         self._placements, self._options, self._now, self._clock = placements, options, now, clock
-        self._answered, self._queue_changed = answered, changed
+        self._answered, self._queue_changed, self._nodes_changed = answered, changed, moved
         self._asked: dict[str, _Asked] = {}
         """By key of the Workload."""
         self._second: dict[str, _Second] = {}
@@ -180,6 +181,7 @@ class Agreement:
                     async with asyncio.timeout(seconds):
                         await self._moved.wait()
                 self._moved.clear()
+                self._nodes_changed()
                 seconds = self._bring_back(self._placements)
 
     async def close(self) -> None:

@@ -65,7 +65,9 @@ class QuotaController:
         stored = StoredPlans(self._plan_changed)
         self._places = PromisedPlaces(placements, stored, quota.state) if placements is not None else None
         self._plans = views.watch(PLANS, stored)
-        self._known = Known(quota, tally, self._queues, stored, reports, self._plans.apply, placements)
+        self._known = Known(
+            quota, tally, self._queues, stored, reports, self._plans.apply, placements, self._nodes_changed
+        )
         self._alone = Alone(client, settings.kueue_lease, clock)
         self._leading: Leading | None = None
         self._ended = float("-inf")
@@ -128,6 +130,10 @@ class QuotaController:
             self._leading.workload_changed(key, before, after)
         if self._places is not None:
             self._places.changed(key)
+
+    def _nodes_changed(self) -> None:
+        if self._places is not None:
+            self._places.again()
 
     def _plan_changed(self, preemptor: str) -> None:
         if self._places is not None:

@@ -65,6 +65,8 @@ class Known:
     """Take a plan that the API server has answered with, before the watch shows it."""
     placements: Placements | None
     """The nodes plane; None if it is not in this process."""
+    nodes_changed: Callable[[], None]
+    """Nodes or pods have changed. Called while this process leads."""
 
 
 class Leading:
@@ -141,7 +143,13 @@ class Leading:
         )
         self._passers = Passers(quota.state.workloads)
         self._agreement = Agreement(
-            known.placements, options, self.now, self._stir, self._following.freed, clock
+            known.placements,
+            options,
+            self.now,
+            self._stir,
+            self._following.freed,
+            known.nodes_changed,
+            clock,
         )
         self._scheduling = Scheduling(
             quota,

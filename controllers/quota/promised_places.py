@@ -29,9 +29,17 @@ class PromisedPlaces:
         self._placements, self._stored, self._state = placements, stored, state
         self._held: dict[str, str] = {}
         """By key of a Workload: the UID of the one for which places are promised."""
+        self._missing: set[str] = set()
+        """Keys of Workloads whose places could not be promised yet."""
+
+    def again(self) -> None:
+        """Nodes or pods changed, or have become known."""
+        for key in list(self._missing):
+            self.changed(key)
 
     def changed(self, key: str) -> None:
         """The Workload changed, or a plan whose preemptor it is."""
+        self._missing.discard(key)
         held, workload = self._held.get(key), self._state.workloads.get(key)
         plan = self._stored.active(key, workload.metadata.uid) if workload is not None else None
         if workload is not None and plan is not None and plan.places:
@@ -50,8 +58,10 @@ class PromisedPlaces:
         except ValueError as error:
             log.warning("no places are promised", workload=key, error=str(error))
             return
-        self._held[key] = plan.uid
-        self._placements.hold(asking, plan.places, self._victims(plan))
+        if self._placements.hold(asking, plan.places, self._victims(plan)):
+            self._held[key] = plan.uid
+        else:
+            self._missing.add(key)
 
     def _victims(self, plan: Planned) -> list[Owner]:
         """Whose pods go. A stored plan does not name those of other namespaces."""

@@ -193,15 +193,19 @@ class _Turns:
 
 def evicted_without_reason(history: QuotaHistory) -> list[str]:
     """Whoever was evicted without a reason, a message, or, where it was preempted, a plan that was stored before."""
-    wrong, planned = [], set[tuple[str, str]]()
+    wrong, planned, on_nodes = [], set[tuple[str, str]](), set[str]()
     for change in history.changes():
         after = change.after
         if isinstance(after, PreemptionPlan):
-            planned |= {(after.spec.preemptor.uid, victim.uid) for victim in after.spec.victims or ()}
+            preemptor = after.spec.preemptor
+            planned |= {(preemptor.uid, victim.uid) for victim in after.spec.victims or ()}
+            on_nodes.add(f"Preempted on nodes: {preemptor.kind} {preemptor.namespace}/{preemptor.name} ")
         if not isinstance(after, Workload) or not _is_judged(history, change):
             continue
         evicted, where = condition_of(after, EVICTED), _at(change.version, after)
-        is_planned = (preemptor_of(after), after.metadata.uid) in planned
+        is_planned = (preemptor_of(after), after.metadata.uid) in planned or (
+            evicted is not None and evicted.message.startswith(tuple(on_nodes))
+        )
         if evicted is None or not evicted.reason or not evicted.message:
             wrong.append(f"{where} was evicted without reason or message")
         elif evicted.reason == PREEMPTED and not is_planned:

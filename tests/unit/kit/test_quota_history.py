@@ -54,9 +54,11 @@ class Forger:
         body = {"kind": "Event", "metadata": meta, "regarding": {"uid": uid}, "reason": reason}
         self.history.record("ADDED", body)
 
-    def plan(self, preemptor: str, *victims: str, phase: str = "QuotaReserved") -> None:
+    def plan(
+        self, preemptor: str, *victims: str, phase: str = "QuotaReserved", kind: str = "Workload"
+    ) -> None:
         self._version += 1
-        one = {"kind": "Workload", "namespace": "ns", "priority": 0}
+        one = {"kind": kind, "namespace": "ns", "priority": 0}
         owner = one | {"apiVersion": "v", "name": preemptor, "uid": preemptor}
         units = [
             one | {"name": each, "uid": each, "violatesPodDisruptionBudget": False, "pods": []}
@@ -273,6 +275,20 @@ def test_an_eviction_without_reason_or_message_is_found(reason: str, message: st
     forged.put(evicted(held("w"), 7, message, reason))
     (wrong,) = evicted_without_reason(forged.history)
     assert "ns/w was evicted without reason or message" in wrong
+
+
+def test_a_preemption_on_nodes_needs_a_plan_of_its_preemptor() -> None:
+    message = "Preempted on nodes: PodGroup ns/gang (priority 9) preempts this pod"
+    forged = Forger(queue())
+    forged.put(held("low"))
+    forged.plan("other", "unit", kind="PodGroup")
+    forged.put(evicted(held("low"), 7, message))
+    assert len(evicted_without_reason(forged.history)) == 1
+    forged = Forger(queue())
+    forged.put(held("low"))
+    forged.plan("gang", "unit", kind="PodGroup")
+    forged.put(evicted(held("low"), 7, message))
+    assert evicted_without_reason(forged.history) == []
 
 
 def test_a_preemption_without_a_plan_is_found() -> None:

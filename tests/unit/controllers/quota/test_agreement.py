@@ -44,7 +44,7 @@ class Nodes:
                 return Placed(answer.places, frozenset(f"uid-{each}" for each in room), evicts=answer.evicts)
         return NOWHERE
 
-    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> None:
+    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> bool:
         raise AssertionError
 
     def release(self, namespace: str, name: str, uid: str) -> None:
@@ -71,7 +71,7 @@ class Stage:
         self.snapshot = snapshot(QUEUE, *known, head)
         self.answered = 0
         self.agreement = Agreement(
-            self.nodes, Options(), lambda: NOW, self._answered, self.brought.append, self.clock
+            self.nodes, Options(), lambda: NOW, self._answered, self.brought.append, lambda: None, self.clock
         )
 
     def _answered(self) -> None:
@@ -219,7 +219,9 @@ async def test_a_question_about_a_workload_that_has_changed_has_no_answer() -> N
 
 async def test_without_a_nodes_plane_nobody_is_asked() -> None:
     stage = Stage()
-    agreement = Agreement(None, Options(), lambda: NOW, lambda: None, stage.brought.append, stage.clock)
+    agreement = Agreement(
+        None, Options(), lambda: NOW, lambda: None, stage.brought.append, lambda: None, stage.clock
+    )
     assert agreement.answer(stage.decide(), stage.snapshot) == Placed(())
     await agreement.run()
 

@@ -77,7 +77,7 @@ class Stage:
 
     # ---- the nodes plane
 
-    changes = 0
+    changes, is_ready = 0, True
 
     async def find(self, asking: Asking, victims: Sequence[Owner]) -> Answer:
         raise AssertionError
@@ -85,10 +85,13 @@ class Stage:
     def told(self, listener: object) -> Any:
         raise AssertionError
 
-    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> None:
+    def hold(self, asking: Asking, places: Sequence[Place], victims: Sequence[Owner]) -> bool:
         assert asking.owner.name == asking.name
+        if not self.is_ready:
+            return False
         assert asking.uid not in self.held
         self.held[asking.uid] = tuple(places), tuple(victims)
+        return True
 
     def release(self, namespace: str, name: str, uid: str) -> None:
         assert (namespace, name) == ("ns", "hero")
@@ -166,4 +169,27 @@ def test_a_plan_without_places_promises_nothing() -> None:
     stage = Stage()
     stage.workload(HERO)
     stage.stored.upsert(plan(places=0))
+    assert stage.held == {}
+
+
+def test_they_are_promised_once_nodes_and_pods_are_known() -> None:
+    stage = Stage()
+    stage.is_ready = False
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    assert stage.held == {}
+    stage.is_ready = True
+    stage.places.again()
+    assert stage.held == PROMISED
+    stage.places.again()
+
+
+def test_what_is_over_is_not_promised_later() -> None:
+    stage = Stage()
+    stage.is_ready = False
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    stage.stored.upsert(plan("Expired"))
+    stage.is_ready = True
+    stage.places.again()
     assert stage.held == {}
