@@ -49,6 +49,8 @@ class StoredPlan:
     conditions: tuple[Condition, ...]
     plan: Planned | None
     """The decision, if the plan has not ended. None also if it cannot be read."""
+    reserved: bool = False
+    """Whether it ended because its preemptor got the quota."""
     evicted: bool = True
     remembered_seconds: float = 0.0
 
@@ -78,6 +80,7 @@ def _stored(item: PreemptionPlan) -> StoredPlan:
         has_ended=has_ended,
         conditions=conditions,
         plan=None if has_ended else _read(meta, item.spec, decided),
+        reserved=status.phase == "QuotaReserved",
     )
 
 

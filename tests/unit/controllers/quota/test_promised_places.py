@@ -29,7 +29,7 @@ VICTIM = held(owned(workload("victim", "q", 2, uid="uid-victim")), 1)
 
 
 def plan(
-    phase: str = "Evicting", *, name: str = "plan", uid: str = "uid-hero", places: int = 1
+    phase: str = "Evicting", *, name: str = "plan", uid: str = "uid-hero", places: int = 1, node: str = "n0"
 ) -> PreemptionPlan:
     spec = PreemptionPlanSpec(
         preemptor=Preemptor(
@@ -37,7 +37,7 @@ def plan(
         ),
         outcome="Preempts",
         reason="",
-        placements=[Placement(f"main-{number}", "n0") for number in range(places)],
+        placements=[Placement(f"main-{number}", node) for number in range(places)],
         victims=[
             Victim(
                 "Workload",
@@ -193,3 +193,24 @@ def test_what_is_over_is_not_promised_later() -> None:
     stage.is_ready = True
     stage.places.again()
     assert stage.held == {}
+
+
+def test_the_end_of_the_plan_may_come_before_the_quota() -> None:
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    stage.stored.upsert(plan("QuotaReserved"))
+    assert stage.held == PROMISED
+    stage.workload(held(HERO, 2))
+    assert stage.held == PROMISED
+    stage.workload(set_condition(held(HERO, 2), "QuotaReserved", "False", "Pending", 3))
+    assert stage.held == {}
+
+
+def test_the_next_plan_has_other_places() -> None:
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    stage.stored.upsert(plan(name="next", node="n1"))
+    stage.stored.upsert(plan("Aborted"))
+    assert [place.node for places, _ in stage.held.values() for place in places] == ["n1"]
