@@ -20,6 +20,7 @@ from controllers.quota.draft import Draft
 from controllers.quota.facts import Facts
 from controllers.quota.following import Following
 from controllers.quota.life import Waiting, settle
+from controllers.quota.mutual import Mutual, paused
 from controllers.quota.passers import Passers, in_vain
 from controllers.quota.plans import QuotaPlans
 from controllers.quota.texts import Texts
@@ -80,6 +81,7 @@ class Scheduling:
         self._plans, self._passers, self._agreement = plans, passers, agreement
         self._writer, self._options = writer, options
         self._executor, self._now = executor, now
+        self._mutual = Mutual()
         self._stirred = asyncio.Event()
 
     def stir(self) -> None:
@@ -173,6 +175,7 @@ class Scheduling:
             entry = without_place(entry, answer.why, self._strategy(entry))
         equals = self._pending.answered(entry, now)
         if entry.outcome == "Preempt" and isinstance(answer, Placed):
+            self._mutual.begins(entry, now)
             self._plans.begin(entry, fresh.snapshot, answer.places)
         elif entry.outcome in ("NoFit", "NoCandidates") and self._plans.overtaken(key):
             self._passers.failed(entry.workload)
@@ -182,13 +185,16 @@ class Scheduling:
         return entry.requeue == "parked" or entry.tried is not None
 
     def _held_back(self, entry: Entry) -> Entry:
-        """The entry; that of a preemptor which waits if its preemption would be in vain once more. One whose plan is
-        under way goes on."""
+        """The entry; that of a preemptor which waits if its preemption would be in vain once more, or if two would take
+        turns. One whose plan is under way goes on."""
         passer = self._passers.waiting(entry.workload) if entry.outcome == "Preempt" else ""
         is_under_way = any(each.key == key_of(entry.workload) for each in self._plans.promises())
-        if not passer or is_under_way:
+        if is_under_way or entry.outcome != "Preempt":
             return entry
-        return in_vain(entry, passer, self._strategy(entry))
+        if passer:
+            return in_vain(entry, passer, self._strategy(entry))
+        by = self._mutual.paused(entry, self._now())
+        return paused(entry, by, self._strategy(entry)) if by is not None else entry
 
     def _strategy(self, entry: Entry) -> str:
         """Of the ClusterQueue that the entry is about."""

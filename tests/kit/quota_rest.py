@@ -26,6 +26,8 @@ ACTIVE_PLAN: Final = "Evicting"
 PLAIN: Final = Options()
 PASSER: Final = re.compile(r"it does not preempt while Workload (\S+) waits")
 """See `controllers.quota.passers`."""
+PAUSED: Final = re.compile(r"it does not preempt Workload (\S+) yet, for which it was preempted itself")
+"""See `controllers.quota.mutual`."""
 
 
 def stuck(history: QuotaHistory, now: int, options: Options = PLAIN) -> list[str]:
@@ -78,7 +80,7 @@ def _left_waiting(state: QuotaState, now: int, options: Options) -> Iterator[str
         if queue.spec.queueing_strategy == "StrictFIFO" and key_of(each) not in firsts:
             continue
         (entry,) = cycle(state.snapshot(), [each], now, options)
-        if entry.outcome == "Preempt" and _waits_for_passer(state, each):
+        if entry.outcome == "Preempt" and (_waits_for_passer(state, each) or _pauses(state, each)):
             continue
         if entry.outcome in ("Admit", "Preempt"):
             yield f"{key_of(each)} waits, and a cycle says {entry.outcome}"
@@ -92,6 +94,14 @@ def _waits_for_passer(state: QuotaState, workload: Workload) -> bool:
     return (
         passer is not None and is_queued(passer) and effective_priority(passer) > effective_priority(workload)
     )
+
+
+def _pauses(state: QuotaState, workload: Workload) -> bool:
+    """Whether it says that it was preempted for another one a short time ago, and that one holds quota."""
+    said = condition_of(workload, QUOTA_RESERVED)
+    named = PAUSED.search(said.message) if said is not None else None
+    other = state.workloads.get(named[1]) if named is not None else None
+    return other is not None and holds_quota(other)
 
 
 def _left_out(state: QuotaState, now: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -27,6 +28,7 @@ __all__ = [
     "CHECKS",
     "admitted_without_quota",
     "beyond_the_tree",
+    "evicted_by_turns",
     "evicted_twice",
     "evicted_without_event",
     "evicted_without_reason",
@@ -37,6 +39,8 @@ TAKEN_BACK_SECONDS: Final = 5.0
 """After a change of the leader, an admission of the former one may go beyond the tree for so long."""
 LAG_SECONDS: Final = 2.0
 """Whoever decides knows the quotas as they were at some time within the last so many seconds."""
+MOST_TURNS: Final = 4
+"""Who goes for whom is remembered for one term, and a run has a few."""
 LOST_SECONDS: Final = 10.0
 """An eviction may have no event if a process was taken away so soon after it."""
 
@@ -151,6 +155,27 @@ def evicted_twice(history: QuotaHistory) -> list[str]:
     return wrong
 
 
+def evicted_by_turns(history: QuotaHistory) -> list[str]:
+    """Pairs of Workloads that evicted each other again and again. Time-based preemption takes turns on purpose."""
+    last, turns = dict[frozenset[str], str](), Counter[frozenset[str]]()
+    for change in history.changes():
+        before, after = change.before, change.after
+        if not isinstance(after, Workload) or not is_evicted_now(before, after):
+            continue
+        preemptor, preempted = preemptor_of(after), condition_of(after, PREEMPTED)
+        if not preemptor or (preempted is not None and preempted.reason == "InClusterQueueTimeBased"):
+            continue
+        pair = frozenset((preemptor, after.metadata.uid))
+        if last.get(pair) not in (None, preemptor):
+            turns[pair] += 1
+        last[pair] = preemptor
+    return [
+        f"{' and '.join(sorted(pair))} evicted each other {count + 1} times"
+        for pair, count in turns.items()
+        if count > MOST_TURNS
+    ]
+
+
 class _Turns:
     """By preemptor: which Workloads were evicted, and which other ones got the room since then."""
 
@@ -257,6 +282,7 @@ CHECKS: Final[tuple[Callable[[QuotaHistory], list[str]], ...]] = (
     beyond_the_tree,
     admitted_without_quota,
     evicted_twice,
+    evicted_by_turns,
     evicted_without_reason,
     evicted_without_event,
 )

@@ -19,6 +19,7 @@ from tests.kit.quota_rules import (
     CHECKS,
     admitted_without_quota,
     beyond_the_tree,
+    evicted_by_turns,
     evicted_twice,
     evicted_without_event,
     evicted_without_reason,
@@ -277,6 +278,16 @@ def test_an_eviction_without_reason_or_message_is_found(reason: str, message: st
     assert "ns/w was evicted without reason or message" in wrong
 
 
+@pytest.mark.parametrize(("times", "found"), [(2, False), (9, True)])
+def test_two_that_evict_each_other_are_found(times: int, found: bool) -> None:
+    forged = Forger(queue())
+    for turn in range(times):
+        victim, preemptor = ("a", "b") if turn % 2 else ("b", "a")
+        forged.put(held(victim))
+        forged.put(evicted(held(victim), turn, MESSAGE.format(preemptor)))
+    assert bool(evicted_by_turns(forged.history)) == found
+
+
 def test_a_preemption_on_nodes_needs_a_plan_of_its_preemptor() -> None:
     message = "Preempted on nodes: PodGroup ns/gang (priority 9) preempts this pod"
     forged = Forger(queue())
@@ -342,6 +353,19 @@ def test_who_waits_for_one_that_passed_it_is_not_stuck(priority: int | None, is_
     if priority is not None:
         forged.put(kit.workload("passer", "q", 99, priority=priority))
     assert ("ns/high waits, and a cycle says Preempt" in stuck(forged.history, NOW)) == is_stuck
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_who_does_not_take_turns_is_not_stuck(holds: bool) -> None:
+    forged = Forger(queue())
+    low = kit.set_condition(held("low", 2), "Admitted", "True", "Admitted", 5)
+    forged.put(low)
+    waiting = kit.set_condition(workload("high", priority=1), "QuotaReserved", "False", "WaitingForQuota", 5)
+    said = next(each for each in waiting.status.conditions or () if each.type == "QuotaReserved")
+    named = "ns/low" if holds else "ns/gone"
+    said.message = f"it does not preempt Workload {named} yet, for which it was preempted itself"
+    forged.put(waiting)
+    assert ("ns/high waits, and a cycle says Preempt" in stuck(forged.history, NOW)) != holds
 
 
 def test_a_workload_that_does_not_fit_waits() -> None:
