@@ -6,7 +6,7 @@ away: from then on it is a pod like others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from api.core import Pod
@@ -50,14 +50,19 @@ class WorkloadClaims:
         priority: int,
         claims: Sequence[tuple[str, Claim]],
         victims: frozenset[str],
+        there: Iterable[str] = (),
     ) -> None:
-        """Promise room. `claims`: what each pod (name) will use. `victims`: UIDs of pods that go for it."""
-        self._held[key] = _Held(owner, claims, victims)
+        """Promise room. `claims`: what each pod (name) will use. `victims`: UIDs of pods that go for it. `there`: UIDs
+        of its own pods that have come already.
+        """
+        held = self._held[key] = _Held(owner, claims, victims)
         self._reservations.open(key, priority, victims)
         for name, claim in claims:
             self._reservations.put_claim(key, _uid(key, name), claim)
         for uid in victims:
             self._settle(key, uid)
+        for uid in there:
+            self._came(key, held, uid)
 
     def release(self, key: GroupKey) -> bool:
         """Promise nothing any longer. Returns whether there was something."""

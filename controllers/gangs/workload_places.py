@@ -22,7 +22,7 @@ from controllers.gangs.workload_claims import WorkloadClaims
 from nodes.search.decision import Decision, DecisionError, workload_decision
 from nodes.search.supposed import SupposedPods, WorkloadName, leaving_with, priority_of
 from nodes.search.unmodelled import why_blocked
-from nodes.state.snapshot import Snapshot
+from nodes.state.snapshot import GATED, TERMINATING, Snapshot
 from nodes.state.tables import Tables
 from runtime.placements import Answer, Asking, NoPlace, Owner, Place, Placed
 
@@ -147,8 +147,14 @@ class WorkloadPlaces:
             if (pod_set := place.pod.rpartition("-")[0]) in requests
         ]
         going = frozenset(uid for owner in victims for uid in self._pods_of(owner))
-        self._claims.hold(key, asking.owner, priority, claims, going)
+        there = [uid for uid in self._pods_of(asking.owner) if self._may_run(uid)]
+        self._claims.hold(key, asking.owner, priority, claims, going, there)
         return True
+
+    def _may_run(self, uid: str) -> bool:
+        """Whether the pod runs or may be scheduled."""
+        row = self._tables.pods.find(uid)
+        return row is not None and not self._tables.view(row).flags & (TERMINATING | GATED)
 
     def release(self, namespace: str, name: str, uid: str) -> None:
         """See `Placements`."""

@@ -69,8 +69,8 @@ def paused(entry: Entry, by: Paused, strategy: str) -> Entry:
         outcome="NoCandidates",
         message=f"{entry.message}; it does not preempt Workload {by.victim} yet, for which it was preempted itself",
         quota_reserved_reason="WaitingForQuota",
-        requeue=requeue(strategy, "PreemptionNoCandidates", pending_flavors=False, backing_off=False),
-        requeue_reason="PreemptionNoCandidates",
+        requeue=requeue(strategy, "Generic", pending_flavors=False, backing_off=False),
+        requeue_reason="Generic",
         tried=None,
         retry_at=by.until,
     )

@@ -75,7 +75,7 @@ def in_vain(entry: Entry, passer: str, strategy: str) -> Entry:
         message=f"{entry.message}; it does not preempt while Workload {passer} waits, which has a higher priority "
         f"and took what an earlier preemption had freed",
         quota_reserved_reason="WaitingForQuota",
-        requeue=requeue(strategy, "PreemptionNoCandidates", pending_flavors=False, backing_off=False),
-        requeue_reason="PreemptionNoCandidates",
+        requeue=requeue(strategy, "Generic", pending_flavors=False, backing_off=False),
+        requeue_reason="Generic",
         tried=None,
     )

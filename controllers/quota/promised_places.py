@@ -67,7 +67,7 @@ class PromisedPlaces:
             return False
         if holds_quota(workload):
             held.had_quota = True
-            return True
+            return not workload.status.reclaimable_pods  # not all of its pods will come
         # The end of the plan may be seen before the quota of its preemptor.
         stored = self._stored.get(held.plan)
         return not held.had_quota and stored is not None and stored.reserved

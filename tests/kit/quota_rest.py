@@ -28,6 +28,8 @@ PASSER: Final = re.compile(r"it does not preempt while Workload (\S+) waits")
 """See `controllers.quota.passers`."""
 PAUSED: Final = re.compile(r"it does not preempt Workload (\S+) yet, for which it was preempted itself")
 """See `controllers.quota.mutual`."""
+NO_PLACE: Final = "its pods would find no place on nodes"
+"""See `controllers.quota.agreement`."""
 
 
 def stuck(history: QuotaHistory, now: int, options: Options = PLAIN) -> list[str]:
@@ -97,11 +99,13 @@ def _waits_for_passer(state: QuotaState, workload: Workload) -> bool:
 
 
 def _pauses(state: QuotaState, workload: Workload) -> bool:
-    """Whether it says that it was preempted for another one a short time ago, and that one holds quota."""
+    """Whether it says that it was preempted for another one a short time ago, and that one holds quota. Or its pods
+    would find no nodes, which is not judged here."""
     said = condition_of(workload, QUOTA_RESERVED)
     named = PAUSED.search(said.message) if said is not None else None
     other = state.workloads.get(named[1]) if named is not None else None
-    return other is not None and holds_quota(other)
+    has_no_place = said is not None and NO_PLACE in said.message
+    return has_no_place or (other is not None and holds_quota(other))
 
 
 def _left_out(state: QuotaState, now: int) -> Iterator[str]:

@@ -78,6 +78,18 @@ def test_each_pod_that_comes_takes_a_claim_away() -> None:
     assert stage.claims.release(KEY)
 
 
+def test_pods_that_came_before_the_promise_is_known_count() -> None:
+    """A process that was cut off hears of the pods before it hears of the plan."""
+    stage = Stage()
+    stage.put(of_job("a"))
+    stage.claims.hold(KEY, JOB, 10, CLAIMS, frozenset(), ["uid-default-a"])
+    assert stage.nodes == ["n1"]
+    stage.put(of_job("a", node="n0"))
+    assert stage.nodes == ["n1"]
+    stage.put(of_job("b"))
+    assert stage.nodes == []
+
+
 def test_pods_of_others_and_pods_that_terminate_take_none() -> None:
     stage = Stage()
     stage.hold()

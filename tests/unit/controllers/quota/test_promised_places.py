@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from api.meta import ObjectMeta
 from api.plans import (
@@ -18,6 +19,7 @@ from api.plans import (
     Victim,
     VictimQuota,
 )
+from api.workloads import ReclaimablePod
 from controllers.quota.promised_places import PromisedPlaces
 from controllers.quota.stored_plans import StoredPlans
 from quota.state import QuotaState
@@ -214,3 +216,16 @@ def test_the_next_plan_has_other_places() -> None:
     stage.stored.upsert(plan(name="next", node="n1"))
     stage.stored.upsert(plan("Aborted"))
     assert [place.node for places, _ in stage.held.values() for place in places] == ["n1"]
+
+
+def test_pods_that_are_not_needed_any_longer_will_not_come() -> None:
+    stage = Stage()
+    stage.workload(HERO)
+    stage.stored.upsert(plan())
+    has_quota = held(HERO, 2)
+    stage.workload(has_quota)
+    stage.stored.upsert(plan("QuotaReserved"))
+    assert stage.held == PROMISED
+    less = replace(has_quota, status=replace(has_quota.status, reclaimable_pods=[ReclaimablePod("main", 1)]))
+    stage.workload(less)
+    assert stage.held == {}
