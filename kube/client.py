@@ -240,6 +240,11 @@ class ApiClient:
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ApiError(0, type(error).__name__, str(error) or "no answer in time") from error
+        except RuntimeError as error:
+            # uvloop: a descriptor is used again before its last transport has closed. The next attempt gets another.
+            if code:
+                raise
+            raise ApiError(0, type(error).__name__, str(error)) from error
         finally:
             API_REQUESTS.labels(self.cluster, method, str(code)).inc()
             if code == 401:

@@ -43,8 +43,10 @@ async def run_process(
     parts: Sequence[Part],
     controllers: Sequence[Controller],
     terms: Terms,
-) -> None:
+) -> bool:
     """Serve until SIGTERM or SIGINT, or until a part ends by itself. Raises the errors of the listeners.
+
+    Returns whether it was told to stop: no part failed.
 
     The process is ready if all parts are ready. /readyz also shows the checks of the controllers. But a fault of a
     controller (for example a missing CRD) does not make the process unready, because callers still need the parts.
@@ -52,7 +54,7 @@ async def run_process(
     At the end it is unready first. Then the controllers end, and with them the term: another process goes on. The
     parts still answer whoever comes, and end last.
     """
-    stop = asyncio.Event()
+    stop, failed = asyncio.Event(), list[str]()
     loop = asyncio.get_running_loop()
     async with AsyncExitStack() as stack:
         for signum in SIGNALS:
@@ -69,26 +71,29 @@ async def run_process(
         for part in parts:
             tasks.update(part.tasks())
         for name, task in tasks.items():
-            await stack.enter_async_context(_background(name, task, stop))
-        async with _background("controllers", lead_all(controllers, terms), stop):
+            await stack.enter_async_context(_background(name, task, stop, failed))
+        async with _background("controllers", lead_all(controllers, terms), stop, failed):
             await stop.wait()
             log.info("stopping")
         log.info("nothing acts any longer")
-        async with _background("following", terms.follow(), stop):
+        async with _background("following", terms.follow(), stop, failed):
             await listening.aclose()
+    return not failed
 
 
 @asynccontextmanager
 async def _background(
-    name: str, coroutine: Coroutine[Any, Any, None], stop: asyncio.Event
+    name: str, coroutine: Coroutine[Any, Any, None], stop: asyncio.Event, failed: list[str]
 ) -> AsyncIterator[None]:
-    """Run the coroutine in the background. If it ends for any reason, the process stops."""
+    """Run the coroutine in the background. If it ends for any reason, the process stops. `failed` gets its name if it
+    ends with an error."""
     task = asyncio.create_task(coroutine, name=name)
     task.add_done_callback(lambda _: stop.set())
     try:
         yield
     finally:
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            failed.append(name)
             log.error("a part of the process failed", part=name, error=repr(error))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -49,7 +49,8 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
     _configure_logging()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(run(configuration))
+            if not runner.run(run(configuration)):
+                context.exit(1)  # the log has the error
     except FieldError as error:
         # A file that the configuration names is read only now: it is missing, or does not fit the configuration.
         click.echo(f"Error: {path}: {error}", err=True)

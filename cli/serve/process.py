@@ -36,8 +36,11 @@ from webhooks.service import WebhookService
 __all__ = ["run"]
 
 
-async def run(configuration: Configuration) -> None:
-    """Serve until SIGTERM or SIGINT. Raises OSError for a port that is taken, and the errors of the configuration."""
+async def run(configuration: Configuration) -> bool:
+    """Serve until SIGTERM or SIGINT. Raises OSError for a port that is taken, and the errors of the configuration.
+
+    Returns whether it was told to stop: no part failed.
+    """
     collect_seldom()
     switch_often()
     clock = SYSTEM_CLOCK
@@ -74,7 +77,7 @@ async def run(configuration: Configuration) -> None:
             nodes = _Nodes(queued, placements, stops)
             controllers += _quota_controllers(configuration, client, views, cycles, clock, nodes)
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
-        await run_process(configuration.ops, views, parts, controllers, terms)
+        return await run_process(configuration.ops, views, parts, controllers, terms)
 
 
 class _Nodes(NamedTuple):

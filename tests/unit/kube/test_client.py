@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -51,6 +52,27 @@ async def test_a_proxys_answer_is_an_error_too() -> None:
     assert error.status == 502
     assert "Bad Gateway" in str(error)
     assert error.is_retriable
+
+
+async def test_a_loop_that_still_has_the_descriptor_is_no_other_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """uvloop raises RuntimeError if a descriptor is used again before its last transport has closed."""
+
+    async def connect(*_: object, **__: object) -> socket.socket:
+        raise RuntimeError("File descriptor 17 is used by transport <TCPTransport>")
+
+    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", connect)
+    error = await failure(Script())
+    assert (error.status, error.reason) == (0, "RuntimeError")
+    assert error.is_retriable
+
+
+async def test_what_a_caller_raises_is_not_the_servers_error() -> None:
+    async with faulty_server(Once(Script.json({}))) as client:
+        with pytest.raises(RuntimeError, match="mine"):
+            async with client.stream("/api/v1/pods", query={}, read_seconds=5.0):
+                raise RuntimeError("mine")
 
 
 async def test_a_server_that_does_not_answer_is_given_up() -> None:

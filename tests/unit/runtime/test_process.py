@@ -168,7 +168,8 @@ async def test_it_ends_when_a_part_ends(capsys: pytest.CaptureFixture[str]) -> N
         raise OSError("broken pipe")
 
     part = Part(fail)
-    await asyncio.wait_for(run_process(OPS, unconnected(), [part], [], EternalTerms(SYSTEM_CLOCK)), 5)
+    ended = run_process(OPS, unconnected(), [part], [], EternalTerms(SYSTEM_CLOCK))
+    assert not await asyncio.wait_for(ended, 5)
     assert part.log == ["listens", "closed"]
     assert "broken pipe" in capsys.readouterr().out
 

@@ -61,15 +61,18 @@ def test_a_file_is_needed() -> None:
     assert "no-such-file: No such file or directory" in result.stderr
 
 
-def test_it_runs_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("told", "code"), [(True, 0), (False, 1)])
+def test_it_runs_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool, code: int) -> None:
+    """The exit code says whether it was told to stop, or a part has failed."""
     ran: list[Configuration] = []
 
-    async def run(configuration: Configuration) -> None:
+    async def run(configuration: Configuration) -> bool:
         ran.append(configuration)
+        return told
 
     monkeypatch.setattr(command, "run", run)
     monkeypatch.setattr(command, "_configure_logging", lambda: None)
-    assert invoke("--config", written(tmp_path, LOOPBACK)).exit_code == 0
+    assert invoke("--config", written(tmp_path, LOOPBACK)).exit_code == code
     assert ran == [parse(LOOPBACK)]
 
 
