@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint test-unit test-e2e bench fuzz stress load crds lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e bench fuzz fidelity stress load crds lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,12 @@ FUZZ_SECONDS ?= 600
 
 fuzz: build ## Fuzz quantities, durations and the review decoder, all at once (FUZZ_SECONDS=600)
 	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+FIDELITY_VERDICTS ?= 3000000
+FIDELITY_SEED ?= 0
+
+fidelity: build ## Compare our filters with kube-scheduler's own ones on random clusters, and shrink what differs (FIDELITY_VERDICTS=3000000, FIDELITY_SEED=0)
+	@$(BIN)/python -m hack.fidelity --verdicts $(FIDELITY_VERDICTS) --seed $(FIDELITY_SEED)
 
 STRESS_SECONDS ?= 600
 STRESS_HISTORIES ?= 10

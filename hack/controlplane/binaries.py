@@ -133,8 +133,17 @@ PARSERS: Final = Module(
     sources=("main.go",),
 )
 """Tests compare our parsers with this one. No control plane needs it."""
+FIDELITY: Final = Module(
+    folder="fidelity",
+    path="k8s.io/kubernetes",
+    packages={"fidelity": "."},
+    version_flags=KUBERNETES.version_flags,
+    exact=True,
+    sources=("main.go", "informers.go"),
+)
+"""`hack.fidelity` compares our filters with this one. No control plane needs it."""
 CONTROL_PLANE: Final = (ETCD, KWOK, KUBERNETES)
-SOURCES: Final = {name: module for module in (*CONTROL_PLANE, PARSERS) for name in module.packages}
+SOURCES: Final = {name: module for module in (*CONTROL_PLANE, PARSERS, FIDELITY) for name in module.packages}
 BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
 
 

@@ -1,0 +1,196 @@
+// Asks kube-scheduler's own filters which nodes take which pods, for tests that compare our filters with them.
+//
+// A line of JSON on stdin is a cluster and steps (type Case). The answer is a line of JSON on stdout: for each step that
+// has a pod one object, with the plugin and the reason by the name of each node that refuses the pod. The steps change
+// the cluster one after the other: pods are removed, and a pod with a node is placed there after it was asked about.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+)
+
+// Case is a cluster, and what happens there.
+type Case struct {
+	Nodes                  []*v1.Node                      `json:"nodes"`
+	Pods                   []*v1.Pod                       `json:"pods"`
+	Namespaces             []*v1.Namespace                 `json:"namespaces"`
+	PersistentVolumes      []*v1.PersistentVolume          `json:"persistentVolumes"`
+	PersistentVolumeClaims []*v1.PersistentVolumeClaim     `json:"persistentVolumeClaims"`
+	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses"`
+	CSINodes               []*storagev1.CSINode            `json:"csiNodes"`
+	CSIDrivers             []*storagev1.CSIDriver          `json:"csiDrivers"`
+	CSIStorageCapacities   []*storagev1.CSIStorageCapacity `json:"csiStorageCapacities"`
+	Steps                  []Step                          `json:"steps"`
+}
+
+// Step removes pods (namespace/name), or asks about a pod and then places it on the node, if it names one.
+type Step struct {
+	Remove []string `json:"remove"`
+	Pod    *v1.Pod  `json:"pod"`
+	Node   string   `json:"node"`
+}
+
+// Refusal is why a node does not take a pod.
+type Refusal struct {
+	Plugin string `json:"plugin"`
+	Reason string `json:"reason"`
+}
+
+// probe is one framework, whose snapshot and listers are replaced for each case.
+type probe struct {
+	framework.Framework
+	lister    *lister
+	informers *factory
+}
+
+// lister is the snapshot of the moment.
+type lister struct{ fwk.SharedLister }
+
+func main() {
+	ctx := context.Background()
+	metrics.Register()
+	asked, err := newProbe(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	in, out := json.NewDecoder(bufio.NewReaderSize(os.Stdin, 1<<20)), bufio.NewWriter(os.Stdout)
+	for in.More() {
+		var each Case
+		if err := in.Decode(&each); err != nil {
+			log.Fatal(err)
+		}
+		line, err := json.Marshal(asked.answer(ctx, &each))
+		if err != nil {
+			log.Fatal(err)
+		}
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			log.Fatal(err)
+		}
+		if err := out.Flush(); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+// newProbe makes the framework of the default profile. DynamicResources is left out: we model nothing of it.
+func newProbe(ctx context.Context) (*probe, error) {
+	defaults, err := latest.Default()
+	if err != nil {
+		return nil, err
+	}
+	profile := defaults.Profiles[0]
+	profile.Plugins.MultiPoint.Disabled = append(
+		profile.Plugins.MultiPoint.Disabled, config.Plugin{Name: names.DynamicResources},
+	)
+	kept := profile.Plugins.MultiPoint.Enabled[:0]
+	for _, each := range profile.Plugins.MultiPoint.Enabled {
+		if each.Name != names.DynamicResources {
+			kept = append(kept, each)
+		}
+	}
+	profile.Plugins.MultiPoint.Enabled = kept
+	client := fake.NewClientset()
+	asked := &probe{
+		lister:    &lister{internalcache.NewEmptySnapshot()},
+		informers: newFactory(client),
+	}
+	asked.Framework, err = frameworkruntime.NewFramework(
+		ctx, plugins.NewInTreeRegistry(), &profile,
+		frameworkruntime.WithClientSet(client),
+		frameworkruntime.WithInformerFactory(asked.informers),
+		frameworkruntime.WithSnapshotSharedLister(asked.lister),
+		frameworkruntime.WithSharedCSIManager(
+			nodevolumelimits.NewCSIManager(asked.informers.Storage().V1().CSINodes().Lister()),
+		),
+		frameworkruntime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done())),
+		frameworkruntime.WithParallelism(1),
+	)
+	return asked, err
+}
+
+func (p *probe) answer(ctx context.Context, each *Case) []map[string]Refusal {
+	p.informers.clear()
+	p.informers.add(each)
+	pods := each.Pods
+	answers := []map[string]Refusal{}
+	for _, step := range each.Steps {
+		pods = without(pods, step.Remove)
+		p.lister.SharedLister = internalcache.NewSnapshot(pods, each.Nodes)
+		if step.Pod == nil {
+			continue
+		}
+		answers = append(answers, p.verdicts(ctx, step.Pod, each.Nodes))
+		if step.Node != "" {
+			placed := step.Pod.DeepCopy()
+			placed.Spec.NodeName = step.Node
+			pods = append(pods, placed)
+		}
+	}
+	return answers
+}
+
+// verdicts asks all filters about the pod on each node.
+func (p *probe) verdicts(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) map[string]Refusal {
+	refused := map[string]Refusal{}
+	state := framework.NewCycleState()
+	result, status, _ := p.RunPreFilterPlugins(ctx, state, pod)
+	for _, node := range nodes {
+		switch {
+		case !status.IsSuccess():
+			refused[node.Name] = refusal(status)
+		case !result.AllNodes() && !result.NodeNames.Has(node.Name):
+			refused[node.Name] = Refusal{"PreFilter", "not among the nodes of PreFilter"}
+		default:
+			info, err := p.lister.NodeInfos().Get(node.Name)
+			if err != nil {
+				log.Fatal(err)
+			}
+			if status := p.RunFilterPlugins(ctx, state, pod, info); !status.IsSuccess() {
+				refused[node.Name] = refusal(status)
+			}
+		}
+	}
+	return refused
+}
+
+func refusal(status *fwk.Status) Refusal {
+	if status.Code() == fwk.Error {
+		return Refusal{"Error", status.Message()}
+	}
+	return Refusal{status.Plugin(), strings.Join(status.Reasons(), "; ")}
+}
+
+func without(pods []*v1.Pod, names []string) []*v1.Pod {
+	gone := map[string]bool{}
+	for _, name := range names {
+		gone[name] = true
+	}
+	kept := make([]*v1.Pod, 0, len(pods))
+	for _, pod := range pods {
+		if !gone[fmt.Sprintf("%s/%s", pod.Namespace, pod.Name)] {
+			kept = append(kept, pod)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,82 @@
+"""Prints how often our filters agree with the scheduler's; shrinks what differs to manifests. Exit code 1 if any does."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from itertools import count, islice
+
+import yaml
+
+from hack.controlplane.binaries import BinariesError
+from hack.fidelity.comparison import Case, Difference, Tally, compare, make_cases, shrink
+from hack.fidelity.probe import Probe
+from hack.fidelity.worlds import FAMILIES
+
+BATCH = 200
+
+
+def main() -> int:
+    """Compare until there are enough verdicts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--verdicts", type=int, default=1_000_000, help="pod-node pairs to ask about")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--family", choices=[*FAMILIES, "all"], help="only this family of features")
+    arguments = parser.parse_args()
+    tally, begin = Tally(), time.monotonic()
+    try:
+        with Probe() as probe:
+            for cases in _batches(arguments.seed, arguments.family):
+                compare(cases, probe.ask, tally)
+                if tally.verdicts.total() >= arguments.verdicts:
+                    break
+            _print(tally, time.monotonic() - begin)
+            for case, difference in _one_of_each(tally):
+                _show(*shrink(case, difference, probe.ask))
+    except BinariesError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 1 if tally.differences else 0
+
+
+def _batches(seed: int, family: str | None) -> Iterator[list[Case]]:
+    """Random cases without end."""
+    seeds = count(seed)
+    while True:
+        yield list(make_cases([*islice(seeds, BATCH)], family))
+
+
+def _print(tally: Tally, seconds: float) -> None:
+    found = tally.differences
+    print(f"{'family':26}{'verdicts':>10}{'it refuses':>12}{'named':>9}{'only named':>12}{'differences':>13}")
+    families = [*sorted(tally.verdicts), "sum"]
+    for family in families:
+        row = [
+            counter.total() if family == "sum" else counter[family]
+            for counter in (tally.verdicts, tally.refused, tally.named, tally.only_named)
+        ]
+        differ = sum(family in ("sum", case.world.family) for case, _ in found)
+        print(f"{family:26}{row[0]:10}{row[1]:12}{row[2] / row[0]:9.1%}{row[3] / row[0]:12.2%}{differ:13}")
+    admitted = sum(bool(each.plugin) for _, each in found)
+    print(f"we admit, it refuses, unnamed: {admitted}; we refuse, it admits: {len(found) - admitted}")
+    print(f"{tally.verdicts.total()} verdicts in {seconds:.1f} s")
+
+
+def _one_of_each(tally: Tally) -> list[tuple[Case, Difference]]:
+    """The first difference of each kind in each family."""
+    first: dict[tuple[str, str], tuple[Case, Difference]] = {}
+    for case, difference in tally.differences:
+        first.setdefault((case.world.family, difference.kind), (case, difference))
+    return list(first.values())
+
+
+def _show(case: Case, difference: Difference) -> None:
+    print(f"\n# {difference.kind}: pod {difference.pod} on {difference.node}, answer {difference.step}")
+    print(f"# family {case.world.family}, seed {case.seed}. {difference.reason}")
+    print(yaml.safe_dump(case.world.case, sort_keys=False, width=120))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""Our filters say what kube-scheduler's own filters say, or the plan names what it does not model.
+
+`make fidelity` asks about millions of random pairs of pod and node, and shrinks what differs.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from hack.controlplane.binaries import BinariesError
+from hack.fidelity.comparison import Case, Tally, compare, make_cases
+from hack.fidelity.ours import judge
+from hack.fidelity.probe import Probe
+from hack.fidelity.recorded import recorded
+from hack.fidelity.worlds import FAMILIES
+from nodes.filters.node_ports import HostPort
+
+SEED = 1_000_000
+CASES = 18
+"""Cases of each family: with the recorded ones there are 20,000 verdicts."""
+
+
+def _agrees(tally: Tally) -> None:
+    first = [(case.world.family, case.seed, each) for case, each in tally.differences[:5]]
+    assert not first, "python -m hack.fidelity --seed SEED --family FAMILY shrinks a difference"
+
+
+def test_recorded_answers() -> None:
+    tally = Tally()
+    for each in recorded():
+        tally.add(Case(0, each.world, judge(each.world)), each.answer)
+    assert tally.verdicts.total() > 10_000
+    assert set(tally.verdicts) == {*FAMILIES, "all"}
+    assert 0.2 < tally.refused.total() / tally.verdicts.total() < 0.8
+    _agrees(tally)
+
+
+def test_a_wrong_filter_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HostPort, "conflicts", lambda _self, _other: False)
+    tally = Tally()
+    for each in recorded():
+        if each.world.family == "host ports":
+            tally.add(Case(0, each.world, judge(each.world)), each.answer)
+    assert {each.kind for _, each in tally.differences} == {"we admit, NodePorts refuses"}
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "all"])
+def test_the_probe(family: str) -> None:
+    tally = Tally()
+    try:
+        with Probe() as probe:
+            compare([*make_cases(range(SEED, SEED + CASES), family)], probe.ask, tally)
+    except BinariesError as error:
+        pytest.skip(str(error))
+    _agrees(tally)
