@@ -232,6 +232,15 @@ class TopologySpreadConstraint(Struct):
     """core/v1 TopologySpreadConstraint. Only a constraint with DoNotSchedule restricts placement."""
 
     when_unsatisfiable: str
+    topology_key: str = ""
+    max_skew: int = 1
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    """Honor (the default): only nodes that the pod selects count."""
+    node_taints_policy: str | None = None
+    """Ignore (the default): tainted nodes count too."""
+    match_label_keys: list[str] | None = None
 
 
 class PodResourceClaim(Struct):

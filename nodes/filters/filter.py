@@ -62,7 +62,7 @@ class Tenant(NamedTuple):
 
 
 class Token(ABC):
-    """A reason why two pods cannot share a node: one pod brings the token, the other pod forbids it.
+    """A reason why two pods cannot share a node, or a domain: one pod brings the token, the other pod forbids it.
 
     A pod that does both cannot share a node with a pod of its own kind. It makes no difference which pod came first.
     """
@@ -72,6 +72,13 @@ class Token(ABC):
     """Why the scheduler refuses the node, in its own words."""
     by_labels: ClassVar[bool]
     """True if a pod can bring the token by its labels alone, so that its `needs` may be None."""
+    unmodelled: ClassVar[str] = ""
+    """What a plan names whose members break the rule on different nodes of one domain."""
+
+    @property
+    def topology_key(self) -> str | None:
+        """The node label whose value two pods cannot share; None means that they cannot share a node."""
+        return None
 
     @abstractmethod
     def brought_by(self, tenant: Tenant) -> bool:
@@ -100,6 +107,6 @@ class PodFilter(Filter[N], ABC):
         """Name a conflict that the running pod could have with the member and that no token models, or None."""
         return None
 
-    def unmodelled_on(self, nodes: Iterable[NodeShape]) -> str | None:
-        """Name what makes the tokens wrong on these nodes, or None. `nodes` are all nodes of the cluster."""
-        return None
+    def reaches(self, running: Tenant, member: Tenant) -> bool:
+        """Whether the running pod could keep the member off other nodes than its own."""
+        return False

@@ -1,72 +1,74 @@
-"""InterPodAffinity: required anti-affinity by host name, in both directions.
+"""InterPodAffinity: required affinity and anti-affinity, by any topology, the latter in both directions.
 
-The search does not model other topologies and pod affinity. The filter only names them.
-
-A member's term keeps the member off each node that has a pod that the term selects. A running pod's term keeps the
-members that it selects off the pod's node. Sources: kube-scheduler's interpodaffinity plugin, and for label keys the
-API server's pod strategy.
+A member's term of anti-affinity keeps the member out of each domain that has a pod that the term selects. A running
+pod's term keeps the members that it selects out of the pod's domain. A domain is all nodes with one value of the
+term's topology key. Namespaces that a selector chooses by label are only named. Sources: kube-scheduler's
+interpodaffinity plugin, and for label keys the API server's pod strategy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
 import msgspec
+import numpy as np
 
 from api.core import Pod, PodAffinityTerm
 from api.meta import LabelSelector, LabelSelectorRequirement
 from api.selectors import check_selector, selects
-from nodes.filters.filter import NodeShape, PodFilter, Tenant, Token
+from nodes.filters.counting import Bools, Condition, Counter, CountingFilter, Int64s, Nodes
+from nodes.filters.filter import NodeShape, PodFilter, StaticFilter, Tenant, Token
+from nodes.filters.terms import Term, with_label_keys
 
-__all__ = ["AntiAffinity", "InterPodAffinity", "Term"]
+__all__ = ["Affinities", "InterPodAffinity", "PodTerm"]
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 AFFINITY: Final = "inter-pod affinity"
 ANTI_AFFINITY: Final = "inter-pod anti-affinity"
 FOREIGN: Final = "anti-affinity of running pods"
-HOSTNAMES: Final = "inter-pod anti-affinity on nodes without a host name label of their own"
+NO_MATCH: Final = "node(s) didn't match pod affinity rules"
+NOTHING: Final = LabelSelector(match_expressions=[LabelSelectorRequirement(key="", operator="In", values=[])])
+"""Selects no pod."""
 
 
-class Term(msgspec.Struct, frozen=True, array_like=True):
-    """A modelled term of anti-affinity by host name."""
+class PodTerm(msgspec.Struct, frozen=True, array_like=True):
+    """A modelled term."""
 
-    selector: LabelSelector
-    """A valid selector. It includes the requirements that stand for `matchLabelKeys` and `mismatchLabelKeys`."""
-    namespaces: tuple[str, ...]
-    """Sorted. Empty means the namespace of the pod that has the term."""
-    everywhere: bool
-    """True for an empty `namespaceSelector`, which selects every namespace."""
+    term: Term
+    topology_key: str
 
-    def of(self, namespace: str) -> Term:
-        """The same term. If it names no namespace, it gets the given namespace of its pod."""
-        if self.everywhere or self.namespaces:
-            return self
-        return Term(self.selector, (namespace,), False)
-
-    def matches(self, tenant: Tenant) -> bool:
-        """Whether the term selects the pod. Call `of` first, so that the term has its namespaces."""
-        inside = self.everywhere or tenant.namespace in self.namespaces
-        return inside and selects(self.selector, tenant.labels)
+    def of(self, namespace: str) -> PodTerm:
+        """As `Term.of`."""
+        return PodTerm(self.term.of(namespace), self.topology_key)
 
 
-class AntiAffinity(msgspec.Struct, frozen=True, array_like=True):
-    """The required anti-affinity of a pod."""
+class Affinities(msgspec.Struct, frozen=True, array_like=True):
+    """The required affinity and anti-affinity of a pod."""
 
-    modelled: tuple[Term, ...]
+    modelled: tuple[PodTerm, ...]
+    """Terms of anti-affinity."""
     others: tuple[PodAffinityTerm, ...]
-    """Terms that are not modelled: another topology, namespaces chosen by label, or an invalid selector."""
+    """Terms of anti-affinity that are not modelled: namespaces chosen by label, or an invalid selector."""
+    attracted: tuple[PodTerm, ...]
+    """Terms of affinity. Empty if one of them is not modelled."""
 
 
 class _TermToken(Token):
-    __slots__ = ("term",)
+    __slots__ = ("_whole", "term")
+    unmodelled: ClassVar[str] = ANTI_AFFINITY
 
-    def __init__(self, term: Term) -> None:
-        self.term = term
+    def __init__(self, term: PodTerm) -> None:
+        self._whole, self.term = term, term.term
+
+    @property
+    def topology_key(self) -> str:
+        """The key of the term."""
+        return self._whole.topology_key
 
     def _has(self, tenant: Tenant) -> bool:
         return tenant.needs is not None and any(
-            term.of(tenant.namespace) == self.term for term in tenant.needs.modelled
+            term.of(tenant.namespace) == self._whole for term in tenant.needs.modelled
         )
 
 
@@ -102,105 +104,146 @@ class Repelling(_TermToken):
         return self.term.matches(tenant)
 
 
-class InterPodAffinity(PodFilter[AntiAffinity]):
-    """Needs: the required anti-affinity terms."""
+class Attraction(Condition):
+    """Required affinity: in each term's domain there is a pod that all terms select.
+
+    If they select no pod anywhere, a pod that they select itself may be the first one.
+    """
+
+    reason: ClassVar[str] = NO_MATCH
+    unmodelled: ClassVar[str] = AFFINITY
+
+    def __init__(self, terms: Sequence[PodTerm], member: Tenant) -> None:
+        self._keys = [each.topology_key for each in terms]
+        counter: Counter = tuple(each.term.of(member.namespace) for each in terms)
+        self.counters = [counter]
+        self._selects_itself = all(term.matches(member) for term in counter)
+
+    def admits(self, nodes: Nodes, counts: Int64s) -> Bools:
+        """Which nodes have such a pod in all their domains, or take the first one."""
+        labelled = self._labelled(nodes)
+        beside = np.logical_and.reduce([nodes.together(key, counts[:, 0]) > 0 for key in self._keys])
+        somewhere = any((counts[nodes.places(key) >= 0, 0] > 0).any() for key in self._keys)
+        if self._selects_itself and not somewhere:
+            return labelled
+        found: Bools = labelled & beside
+        return found
+
+    def could_admit(self, nodes: Nodes, counts: Int64s, members: Int64s) -> Bools:
+        """As `admits`. Where a member is selected, every node with the labels."""
+        return self._labelled(nodes) if members[0] else self.admits(nodes, counts)
+
+    def _labelled(self, nodes: Nodes) -> Bools:
+        found: Bools = np.logical_and.reduce([nodes.places(key) >= 0 for key in self._keys])
+        return found
+
+
+class InterPodAffinity(PodFilter[Affinities], StaticFilter[Affinities], CountingFilter[Affinities]):
+    """Needs: the required terms."""
 
     name: ClassVar[str] = "InterPodAffinity"
 
-    def needs(self, pod: Pod) -> AntiAffinity | None:
-        """The pod's terms. None for a pod without required anti-affinity.
+    def needs(self, pod: Pod) -> Affinities | None:
+        """The pod's terms. None for a pod without required terms.
 
-        A term without a selector selects no pod, so it is left out.
+        A term of anti-affinity without a selector selects no pod, so it is left out.
         """
-        anti = pod.spec.affinity.pod_anti_affinity if pod.spec.affinity is not None else None
-        terms = anti.required if anti is not None else None
-        if not terms:
+        if pod.spec.affinity is None:
             return None
-        modelled: list[Term] = []
+        anti = pod.spec.affinity.pod_anti_affinity
+        modelled: list[PodTerm] = []
         others: list[PodAffinityTerm] = []
-        for term in terms:
+        for term in (anti.required if anti is not None else None) or ():
             if term.label_selector is None:
                 continue
-            known = _modelled(term, term.label_selector, pod.metadata.labels or {})
+            known = _modelled(term, pod)
             if known is None:
                 others.append(term)
             elif known not in modelled:
                 modelled.append(known)
-        return AntiAffinity(tuple(modelled), tuple(others)) if modelled or others else None
+        terms = _attracted(pod)
+        attracted = [each for each in terms if each is not None]
+        if not modelled and not others and not attracted:
+            return None
+        return Affinities(tuple(modelled), tuple(others), tuple(attracted) if None not in terms else ())
+
+    def refusal(self, needs: Affinities, node: NodeShape, node_name: str) -> str | None:
+        """Refuse a node without a label that a term of affinity names."""
+        return NO_MATCH if any(term.topology_key not in node.labels for term in needs.attracted) else None
+
+    def condition(self, member: Tenant) -> Attraction | None:
+        """The member's affinity."""
+        terms = member.needs.attracted if member.needs is not None else ()
+        return Attraction(terms, member) if terms else None
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
-        """Name required pod affinity, and anti-affinity that is not modelled."""
-        if pod.spec.affinity is None:
-            return ()
-        affinity, needs = pod.spec.affinity.pod_affinity, self.needs(pod)
-        named = [AFFINITY] if affinity is not None and affinity.required else []
+        """Name the terms that are not modelled."""
+        named = [AFFINITY] if None in _attracted(pod) else []
+        needs = self.needs(pod)
         return [*named, ANTI_AFFINITY] if needs is not None and needs.others else named
 
     def tokens(self, members: Collection[Tenant], running: Iterable[Tenant]) -> Iterator[Token]:
         """One token for each term of a member, and one for each term of a running pod that selects a member."""
         yield from (Selected(term) for term in _terms(members))
         for term in _terms(running):
-            if any(term.matches(member) for member in members):
+            if any(term.term.matches(member) for member in members):
                 yield Repelling(term)
 
     def unmodelled_between(self, running: Tenant, member: Tenant) -> str | None:
         """Name a term of the running pod that is not modelled and could select the member on some node."""
-        could = any(
-            _names_namespace(term, running.namespace, member.namespace) and _could_select(term, member.labels)
-            for term in running.needs.others
+        return FOREIGN if _could_repel(running, member) else None
+
+    def reaches(self, running: Tenant, member: Tenant) -> bool:
+        """Whether a term of the running pod could keep the member off other nodes too."""
+        wide = (each for each in running.needs.modelled if each.topology_key != HOSTNAME)
+        return _could_repel(running, member) or any(
+            each.term.of(running.namespace).matches(member) for each in wide
         )
-        return FOREIGN if could else None
-
-    def unmodelled_on(self, nodes: Iterable[NodeShape]) -> str | None:
-        """Name missing or shared host name labels. The scheduler compares labels, but the tokens compare nodes."""
-        names = [node.labels.get(HOSTNAME) for node in nodes]
-        return HOSTNAMES if None in names or len(set(names)) < len(names) else None
 
 
-def _modelled(term: PodAffinityTerm, selector: LabelSelector, labels: Mapping[str, str]) -> Term | None:
-    """The modelled form of a pod's term, or None if it is not modelled. `labels` are the labels of that pod."""
-    if term.topology_key != HOSTNAME:
-        return None
+def _attracted(pod: Pod) -> list[PodTerm | None]:
+    """The terms of affinity; None for each term that is not modelled."""
+    affinity = pod.spec.affinity.pod_affinity if pod.spec.affinity is not None else None
+    return [_modelled(term, pod) for term in (affinity.required if affinity is not None else None) or ()]
+
+
+def _modelled(term: PodAffinityTerm, pod: Pod) -> PodTerm | None:
+    """The modelled form of a pod's term, or None if it is not modelled."""
     namespaces = term.namespace_selector
     everywhere = namespaces is not None
     if namespaces is not None and (namespaces.match_labels or namespaces.match_expressions):
         return None  # the mirror has no labels of namespaces
-    selector = _with_label_keys(term, selector, labels)
+    selector = with_label_keys(
+        term.label_selector or NOTHING,
+        pod.metadata.labels or {},
+        term.match_label_keys or (),
+        term.mismatch_label_keys or (),
+    )
     try:
-        check_selector(selector)
+        if term.label_selector is not None:
+            check_selector(selector)
     except ValueError:
         return None
-    return Term(selector, () if everywhere else tuple(sorted(set(term.namespaces or ()))), everywhere)
+    own = () if everywhere else tuple(sorted(set(term.namespaces or ())))
+    return PodTerm(Term(selector, own, everywhere), term.topology_key)
 
 
-def _with_label_keys(
-    term: PodAffinityTerm, selector: LabelSelector, labels: Mapping[str, str]
-) -> LabelSelector:
-    """The selector with the requirements that the API server adds for label keys when a pod is created.
-
-    Each such requirement has one value. If the selector has one for the key already, an API server added it. Then it
-    stays as it is, because the pod's label may have changed since.
-    """
-    expressions = list(selector.match_expressions or ())
-    present = {(each.key, each.operator) for each in expressions if len(each.values or ()) == 1}
-    keys = [(key, "In") for key in term.match_label_keys or ()]
-    keys += [(key, "NotIn") for key in term.mismatch_label_keys or ()]
-    expressions += [
-        LabelSelectorRequirement(key=key, operator=operator, values=[labels[key]])
-        for key, operator in keys
-        if key in labels and (key, operator) not in present
-    ]
-    return LabelSelector(match_labels=selector.match_labels, match_expressions=expressions or None)
-
-
-def _terms(tenants: Iterable[Tenant]) -> list[Term]:
+def _terms(tenants: Iterable[Tenant]) -> list[PodTerm]:
     """Each different term once, in an order that does not depend on the order of the pods."""
-    terms: dict[bytes, Term] = {}
+    terms: dict[bytes, PodTerm] = {}
     for tenant in tenants:
         for term in tenant.needs.modelled if tenant.needs is not None else ():
             resolved = term.of(tenant.namespace)
             terms.setdefault(msgspec.json.encode(resolved, order="deterministic"), resolved)
     return [terms[key] for key in sorted(terms)]
+
+
+def _could_repel(running: Tenant, member: Tenant) -> bool:
+    """Whether a term of the running pod that is not modelled could select the member."""
+    return any(
+        _names_namespace(term, running.namespace, member.namespace) and _could_select(term, member.labels)
+        for term in running.needs.others
+    )
 
 
 def _names_namespace(term: PodAffinityTerm, own: str, other: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from nodes.filters.counting import CountingFilter
 from nodes.filters.dynamic_resources import DynamicResources
 from nodes.filters.filter import Filter, PodFilter, StaticFilter
 from nodes.filters.gang_scheduling import GangScheduling
@@ -19,7 +20,15 @@ from nodes.filters.pod_topology_spread import PodTopologySpread
 from nodes.filters.taint_toleration import TaintToleration
 from nodes.filters.volumes import Volumes
 
-__all__ = ["FILTERS", "NEEDS", "POD_FILTERS", "RESOURCES_FIT", "STATIC_FILTERS", "UNMODELLED"]
+__all__ = [
+    "COUNTING_FILTERS",
+    "FILTERS",
+    "NEEDS",
+    "POD_FILTERS",
+    "RESOURCES_FIT",
+    "STATIC_FILTERS",
+    "UNMODELLED",
+]
 
 FILTERS: Final[tuple[Filter[Any], ...]] = (
     NodeUnschedulable(),
@@ -44,6 +53,10 @@ STATIC_FILTERS: Final = tuple(
 )
 """Pairs of (place in FILTERS, filter)."""
 POD_FILTERS: Final = tuple((place, each) for place, each in enumerate(FILTERS) if isinstance(each, PodFilter))
+"""Pairs of (place in FILTERS, filter)."""
+COUNTING_FILTERS: Final = tuple(
+    (place, each) for place, each in enumerate(FILTERS) if isinstance(each, CountingFilter)
+)
 """Pairs of (place in FILTERS, filter)."""
 NEEDS: Final = tuple((place, each.needs) for place, each in enumerate(FILTERS) if _has_own(each, "needs"))
 """Pairs of (place in FILTERS, method `needs`), for the filters that have a `needs` of their own."""

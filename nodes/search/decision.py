@@ -281,8 +281,7 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.Preemption
     required = _required_nodes(built, found)
     gone = [pod for unit in found.victims for pod in built.units.members(unit)]
     room = Room(cluster, gone)
-    for pod, node in required.items():
-        room.place(pod, node)
+    broken = _place_all(room, required)
     later = _fill(cluster, found.winner, room)
     preempts = found.outcomes[found.winner] == PREEMPTS
     spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
@@ -292,7 +291,8 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.Preemption
         *_placements(snapshot, in_order, beyond_min_count=False),
         *_placements(snapshot, later, beyond_min_count=True),
     ]
-    spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), gone)
+    named = not_modelled(cluster, list(cluster.preemptor.required), gone)
+    spec.not_modelled = sorted({*named, *broken})
     if preempts:
         victims, pods = counted(len(found.victims), "victim"), counted(len(gone), "pod")
         spec.reason = f"it fits with {victims} ({pods}) gone"
@@ -302,6 +302,29 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.Preemption
     if passed := _passed_over(cluster.preemptor, snapshot, {pod for pod, _ in later}):
         spec.reason += f"; {passed}"
     return spec
+
+
+def _place_all(room: Room, required: dict[int, int]) -> set[str]:
+    """Place the members in an order in which the filters take all of them. Returns what to name if there is none.
+
+    The search does not see how members on different nodes keep one another away or need one another.
+    """
+    left = required
+    while left:
+        waiting = {}
+        broken: set[str] = set()
+        for pod, node in left.items():
+            if breaks := room.breaks(pod, node):
+                waiting[pod] = node
+                broken |= breaks
+            else:
+                room.place(pod, node)
+        if len(waiting) == len(left):
+            for pod, node in waiting.items():
+                room.place(pod, node)
+            return broken
+        left = waiting
+    return set()
 
 
 def _passed_over(preemptor: Preemptor, snapshot: Snapshot, placed: Collection[int]) -> str:

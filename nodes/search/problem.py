@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native.nodes.problem import Problem
+from nodes.search.conditions import Conditions
 from nodes.search.gangs import BoundDomain, bound_domain
 from nodes.search.preemptor import Preemptor
 from nodes.search.tokens import Tokens
@@ -137,6 +138,11 @@ class Cluster:
         """The tokens that keep the unbound members away from other pods and from one another."""
         return Tokens(self.snapshot, self.preemptor.unbound)
 
+    @cached_property
+    def conditions(self) -> Conditions:
+        """What the unbound members ask of the pods on all nodes."""
+        return Conditions(self.snapshot, self.preemptor.unbound)
+
     @property
     def resources(self) -> list[str]:
         """The names of the R resources."""
@@ -235,7 +241,10 @@ def build(cluster: Cluster, *, strict: bool) -> Built:
     """The problem for the required members. It leaves out nodes that admit no required member."""
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
     shapes = shapes_of(cluster, preemptor.required)
-    masks: Bools = np.array([cluster.mask(members[0]) for members in shapes], np.bool_)
+    conditions = cluster.conditions
+    masks: Bools = np.array(
+        [cluster.mask(members[0]) & conditions.could_admit(members[0]) for members in shapes], np.bool_
+    )
     first = [members[0] for members in shapes]
     tokens = cluster.tokens
     wanted: Bools = np.logical_or.reduce(masks)[layout.nodes]
@@ -274,9 +283,18 @@ def shapes_of(cluster: Cluster, members: Iterable[int]) -> list[list[int]]:
         its_class = int(cluster.snapshot.pod_class[pod])
         if its_class not in keys:
             keys[its_class] = (cluster.request(pod).tobytes(), cluster.mask(pod).tobytes())
-        apart = (tokens.brings[pod].tobytes(), tokens.forbids[pod].tobytes())
+        apart = (tokens.brings[pod].tobytes(), tokens.forbids[pod].tobytes(), _conditions_key(cluster, pod))
         shapes.setdefault((*keys[its_class], *apart), []).append(pod)
     return list(shapes.values())
+
+
+def _conditions_key(cluster: Cluster, pod: int) -> bytes:
+    """Equal for members with equal conditions, and that count alike for those of others."""
+    conditions, snapshot = cluster.conditions, cluster.snapshot
+    if not len(conditions):
+        return b""
+    own = (int(snapshot.pod_class[pod]), int(snapshot.pod_labels[pod])) if conditions.of[pod] else (-1, -1)
+    return bytes(np.array(own)) + bytes(conditions.brings[pod])
 
 
 def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np.signedinteger]]:
@@ -287,13 +305,20 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
     node = index[snapshot.pod_node[units.pods]]
     unit = np.repeat(np.arange(len(units)), units.size)
     here = node >= 0
+    wide = _wide_tokens(cluster, units, unit, nodes)
     node, unit, pods = node[here], unit[here], units.pods[here]
-    key, inverse = np.unique(unit * max(1, len(nodes)) + node, return_inverse=True)
+    key, inverse = np.unique(
+        np.concatenate([unit, wide[:, 0]]) * max(1, len(nodes)) + np.concatenate([node, wide[:, 1]]),
+        return_inverse=True,
+    )
     room = np.zeros((len(key), len(cluster.columns)), np.int64)
-    np.add.at(room, inverse, cluster.requests[snapshot.pod_class[pods]])
+    np.add.at(room, inverse[: len(unit)], cluster.requests[snapshot.pod_class[pods]])
     tokens = np.zeros((len(key), len(cluster.tokens)), np.int32)
     if len(cluster.tokens):
-        np.add.at(tokens, inverse, cluster.tokens.brought_by(pods))
+        brought = cluster.tokens.brought_by(pods)
+        brought[:, list(cluster.tokens.wide)] = 0
+        np.add.at(tokens, inverse[: len(unit)], brought)
+        np.add.at(tokens, (inverse[len(unit) :], wide[:, 2]), 1)
     holding, token = np.nonzero(tokens)
     piece_unit, piece_node = np.divmod(key, max(1, len(nodes)))
     return {
@@ -307,6 +332,23 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
         "node_pieces": _running(np.bincount(piece_node, minlength=len(nodes))).astype(np.int32),
         "node_piece": np.argsort(piece_node, kind="stable").astype(np.int32),
     }
+
+
+def _wide_tokens(cluster: Cluster, units: Units, unit: Rows, nodes: Rows) -> Int64s:
+    """Rows of (unit, node, token): a pod of the unit brings the token to the node, being in the same domain.
+
+    Such a pod may run on another node, so a unit may have a piece without room there.
+    """
+    found = [np.zeros((0, 3), np.int64)]
+    brought = cluster.tokens.brought_by(units.pods) if cluster.tokens.wide else np.zeros((0, 0), np.int32)
+    for token, places in cluster.tokens.wide.items():
+        bringing = np.flatnonzero(brought[:, token])
+        domain = places[cluster.snapshot.pod_node[units.pods[bringing]]]
+        for place in np.unique(domain[domain >= 0]).tolist():
+            there, who = np.flatnonzero(places[nodes] == place), unit[bringing[domain == place]]
+            pairs = np.stack(np.meshgrid(who, there, indexing="ij"), axis=-1).reshape(-1, 2)
+            found.append(np.column_stack([pairs, np.full(len(pairs), token)]))
+    return np.concatenate(found).astype(np.int64)
 
 
 def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedinteger]]:

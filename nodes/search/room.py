@@ -25,12 +25,14 @@ class Room:
         self.free = cluster.free_without(pods)
         self.held = cluster.tokens.held(pods.tolist())
         self.barred = np.zeros_like(self.held)
+        self.counts = cluster.conditions.counts(pods.tolist())
+        """[N, Q], see `Conditions`."""
 
     def copy(self) -> Room:
         """A copy that can change on its own."""
         other = Room.__new__(Room)
         other._cluster, other.free = self._cluster, self.free.copy()
-        other.held, other.barred = self.held.copy(), self.barred.copy()
+        other.held, other.barred, other.counts = self.held.copy(), self.barred.copy(), self.counts.copy()
         return other
 
     def place(self, pod: int, node: int, members: int = 1) -> None:
@@ -38,14 +40,28 @@ class Room:
         tokens = self._cluster.tokens
         self.free[node] -= members * self._cluster.request(pod)
         if len(tokens):
-            self.held[node] += members * tokens.brings[pod]
-            self.barred[node] += members * tokens.forbids[pod]
+            tokens.add(self.held, node, members * tokens.brings[pod])
+            tokens.add(self.barred, node, members * tokens.forbids[pod])
+        if len(self._cluster.conditions):
+            self.counts[node] += members * self._cluster.conditions.brings[pod]
 
     def fits(self, pod: int, nodes: NDArray[np.intp]) -> Bools:
         """Which of the nodes take the member."""
         admitted = self._cluster.mask(pod)[nodes]
         fits: Bools = admitted & ~self._short(pod, nodes).any(axis=1)
+        for _, admits in self._cluster.conditions.admit(pod, self.counts):
+            fits &= admits[nodes]
         return fits & ~self._kept_off(pod, nodes).any(axis=1) if len(self._cluster.tokens) else fits
+
+    def breaks(self, pod: int, node: int) -> set[str]:
+        """What the plan names if the member cannot be on this node because of other pods; empty if it can."""
+        here = np.array([node])
+        conditions, tokens = self._cluster.conditions, self._cluster.tokens
+        broken = {each.unmodelled for each, admits in conditions.admit(pod, self.counts) if not admits[node]}
+        if len(tokens):
+            kept_off = np.flatnonzero(self._kept_off(pod, here)[0]).tolist()
+            broken.update(tokens.tokens[token].unmodelled for token in kept_off)
+        return broken
 
     def refusals(self, pod: int, nodes: NDArray[np.intp]) -> Counter[str]:
         """How many of the nodes the scheduler would refuse for the member, by the reason of the first such filter.
@@ -56,19 +72,25 @@ class Room:
         static = self._cluster.refusals(pod)
         counts = Counter(reason for node in nodes.tolist() if (reason := static[node]) is not None)
         admitted = nodes[self._cluster.mask(pod)[nodes]]
-        why = np.concatenate([self._kept_off(pod, admitted), self._short(pod, admitted)], axis=1)
+        conditions = self._cluster.conditions.admit(pod, self.counts)
+        unmet = np.zeros((len(admitted), len(conditions)), np.bool_)
+        for column, (_, admits) in enumerate(conditions):
+            unmet[:, column] = ~admits[admitted]
+        why = np.concatenate([self._kept_off(pod, admitted), self._short(pod, admitted), unmet], axis=1)
         if why.size:
             _, rows, sizes = np.unique(
                 np.packbits(why, axis=1), axis=0, return_index=True, return_counts=True
             )
             for row, size in zip(rows.tolist(), sizes.tolist(), strict=True):
-                counts.update(dict.fromkeys(self._words(why[row].tolist()), size))
+                reasons = [each.reason for each, _ in conditions]
+                counts.update(dict.fromkeys(self._words(why[row].tolist(), reasons), size))
         return counts
 
-    def _words(self, why: list[bool]) -> list[str]:
-        """The reasons of a node that the static filters admit: [T] tokens, and then [R] resources, that apply."""
-        tokens = self._cluster.tokens
-        kept_off, short = why[: len(tokens)], why[len(tokens) :]
+    def _words(self, why: list[bool], conditions: list[str]) -> list[str]:
+        """The reasons of a node that the static filters admit: [T] tokens, [R] resources and conditions that apply."""
+        tokens, end = self._cluster.tokens, len(why) - len(conditions)
+        kept_off, short = why[: len(tokens)], why[len(tokens) : end]
+        unmet = [reason for reason, applies in zip(conditions, why[end:], strict=True) if applies]
         named = [
             (early, token.reason)
             for token, early, applies in zip(tokens.tokens, tokens.before_resources, kept_off, strict=True)
@@ -80,7 +102,7 @@ class Room:
             for resource, is_short in zip(self._cluster.resources, short, strict=True)
             if is_short
         ]
-        return early[:1] or insufficient or [reason for _, reason in named][:1]
+        return early[:1] or insufficient or unmet[:1] or [reason for _, reason in named][:1]
 
     def exclusions(self, pod: int, nodes: NDArray[np.intp]) -> Iterator[str]:
         """What a person reads of each of these nodes from which the member is excluded."""

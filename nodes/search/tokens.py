@@ -11,38 +11,15 @@ from collections.abc import Collection, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from nodes.filters.filter import PodFilter, Tenant, Token
+from nodes.filters.counting import Nodes
+from nodes.filters.filter import Token
 from nodes.filters.registry import POD_FILTERS, RESOURCES_FIT
+from nodes.search.kinds import Kinds, Rows, on_nodes
 from nodes.state.snapshot import Snapshot, is_leaving
 
-__all__ = ["Kinds", "Tokens", "interested"]
+__all__ = ["Tokens", "interested"]
 
-Rows = NDArray[np.intp]
 Int32s = NDArray[np.int32]
-
-
-class Kinds:
-    """Pods (rows of the snapshot) by kind, which is (class, label set).
-
-    A filter that looks at other pods cannot tell two pods of one kind apart.
-    """
-
-    def __init__(self, snapshot: Snapshot, pods: Rows) -> None:
-        self._snapshot = snapshot
-        width = max(1, len(snapshot.label_sets))
-        keys, self.of = np.unique(
-            snapshot.pod_class[pods].astype(np.int64) * width + snapshot.pod_labels[pods], return_inverse=True
-        )
-        """The kind of each pod."""
-        self._keys: list[tuple[int, int]] = [divmod(key, width) for key in keys.tolist()]
-
-    def tenants(self, place: int) -> list[Tenant]:
-        """One tenant for each kind, for the filter at this place in the registry."""
-        found = []
-        for class_row, labels_row in self._keys:
-            its_class, labels = self._snapshot.classes[class_row], self._snapshot.label_sets[labels_row]
-            found.append(Tenant(its_class and its_class.needs[place], *(labels or ("", {}))))
-        return found
 
 
 class Tokens:
@@ -53,9 +30,7 @@ class Tokens:
         self.tokens: list[Token] = []
         self.before_resources: list[bool] = []
         """[T], whether the scheduler runs the token's filter before NodeResourcesFit."""
-        self.filters: list[PodFilter[object]] = []
-        """The filters that made the tokens."""
-        bound, node = _on_nodes(snapshot)
+        bound, node = on_nodes(snapshot)
         rows = np.array(list(members), np.intp)
         kinds = Kinds(snapshot, rows)
         brings, forbids, brought = [], [], []
@@ -67,7 +42,6 @@ class Tokens:
             if not tokens:
                 continue
             self.tokens += tokens
-            self.filters.append(each)
             self.before_resources += [place < RESOURCES_FIT] * len(tokens)
             brings.append(_matrix([[token.brought_by(kind) for token in tokens] for kind in mine]))
             forbids.append(_matrix([[token.forbidden_by(kind) for token in tokens] for kind in mine]))
@@ -79,6 +53,8 @@ class Tokens:
         every = np.concatenate([np.zeros((len(bound), 0), np.int32), *brought], axis=1)
         some = every.any(axis=1)
         self._holders, self._node, self._brought = bound[some], node[some], every[some]
+        self.wide = _wide(snapshot, self.tokens)
+        """By token: [N], equal numbers for nodes of one domain, -1 for nodes in none. Tokens of a node are left out."""
 
     def __len__(self) -> int:
         """The number of tokens, T."""
@@ -99,6 +75,18 @@ class Tokens:
         every = np.concatenate([self._brought, np.zeros((1, len(self)), np.int32)])
         return every[place[pods]]
 
+    def add(self, counts: Int32s, node: int, amounts: Int32s) -> None:
+        """Add amounts [T] to counts [N, T] on the node, and for tokens of domains on all nodes of its domain."""
+        if not self.wide:
+            counts[node] += amounts
+            return
+        for token in np.flatnonzero(amounts).tolist():
+            places = self.wide.get(token)
+            if places is None:
+                counts[node, token] += amounts[token]
+            elif places[node] >= 0:
+                counts[places == places[node], token] += amounts[token]
+
     def _leave(self) -> NDArray[np.bool_]:
         return is_leaving(self._snapshot.pod_flags[self._holders])
 
@@ -106,23 +94,32 @@ class Tokens:
         count = np.zeros((len(self._snapshot.node_names), len(self)), np.int32)
         if len(self):
             np.add.at(count, self._node[holders], self._brought[holders])
+        for token, places in self.wide.items():
+            sums = np.zeros(places.max(initial=-1) + 2, np.int32)
+            np.add.at(sums, places, count[:, token])
+            sums[-1] = 0
+            count[:, token] = sums[places]
         return count
+
+
+def _wide(snapshot: Snapshot, tokens: list[Token]) -> dict[int, Rows]:
+    """The domains of the tokens that have any, unless each node is a domain of its own."""
+    nodes = Nodes(snapshot.node_shapes, snapshot.node_names)
+    live = snapshot.node_live
+    found: dict[int, Rows] = {}
+    for number, token in enumerate(tokens):
+        if token.topology_key is None:
+            continue
+        places = nodes.places(token.topology_key)
+        if (places[live] < 0).any() or len(np.unique(places[live])) < np.count_nonzero(live):
+            found[number] = places
+    return found
 
 
 def interested(snapshot: Snapshot, place: int) -> NDArray[np.bool_]:
     """[C], whether the filter at this place in the registry needs something of the class."""
     return np.array(
         [each is not None and each.needs[place] is not None for each in snapshot.classes], np.bool_
-    )
-
-
-def _on_nodes(snapshot: Snapshot) -> tuple[Rows, Rows]:
-    """Rows of the pods that are bound or promised a node, and rows of those nodes."""
-    bound = np.flatnonzero(snapshot.pod_live & (snapshot.pod_node >= 0))
-    promised = np.array(list(snapshot.promised.items()), np.intp).reshape(-1, 2)
-    return (
-        np.concatenate([bound, promised[:, 0]]),
-        np.concatenate([snapshot.pod_node[bound].astype(np.intp), promised[:, 1]]),
     )
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from api.plans import PreemptionPlanSpec
 from nodes.filters.registry import POD_FILTERS
+from nodes.search.kinds import Kinds
 from nodes.search.problem import Cluster
-from nodes.search.tokens import Kinds, interested
+from nodes.search.tokens import interested
 from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["not_modelled", "why_blocked"]
@@ -31,8 +32,6 @@ def not_modelled(cluster: Cluster, members: Collection[int], gone: list[int]) ->
     classes = {int(row) for row in snapshot.pod_class[list(members)]}
     names = {name for row in classes if (each := snapshot.classes[row]) for name in each.unmodelled}
     names.update(_between(snapshot, members, gone))
-    shapes = [shape for shape in snapshot.node_shapes if shape is not None]
-    names.update(name for each in cluster.tokens.filters if (name := each.unmodelled_on(shapes)) is not None)
     return sorted(names)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.requests import PODS
-from nodes.filters.registry import POD_FILTERS
+from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.classes import PodClass
 from nodes.state.columns import Columns, Register
 from nodes.state.resources import Resources
@@ -20,7 +20,8 @@ class ClassTable:
         self.requests = resources.matrix()
         self._columns = Columns(self.requests)
         self.keeping_apart: set[int] = set()
-        """Rows of the classes of pods that may keep other pods off nodes, by host ports or anti-affinity."""
+        """Rows of the classes of pods that may keep other pods off nodes, by host ports or anti-affinity, or that count
+        other pods."""
 
     def hold(self, pod_class: PodClass) -> int:
         """Count one more reference to the class. Returns its row."""
@@ -41,4 +42,4 @@ class ClassTable:
 
 
 def _keeps_apart(pod_class: PodClass) -> bool:
-    return any(pod_class.needs[place] is not None for place, _ in POD_FILTERS)
+    return any(pod_class.needs[place] is not None for place, _ in (*POD_FILTERS, *COUNTING_FILTERS))

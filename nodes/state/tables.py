@@ -11,7 +11,7 @@ import numpy as np
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from nodes.filters.filter import Tenant
-from nodes.filters.registry import POD_FILTERS
+from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import PodClass
@@ -180,15 +180,19 @@ class Tables:
         return room + nodes.leaving.array.item(row, column) if after_leaving else room
 
     def may_repel(self, row: int, node: str) -> bool:
-        """Whether pods on other nodes than this may keep the pod in this row off it, in a way that is not modelled.
+        """Whether pods on other nodes than this may keep the pod in this row off it.
 
-        Their anti-affinity names a wider topology than the host name, say.
+        Their anti-affinity names a wider topology than the host name, say, or the pod asks for pods beside it.
         """
         its_class, labels = self.view(row).pod_class, self.pods.labels.array.item(row)
+        for place, counting in COUNTING_FILTERS:
+            member = self._tenant(its_class, place, labels)
+            if member.needs is not None and counting.condition(member) is not None:
+                return True
         for place, each in POD_FILTERS:
             member = self._tenant(its_class, place, labels)
             for theirs, their_labels in self._elsewhere(place, node):
-                if each.unmodelled_between(self._tenant(theirs, place, their_labels), member) is not None:
+                if each.reaches(self._tenant(theirs, place, their_labels), member):
                     return True
         return False
 

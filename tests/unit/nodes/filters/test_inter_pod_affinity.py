@@ -98,7 +98,6 @@ def test_label_keys_stand_for_the_pods_own_labels() -> None:
 
 
 UNMODELLED: list[dict[str, Any]] = [
-    {"topologyKey": "zone"},
     {"namespaceSelector": {"matchLabels": {"team": "a"}}},
     {"labelSelector": {"matchLabels": {"app": "no value!"}}},
 ]
@@ -129,12 +128,14 @@ def test_a_term_that_selects_nobody_is_nothing() -> None:
         ({"namespaceSelector": {"matchLabels": {"team": "a"}}}, "anywhere", {"app": "db"}, True),
     ],
 )
-def test_a_term_of_another_topology_is_named_for_whom_it_selects(
+def test_a_term_of_another_topology_reaches_whom_it_selects(
     term: dict[str, Any], namespace: str, labels: dict[str, str], named: bool
 ) -> None:
-    running = tenant(anti(topologyKey="zone", **term))
-    found = AFFINITY.unmodelled_between(running, Tenant(None, namespace, labels))
-    assert (found is not None) is named
+    running, member = tenant(anti(topologyKey="zone", **term)), Tenant(None, namespace, labels)
+    assert AFFINITY.reaches(running, member) is named
+    assert not AFFINITY.reaches(tenant(anti(**{**term, "namespaceSelector": None})), member)
+    chosen_by_label = bool(term.get("namespaceSelector"))
+    assert (AFFINITY.unmodelled_between(running, member) is not None) is chosen_by_label
 
 
 def test_a_modelled_term_is_not_named() -> None:
@@ -145,10 +146,3 @@ def test_a_modelled_term_is_not_named() -> None:
 
 def shapes(*labels: dict[str, str]) -> list[NodeShape]:
     return [node_shape(node(f"n{index}", labels=each)) for index, each in enumerate(labels)]
-
-
-def test_host_names_have_to_tell_nodes_apart() -> None:
-    assert AFFINITY.unmodelled_on(shapes({HOSTNAME: "a"}, {HOSTNAME: "b"})) is None
-    named = "inter-pod anti-affinity on nodes without a host name label of their own"
-    assert AFFINITY.unmodelled_on(shapes({HOSTNAME: "a"}, {HOSTNAME: "a"})) == named
-    assert AFFINITY.unmodelled_on(shapes({HOSTNAME: "a"}, {})) == named

@@ -6,8 +6,9 @@ import importlib
 import pkgutil
 
 import nodes.filters
+from nodes.filters.counting import CountingFilter
 from nodes.filters.filter import Filter, PodFilter, StaticFilter
-from nodes.filters.registry import FILTERS, POD_FILTERS, RESOURCES_FIT, STATIC_FILTERS
+from nodes.filters.registry import COUNTING_FILTERS, FILTERS, POD_FILTERS, RESOURCES_FIT, STATIC_FILTERS
 
 DEFAULT_PROFILE = [
     "NodeUnschedulable",
@@ -36,6 +37,8 @@ def test_filters_are_in_the_schedulers_order() -> None:
 def test_places_are_those_in_the_registry() -> None:
     assert all(FILTERS[place] is each and isinstance(each, StaticFilter) for place, each in STATIC_FILTERS)
     assert all(FILTERS[place] is each and isinstance(each, PodFilter) for place, each in POD_FILTERS)
+    assert all(FILTERS[place] is each for place, each in COUNTING_FILTERS)
+    assert {each.name for _, each in COUNTING_FILTERS} == {"PodTopologySpread", "InterPodAffinity"}
     assert FILTERS[RESOURCES_FIT].name == "NodeResourcesFit"
 
 
@@ -45,4 +48,4 @@ def test_every_filter_is_registered() -> None:
         for thing in vars(importlib.import_module(module.name)).values():
             if isinstance(thing, type) and issubclass(thing, Filter) and thing.__module__ == module.name:
                 found.add(thing)
-    assert found - {Filter, StaticFilter, PodFilter} == {type(each) for each in FILTERS}
+    assert found - {Filter, StaticFilter, PodFilter, CountingFilter} == {type(each) for each in FILTERS}

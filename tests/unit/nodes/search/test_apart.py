@@ -192,8 +192,15 @@ def test_the_first_filter_that_fails_is_named() -> None:
     assert "1 node(s) didn't have free ports" in decide(gang(minimum=1), member, *hosts(1), held).reason
 
 
-def test_nodes_without_host_names_are_named() -> None:
-    plan = decide(gang(minimum=1), *apart(1), node("n0"))
-    named = "inter-pod anti-affinity on nodes without a host name label of their own"
-    assert plan.not_modelled == [named]
-    assert decide(gang(minimum=1), *ports_of(1), node("n0")).not_modelled == []
+def test_anti_affinity_says_nothing_of_nodes_without_the_label() -> None:
+    beside = pod("v", node="n0", labels={"app": "a"}, requests={"cpu": "1"})
+    plan = decide(gang(minimum=1), *apart(1), beside, node("n0"))
+    assert plan.outcome == "Fits"
+    assert where(plan) == [("m0", "n0")]
+
+
+def test_nodes_with_one_host_name_are_one_domain() -> None:
+    same = [node(name, labels={HOSTNAME: "same"}) for name in ("n0", "n1")]
+    plan = decide(gang(minimum=1), *apart(1), pod("v", node="n1", labels={"app": "a"}), *same)
+    assert names(plan) == ["v"]
+    assert plan.not_modelled == []

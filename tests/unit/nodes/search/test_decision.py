@@ -180,7 +180,8 @@ def test_what_is_not_modelled_is_named() -> None:
     claim = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
     plan = decide(gang(minimum=1), pod("m0", group="gang", volumes=claim), node("n0"))
     assert (plan.outcome, plan.not_modelled) == ("Fits", ["persistent volume claim"])
-    term = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "web"}}}
+    teams, web_pods = {"matchLabels": {"team": "a"}}, {"matchLabels": {"app": "web"}}
+    term = {"topologyKey": "rack", "labelSelector": web_pods, "namespaceSelector": teams}
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     repelling = pod("r", node="n0", requests={"cpu": "1"}, priority=900, affinity=apart)
     web = [pod("m0", group="gang", requests={"cpu": "1"}, labels={"app": "web"})]

@@ -98,7 +98,11 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
         (
             {
                 "affinity": {
-                    "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "z"}]}
+                    "podAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {"topologyKey": "z", "namespaceSelector": {"matchLabels": {"a": "b"}}}
+                        ]
+                    }
                 }
             },
             ("inter-pod affinity",),
@@ -125,7 +129,7 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
                     }
                 }
             },
-            ("inter-pod anti-affinity",),
+            (),
         ),
         ({"schedulingGroup": {"podGroupName": "g"}}, ("native pod group (scheduling.k8s.io)",)),
         (
@@ -134,7 +138,7 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
                     {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
                 ]
             },
-            ("topology spread (DoNotSchedule)",),
+            (),
         ),
         (
             {

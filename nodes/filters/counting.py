@@ -1,0 +1,80 @@
+"""Filters that count pods on all nodes, not only on the one that is asked about: their interface."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodes.filters.filter import Filter, N, NodeShape, Tenant
+from nodes.filters.terms import Term
+
+__all__ = ["Condition", "Counter", "CountingFilter", "Nodes"]
+
+Bools = NDArray[np.bool_]
+Int64s = NDArray[np.int64]
+
+Counter = tuple[Term, ...]
+"""Counts the pods that all terms select. Every term has its namespaces."""
+
+
+class Nodes:
+    """All N nodes, and where they are."""
+
+    def __init__(self, shapes: Sequence[NodeShape | None], names: Sequence[str]) -> None:
+        self.shapes = shapes
+        """None for a node that does not exist."""
+        self.names = names
+        self._places: dict[str, NDArray[np.intp]] = {}
+
+    def places(self, key: str) -> NDArray[np.intp]:
+        """[N], equal numbers for nodes with the same value of the label; -1 without the label."""
+        known = self._places.get(key)
+        if known is None:
+            values: dict[str, int] = {}
+            labels = (shape.labels.get(key) if shape is not None else None for shape in self.shapes)
+            rows = [-1 if value is None else values.setdefault(value, len(values)) for value in labels]
+            known = self._places[key] = np.array(rows, np.intp)
+        return known
+
+    def together(self, key: str, counts: Int64s) -> Int64s:
+        """[N], for each node the sum over the nodes with its value of the label; 0 without the label."""
+        places = self.places(key)
+        sums = np.zeros(places.max(initial=-1) + 2, np.int64)  # the last one is for nodes without the label
+        np.add.at(sums, places, counts)
+        sums[-1] = 0
+        found: Int64s = sums[places]
+        return found
+
+
+class Condition(ABC):
+    """What a pod asks of the pods that are on the nodes."""
+
+    counters: Sequence[Counter]
+    """Q pods to count."""
+    reason: ClassVar[str]
+    """Why the scheduler refuses a node, in its own words."""
+    unmodelled: ClassVar[str]
+    """What a plan names that breaks the condition: the search does not look at how members change the counts."""
+
+    @abstractmethod
+    def admits(self, nodes: Nodes, counts: Int64s) -> Bools:
+        """[N], which nodes take the pod. `counts` [N, Q]: how many pods on each node each counter counts."""
+
+    @abstractmethod
+    def could_admit(self, nodes: Nodes, counts: Int64s, members: Int64s) -> Bools:
+        """[N], which nodes could take the pod if some pods go and members are placed.
+
+        `members` [Q]: how many of the pods that wait for a node each counter counts, this pod among them.
+        """
+
+
+class CountingFilter(Filter[N], ABC):
+    """A filter whose verdict on a node depends on pods on other nodes."""
+
+    @abstractmethod
+    def condition(self, member: Tenant) -> Condition | None:
+        """The member's condition; None if it has none. `member.needs` is what this filter needs of it."""
