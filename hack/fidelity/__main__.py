@@ -12,16 +12,19 @@ import yaml
 
 from hack.controlplane.binaries import BinariesError
 from hack.fidelity.comparison import Case, Difference, Tally, compare, make_cases, shrink
+from hack.fidelity.planned import Plans, judge_plans
 from hack.fidelity.probe import Probe
 from hack.fidelity.worlds import FAMILIES
 
 BATCH = 200
+SHOWN = 20
 
 
 def main() -> int:
     """Compare until there are enough verdicts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--verdicts", type=int, default=1_000_000, help="pod-node pairs to ask about")
+    parser.add_argument("--plans", type=int, default=10_000, help="gangs to plan for")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--family", choices=[*FAMILIES, "all"], help="only this family of features")
     arguments = parser.parse_args()
@@ -33,12 +36,17 @@ def main() -> int:
                 if tally.verdicts.total() >= arguments.verdicts:
                     break
             _print(tally, time.monotonic() - begin)
+            plans = Plans()
+            for first in range(0, arguments.plans, BATCH):
+                seeds = range(arguments.seed + first, arguments.seed + first + BATCH)
+                judge_plans(seeds, probe.ask, plans, arguments.family)
+            _print_plans(plans)
             for case, difference in _one_of_each(tally):
                 _show(*shrink(case, difference, probe.ask))
     except BinariesError as error:
         print(error, file=sys.stderr)
         return 2
-    return 1 if tally.differences else 0
+    return 1 if tally.differences or plans.wrong else 0
 
 
 def _batches(seed: int, family: str | None) -> Iterator[list[Case]]:
@@ -62,6 +70,13 @@ def _print(tally: Tally, seconds: float) -> None:
     admitted = sum(bool(each.plugin) for _, each in found)
     print(f"we admit, it refuses, unnamed: {admitted}; we refuse, it admits: {len(found) - admitted}")
     print(f"{tally.verdicts.total()} verdicts in {seconds:.1f} s")
+
+
+def _print_plans(plans: Plans) -> None:
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(plans.outcomes.items()))
+    print(f"plans: {outcomes}; of {plans.members} placed members, {len(plans.wrong)} are refused")
+    for each in plans.wrong[:SHOWN]:
+        print(f"  seed {each.seed}, family {each.family}: pod {each.pod} on {each.node}: {each.plugin}")
 
 
 def _one_of_each(tally: Tally) -> list[tuple[Case, Difference]]:

@@ -55,6 +55,8 @@ class Condition(ABC):
 
     counters: Sequence[Counter]
     """Q pods to count."""
+    keys: Sequence[str]
+    """The topology keys of the domains in which they are counted."""
     reason: ClassVar[str]
     """Why the scheduler refuses a node, in its own words."""
     unmodelled: ClassVar[str]

@@ -114,7 +114,7 @@ class Attraction(Condition):
     unmodelled: ClassVar[str] = AFFINITY
 
     def __init__(self, terms: Sequence[PodTerm], member: Tenant) -> None:
-        self._keys = [each.topology_key for each in terms]
+        self.keys = [each.topology_key for each in terms]
         counter: Counter = tuple(each.term.of(member.namespace) for each in terms)
         self.counters = [counter]
         self._selects_itself = all(term.matches(member) for term in counter)
@@ -122,8 +122,8 @@ class Attraction(Condition):
     def admits(self, nodes: Nodes, counts: Int64s) -> Bools:
         """Which nodes have such a pod in all their domains, or take the first one."""
         labelled = self._labelled(nodes)
-        beside = np.logical_and.reduce([nodes.together(key, counts[:, 0]) > 0 for key in self._keys])
-        somewhere = any((counts[nodes.places(key) >= 0, 0] > 0).any() for key in self._keys)
+        beside = np.logical_and.reduce([nodes.together(key, counts[:, 0]) > 0 for key in self.keys])
+        somewhere = any((counts[nodes.places(key) >= 0, 0] > 0).any() for key in self.keys)
         if self._selects_itself and not somewhere:
             return labelled
         found: Bools = labelled & beside
@@ -134,7 +134,7 @@ class Attraction(Condition):
         return self._labelled(nodes) if members[0] else self.admits(nodes, counts)
 
     def _labelled(self, nodes: Nodes) -> Bools:
-        found: Bools = np.logical_and.reduce([nodes.places(key) >= 0 for key in self._keys])
+        found: Bools = np.logical_and.reduce([nodes.places(key) >= 0 for key in self.keys])
         return found
 
 

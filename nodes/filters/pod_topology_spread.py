@@ -54,6 +54,7 @@ class Balance(Condition):
 
     def __init__(self, spread: Spread, member: Tenant) -> None:
         self._spread = spread
+        self.keys = [each.topology_key for each in spread.constraints]
         terms = [
             Term(each.selector or LabelSelector(), (member.namespace,), False) for each in spread.constraints
         ]

@@ -16,7 +16,8 @@ from api.words import counted
 from native.codes import EXHAUSTED, PREEMPTS
 from native.nodes._victims import search
 from native.nodes.problem import Solution
-from nodes.search.comparison import compare
+from nodes.search.cells import dealt
+from nodes.search.comparison import Comparison, compare
 from nodes.search.excluded import list_excluded
 from nodes.search.mismatch import Mismatch
 from nodes.search.others import TRIES, others
@@ -241,7 +242,14 @@ def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> D
             spec.mismatch = differs.reason
             spec.reason = f"nobody may go for it: {differs.text}; {spec.reason}"
     else:
-        spec = _placed(cluster, built, found)
+        spec, broken = _placed(cluster, built, found)
+        if broken:
+            better = _in_cells(cluster, built, found, budget, effort, strict)
+            if better is not None:
+                spec, built, found = better
+                comparison = replace(
+                    comparison, listed=_with_winner(comparison, compare(cluster, built, found, budget))
+                )
     spec.domains, spec.other_domains = comparison.listed, comparison.others
     uids = cluster.snapshot.pod_uids
     alike = tuple(tuple(uids[pod] for pod in members) for members in built.shapes if len(members) > 1)
@@ -275,8 +283,33 @@ def _decides(found: Solution) -> bool:
     return found.winner >= 0 or EXHAUSTED in found.outcomes
 
 
-def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.PreemptionPlanSpec:
-    """The plan of the winning domain. The later members come last and get what is left."""
+def _in_cells(
+    cluster: Cluster, built: Built, found: Solution, budget: int, effort: int, strict: bool
+) -> tuple[plans.PreemptionPlanSpec, Built, Solution] | None:
+    """A plan in the same domain that the filters take, though members look at one another; None if none is found."""
+    gone = [pod for unit in found.victims for pod in built.units.members(unit)]
+    nodes = cluster.layout.of(found.winner)
+    for within in dealt(cluster, _required_nodes(built, found), gone, nodes):
+        narrow = build(cluster, strict=strict, within=within)
+        other = search(narrow.problem, budget, effort)
+        if other.winner >= 0:
+            spec, broken = _placed(cluster, narrow, other)
+            if not broken:
+                return spec, narrow, other
+    return None
+
+
+def _with_winner(first: Comparison, other: Comparison) -> list[plans.DomainResult]:
+    """The results of the first comparison. The winner's is that of the other one, whose members had cells in it."""
+    winner = other.listed[0]
+    return [winner if each.value == winner.value else each for each in first.listed]
+
+
+def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.PreemptionPlanSpec, set[str]]:
+    """The plan of the winning domain. The later members come last and get what is left.
+
+    Also what the filters refuse of it.
+    """
     snapshot, layout = cluster.snapshot, cluster.layout
     required = _required_nodes(built, found)
     gone = [pod for unit in found.victims for pod in built.units.members(unit)]
@@ -301,7 +334,7 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> plans.Preemption
         spec.pod_disruption_budget_violations = violations_of(built, found.victims)
     if passed := _passed_over(cluster.preemptor, snapshot, {pod for pod, _ in later}):
         spec.reason += f"; {passed}"
-    return spec
+    return spec, broken
 
 
 def _place_all(room: Room, required: dict[int, int]) -> set[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -35,6 +36,8 @@ __all__ = [
 Rows = NDArray[np.intp]
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+NOWHERE: Final[Mapping[int, Bools]] = MappingProxyType({})
 
 EXCLUDED: Final = "excluded"
 """Why a node is refused that the filters admit: a scheduler did not take a pod of the class there."""
@@ -237,14 +240,19 @@ class Built:
     """Members of each shape, in the order in which the search places them."""
 
 
-def build(cluster: Cluster, *, strict: bool) -> Built:
-    """The problem for the required members. It leaves out nodes that admit no required member."""
+def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHERE) -> Built:
+    """The problem for the required members. It leaves out nodes that admit no required member.
+
+    `within` narrows the nodes of some members [N].
+    """
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
-    shapes = shapes_of(cluster, preemptor.required)
+    shapes = shapes_of(cluster, preemptor.required, within)
     conditions = cluster.conditions
     masks: Bools = np.array(
         [cluster.mask(members[0]) & conditions.could_admit(members[0]) for members in shapes], np.bool_
     )
+    for mask, members in zip(masks, shapes, strict=True):
+        mask &= within.get(members[0], True)
     first = [members[0] for members in shapes]
     tokens = cluster.tokens
     wanted: Bools = np.logical_or.reduce(masks)[layout.nodes]
@@ -274,7 +282,9 @@ def build(cluster: Cluster, *, strict: bool) -> Built:
     return Built(problem, units, nodes, shapes)
 
 
-def shapes_of(cluster: Cluster, members: Iterable[int]) -> list[list[int]]:
+def shapes_of(
+    cluster: Cluster, members: Iterable[int], within: Mapping[int, Bools] = NOWHERE
+) -> list[list[int]]:
     """The unbound members grouped by equal requests, admitted nodes and tokens, in the order of their first members."""
     shapes: dict[tuple[bytes, ...], list[int]] = {}
     keys: dict[int, tuple[bytes, bytes]] = {}
@@ -284,7 +294,8 @@ def shapes_of(cluster: Cluster, members: Iterable[int]) -> list[list[int]]:
         if its_class not in keys:
             keys[its_class] = (cluster.request(pod).tobytes(), cluster.mask(pod).tobytes())
         apart = (tokens.brings[pod].tobytes(), tokens.forbids[pod].tobytes(), _conditions_key(cluster, pod))
-        shapes.setdefault((*keys[its_class], *apart), []).append(pod)
+        inside = within[pod].tobytes() if pod in within else b""
+        shapes.setdefault((*keys[its_class], *apart, inside), []).append(pod)
     return list(shapes.values())
 
 

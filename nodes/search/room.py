@@ -53,6 +53,13 @@ class Room:
             fits &= admits[nodes]
         return fits & ~self._kept_off(pod, nodes).any(axis=1) if len(self._cluster.tokens) else fits
 
+    def agrees(self, pod: int) -> Bools:
+        """[N], the nodes on which no other pod is in the member's way, or missing there; its room aside."""
+        agrees = np.ones(len(self.free), np.bool_)
+        for _, admits in self._cluster.conditions.admit(pod, self.counts):
+            agrees &= admits
+        return agrees & ~self._kept_off(pod, np.arange(len(agrees))).any(axis=1)
+
     def breaks(self, pod: int, node: int) -> set[str]:
         """What the plan names if the member cannot be on this node because of other pods; empty if it can."""
         here = np.array([node])

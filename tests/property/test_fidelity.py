@@ -10,6 +10,7 @@ import pytest
 from hack.controlplane.binaries import BinariesError
 from hack.fidelity.comparison import Case, Tally, compare, make_cases
 from hack.fidelity.ours import judge
+from hack.fidelity.planned import Plans, judge_plans
 from hack.fidelity.probe import Probe
 from hack.fidelity.recorded import recorded
 from hack.fidelity.worlds import FAMILIES
@@ -53,3 +54,14 @@ def test_the_probe(family: str) -> None:
     except BinariesError as error:
         pytest.skip(str(error))
     _agrees(tally)
+
+
+def test_plans_are_taken() -> None:
+    plans = Plans()
+    try:
+        with Probe() as probe:
+            judge_plans(range(SEED, SEED + 300), probe.ask, plans)
+    except BinariesError as error:
+        pytest.skip(str(error))
+    assert plans.wrong == []
+    assert plans.outcomes["Preempts"] > 20

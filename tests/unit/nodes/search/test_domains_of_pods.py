@@ -125,3 +125,28 @@ def test_nodes_without_the_label_take_nobody() -> None:
     for fields in (beside(), spread()):
         plan = decide(gang(minimum=1), web("m0", group="gang", **fields), node("n9"))
         assert plan.outcome == "Unschedulable"
+
+
+def test_members_are_spread_over_racks_that_are_full() -> None:
+    """The cheapest victims are all in one rack."""
+    members = [web(f"m{number}", group="gang", requests={"cpu": "4"}, **spread()) for number in range(2)]
+    cheap = [pod(f"a{number}", node=f"n{number}", requests={"cpu": "4"}, priority=1) for number in range(2)]
+    dear = [pod(f"b{number}", node=f"n{number}", requests={"cpu": "4"}, priority=9) for number in (2, 3)]
+    plan = decide(gang(), *members, *cheap, *dear, *racks())
+    assert (plan.outcome, placed(plan), plan.not_modelled) == ("Preempts", {"a", "b"}, [])
+    assert sorted(name[0] for name in names(plan)) == ["a", "b"]
+    assert plan.domains[0].score is not None
+    assert plan.domains[0].score.pods == 2
+
+
+def test_members_that_need_one_another_share_a_rack() -> None:
+    members = [web(f"m{number}", group="gang", requests={"cpu": "4"}, **beside()) for number in range(2)]
+    dear = [pod(f"b{number}", node=f"n{number}", requests={"cpu": "4"}, priority=9) for number in (1, 3)]
+    plan = decide(gang(), *members, *dear, *racks())
+    assert (plan.outcome, len(placed(plan)), plan.not_modelled) == ("Preempts", 1, [])
+
+
+def test_members_keep_one_another_out_of_their_racks() -> None:
+    members = [web(f"m{number}", group="gang", **apart()) for number in range(2)]
+    plan = decide(gang(), *members, *racks())
+    assert (plan.outcome, placed(plan), plan.not_modelled) == ("Fits", {"a", "b"}, [])
