@@ -16,6 +16,7 @@ __all__ = [
     "Affinity",
     "Container",
     "ContainerPort",
+    "ContainerRestartRule",
     "ContainerStatus",
     "Namespace",
     "Node",
@@ -38,6 +39,7 @@ __all__ = [
     "Toleration",
     "TopologySpreadConstraint",
     "Volume",
+    "VolumeMount",
     "MIRROR_POD_ANNOTATION",
 ]
 
@@ -83,6 +85,7 @@ class NodeStatus(Struct):
     """core/v1 NodeStatus."""
 
     allocatable: Quantities | None = None
+    declared_features: list[str] | None = None
 
 
 class Namespace(Struct):
@@ -202,6 +205,18 @@ class ContainerPort(Struct):
     protocol: str = ""
 
 
+class ContainerRestartRule(Struct):
+    """core/v1 ContainerRestartRule."""
+
+    action: str = ""
+
+
+class VolumeMount(Struct):
+    """core/v1 VolumeMount."""
+
+    bind_mount_options: list[str] | None = None
+
+
 class Container(Struct):
     """core/v1 Container. An init container whose `restartPolicy` is Always is a sidecar (KEP-753)."""
 
@@ -209,6 +224,8 @@ class Container(Struct):
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
     ports: list[ContainerPort] | None = None
+    restart_policy_rules: list[ContainerRestartRule] | None = None
+    volume_mounts: list[VolumeMount] | None = None
 
 
 class Volume(Struct):
@@ -273,6 +290,7 @@ class PodSpec(Struct):
     preemption_policy: str | None = None
     scheduler_name: str = ""
     host_network: bool = False
+    host_users: bool | None = None
     scheduling_gates: list[PodSchedulingGate] | None = None
     scheduling_group: PodSchedulingGroup | None = None
     node_selector: dict[str, str] | None = None

@@ -348,6 +348,33 @@ def _constraint(random: Random, key: str) -> Json:
     return constraint
 
 
+def _features(random: Random, world: World) -> None:
+    names = [
+        "RestartAllContainersOnContainerExits",
+        "UserNamespacesHostNetworkSupport",
+        "VolumeBindMountOptions",
+    ]
+    for node in world.nodes:
+        node["status"]["declaredFeatures"] = sorted(random.sample([*names, "Unknown"], random.randint(0, 4)))
+    for member in world.members:
+        spec = member["spec"]
+        container = random.choice([spec["containers"][0], {"name": "first", "image": "x"}])
+        if container["name"] == "first":
+            spec["initContainers"] = [*spec.get("initContainers", []), container]
+        if random.random() < 0.3:
+            spec["hostNetwork"] = random.random() < 0.8
+            spec["hostUsers"] = random.random() < 0.3
+        if random.random() < 0.3:
+            action = random.choice(["Restart", "RestartAllContainers"])
+            exits = {"operator": "In", "values": [1]}
+            container["restartPolicyRules"] = [{"action": action, "exitCodes": exits}]
+        if random.random() < 0.3:
+            mount: Json = {"name": "v", "mountPath": "/v"}
+            if random.random() < 0.7:
+                mount["bindMountOptions"] = ["noexec"]
+            container["volumeMounts"] = [mount]
+
+
 FAMILIES: Final[dict[str, Callable[[Random, World], None]]] = {
     "resources": _resources,
     "taints": _taints,
@@ -357,4 +384,5 @@ FAMILIES: Final[dict[str, Callable[[Random, World], None]]] = {
     "anti-affinity": _anti_affinity,
     "affinity": _affinity,
     "spread": _spread,
+    "declared features": _features,
 }

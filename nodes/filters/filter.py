@@ -24,6 +24,7 @@ class NodeShape:
     taints: tuple[Taint, ...] = field(compare=False)
     """Taints of every effect."""
     unschedulable: bool = field(compare=False)
+    declared_features: frozenset[str] = field(compare=False, default=frozenset())
 
 
 class Filter(Generic[N]):
@@ -106,6 +107,10 @@ class PodFilter(Filter[N], ABC):
     def unmodelled_between(self, running: Tenant, member: Tenant) -> str | None:
         """Name a conflict that the running pod could have with the member and that no token models, or None."""
         return None
+
+    def conflict_keys(self, running: Tenant, member: Tenant) -> Collection[str]:
+        """Topology keys: what `unmodelled_between` names could matter only in the running pod's domains of these."""
+        return ()
 
     def reaches(self, running: Tenant, member: Tenant) -> bool:
         """Whether the running pod could keep the member off other nodes than its own."""

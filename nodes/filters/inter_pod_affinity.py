@@ -191,12 +191,21 @@ class InterPodAffinity(PodFilter[Affinities], StaticFilter[Affinities], Counting
 
     def unmodelled_between(self, running: Tenant, member: Tenant) -> str | None:
         """Name a term of the running pod that is not modelled and could select the member on some node."""
-        return FOREIGN if _could_repel(running, member) else None
+        return FOREIGN if self.conflict_keys(running, member) else None
+
+    def conflict_keys(self, running: Tenant, member: Tenant) -> set[str]:
+        """The keys of the terms of the running pod that are not modelled and could select the member."""
+        return {
+            term.topology_key
+            for term in running.needs.others
+            if _names_namespace(term, running.namespace, member.namespace)
+            and _could_select(term, member.labels)
+        }
 
     def reaches(self, running: Tenant, member: Tenant) -> bool:
         """Whether a term of the running pod could keep the member off other nodes too."""
         wide = (each for each in running.needs.modelled if each.topology_key != HOSTNAME)
-        return _could_repel(running, member) or any(
+        return bool(self.conflict_keys(running, member)) or any(
             each.term.of(running.namespace).matches(member) for each in wide
         )
 
@@ -236,14 +245,6 @@ def _terms(tenants: Iterable[Tenant]) -> list[PodTerm]:
             resolved = term.of(tenant.namespace)
             terms.setdefault(msgspec.json.encode(resolved, order="deterministic"), resolved)
     return [terms[key] for key in sorted(terms)]
-
-
-def _could_repel(running: Tenant, member: Tenant) -> bool:
-    """Whether a term of the running pod that is not modelled could select the member."""
-    return any(
-        _names_namespace(term, running.namespace, member.namespace) and _could_select(term, member.labels)
-        for term in running.needs.others
-    )
 
 
 def _names_namespace(term: PodAffinityTerm, own: str, other: str) -> bool:

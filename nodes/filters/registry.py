@@ -13,6 +13,7 @@ from nodes.filters.filter import Filter, PodFilter, StaticFilter
 from nodes.filters.gang_scheduling import GangScheduling
 from nodes.filters.inter_pod_affinity import InterPodAffinity
 from nodes.filters.node_affinity import NodeAffinity
+from nodes.filters.node_declared_features import NodeDeclaredFeatures
 from nodes.filters.node_ports import NodePorts
 from nodes.filters.node_resources import NodeResourcesFit
 from nodes.filters.node_unschedulable import NodeUnschedulable
@@ -40,6 +41,7 @@ FILTERS: Final[tuple[Filter[Any], ...]] = (
     PodTopologySpread(),
     InterPodAffinity(),
     DynamicResources(),
+    NodeDeclaredFeatures(),
     GangScheduling(),
 )
 

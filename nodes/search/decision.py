@@ -203,7 +203,7 @@ def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
             spec.domain = plans.Domain(layout.topology_key, value)
             spec.placements = _placements(cluster.snapshot, placed, beyond_min_count=True)
             spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody())]
-            spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [])
+            spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [], dict(placed))
             return spec
     if preemptor.bound:
         return _spec(preemptor, "Fits", _bound_already(preemptor))
@@ -324,7 +324,7 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.Pree
         *_placements(snapshot, in_order, beyond_min_count=False),
         *_placements(snapshot, later, beyond_min_count=True),
     ]
-    named = not_modelled(cluster, list(cluster.preemptor.required), gone)
+    named = not_modelled(cluster, list(cluster.preemptor.required), gone, required)
     spec.not_modelled = sorted({*named, *broken})
     if preempts:
         victims, pods = counted(len(found.victims), "victim"), counted(len(gone), "pod")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from api.plans import PreemptionPlanSpec
 from nodes.filters.registry import POD_FILTERS
 from nodes.search.kinds import Kinds
 from nodes.search.problem import Cluster
 from nodes.search.tokens import interested
-from nodes.state.snapshot import Snapshot, is_leaving
+from nodes.state.snapshot import is_leaving
 
 __all__ = ["not_modelled", "why_blocked"]
 
@@ -22,29 +23,51 @@ def why_blocked(spec: PreemptionPlanSpec) -> str:
     return f"not modelled: {', '.join(spec.not_modelled)}" if blocked else ""
 
 
-def not_modelled(cluster: Cluster, members: Collection[int], gone: list[int]) -> list[str]:
+def not_modelled(
+    cluster: Cluster, members: Collection[int], gone: list[int], placed: Mapping[int, int] | None = None
+) -> list[str]:
     """Names of what the plan does not take into account, sorted.
 
     The filters may see a feature of these members that they do not model. A pod that stays may conflict with a member
-    in a way that no filter models. `gone` are the pods of the victims: they conflict with no member.
+    in a way that no filter models. `gone` are the pods of the victims: they conflict with no member. With `placed`
+    (node by member), a conflict counts only if the pod that stays could reach the node from where it runs.
     """
     snapshot = cluster.snapshot
     classes = {int(row) for row in snapshot.pod_class[list(members)]}
     names = {name for row in classes if (each := snapshot.classes[row]) for name in each.unmodelled}
-    names.update(_between(snapshot, members, gone))
+    names.update(_between(cluster, members, gone, placed))
     return sorted(names)
 
 
-def _between(snapshot: Snapshot, members: Collection[int], gone: list[int]) -> Iterator[str]:
+def _between(
+    cluster: Cluster, members: Collection[int], gone: list[int], placed: Mapping[int, int] | None
+) -> Iterator[str]:
     """What bound pods, neither going nor victims, could have against a member."""
+    snapshot = cluster.snapshot
     staying = snapshot.pod_live & (snapshot.pod_node >= 0) & ~is_leaving(snapshot.pod_flags)
     staying[gone] = False
     bound = np.flatnonzero(staying)
     mine = Kinds(snapshot, np.array(list(members), np.intp))
     for place, each in POD_FILTERS:
-        theirs = Kinds(snapshot, bound[interested(snapshot, place)[snapshot.pod_class[bound]]])
+        pods = bound[interested(snapshot, place)[snapshot.pod_class[bound]]]
+        theirs = Kinds(snapshot, pods)
         members_seen = mine.tenants(place)
-        for running in theirs.tenants(place):
-            for member in members_seen:
-                if (name := each.unmodelled_between(running, member)) is not None:
+        for kind, running in enumerate(theirs.tenants(place)):
+            for mine_kind, member in enumerate(members_seen):
+                name = each.unmodelled_between(running, member)
+                if name is None:
+                    continue
+                there = snapshot.pod_node[pods[theirs.of == kind]]
+                asking = np.array(list(members), np.intp)[mine.of == mine_kind].tolist()
+                here = None if placed is None else [placed[pod] for pod in asking if pod in placed]
+                if here is None or _share(cluster, each.conflict_keys(running, member), there, here):
                     yield name
+
+
+def _share(cluster: Cluster, keys: Iterable[str], there: NDArray[np.int32], here: list[int]) -> bool:
+    """Whether a node of `there` and one of `here` have the same value of one of the labels."""
+    for key in keys:
+        places = cluster.conditions.nodes.places(key)
+        if set(places[there].tolist()) & set(places[here].tolist()) - {-1}:
+            return True
+    return False

@@ -55,11 +55,15 @@ def pod_class(pod: Pod) -> PodClass:
 def node_shape(node: Node) -> NodeShape:
     """The node's labels, taints and `spec.unschedulable`, with a key that is equal for equal nodes."""
     labels, taints = node.metadata.labels or NOTHING, tuple(node.spec.taints or ())
+    features = sorted(node.status.declared_features or ())
     return NodeShape(
-        key=msgspec.json.encode((dict(labels), taints, node.spec.unschedulable), order="deterministic"),
+        key=msgspec.json.encode(
+            (dict(labels), taints, node.spec.unschedulable, features), order="deterministic"
+        ),
         labels=labels,
         taints=taints,
         unschedulable=node.spec.unschedulable,
+        declared_features=frozenset(features),
     )
 
 

@@ -24,6 +24,7 @@ DEFAULT_PROFILE = [
     "PodTopologySpread",
     "InterPodAffinity",
     "DynamicResources",
+    "NodeDeclaredFeatures",
     "GangScheduling",
 ]
 """kube-scheduler 1.37's filters in the order of its default profile."""

@@ -185,9 +185,8 @@ def test_what_is_not_modelled_is_named() -> None:
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     repelling = pod("r", node="n0", requests={"cpu": "1"}, priority=900, affinity=apart)
     web = [pod("m0", group="gang", requests={"cpu": "1"}, labels={"app": "web"})]
-    assert decide(gang(minimum=1), *web, node("n0"), repelling).not_modelled == [
-        "anti-affinity of running pods"
-    ]
+    rack = node("n0", labels={"rack": "a"})
+    assert decide(gang(minimum=1), *web, rack, repelling).not_modelled == ["anti-affinity of running pods"]
     assert decide(gang(minimum=1), *members(1, cpu="1"), node("n0"), repelling).not_modelled == []
 
 

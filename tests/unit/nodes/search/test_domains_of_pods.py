@@ -150,3 +150,15 @@ def test_members_keep_one_another_out_of_their_racks() -> None:
     members = [web(f"m{number}", group="gang", **apart()) for number in range(2)]
     plan = decide(gang(), *members, *racks())
     assert (plan.outcome, placed(plan), plan.not_modelled) == ("Fits", {"a", "b"}, [])
+
+
+def test_what_could_matter_elsewhere_only_is_not_named() -> None:
+    """The mirror has no labels of namespaces, so nobody knows whom the running pod repels in its rack."""
+    chosen = {**term(), "namespaceSelector": {"matchLabels": {"team": "a"}}}
+    affinity = {"podAntiAffinity": {REQUIRED: [chosen]}}
+    repelling = pod("r", node="n0", priority=900, requests={"cpu": "1"}, affinity=affinity)
+    member = web("m0", group="gang", requests={"cpu": "4"})
+    assert decide(gang(minimum=1), member, repelling, *racks("n0", "n2")).not_modelled == []
+    assert decide(gang(minimum=1), member, repelling, *racks("n0", "n1")).not_modelled == [
+        "anti-affinity of running pods"
+    ]
