@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from nodes.filters.counting import Condition, Counter, Nodes
 from nodes.filters.filter import Tenant
 from nodes.filters.registry import COUNTING_FILTERS
-from nodes.search.kinds import Kinds, on_nodes
+from nodes.search.kinds import Kinds, Rows, on_nodes
 from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["Conditions"]
@@ -57,14 +58,21 @@ class Conditions:
 
     def counts(self, gone: Collection[int] = ()) -> Int64s:
         """[N, Q], how many pods on each node are counted; those that leave or are `gone` are not."""
-        snapshot = self._snapshot
-        counts = np.zeros((len(snapshot.node_names), len(self)), np.int64)
+        counts = np.zeros((len(self._snapshot.node_names), len(self)), np.int64)
         if len(self):
-            bound, node = on_nodes(snapshot)
-            stays = ~is_leaving(snapshot.pod_flags[bound]) & ~np.isin(bound, list(gone))
-            kinds = Kinds(snapshot, bound[stays])
-            np.add.at(counts, node[stays], self._counted(kinds)[kinds.of])
+            bound, node, counted = self._running
+            stays = ~np.isin(bound, list(gone))
+            np.add.at(counts, node[stays], counted[stays])
         return counts
+
+    @cached_property
+    def _running(self) -> tuple[Rows, Rows, Int64s]:
+        """The pods that some counter counts and that do not leave, their nodes, and [pods, Q] what counts them."""
+        bound, node = on_nodes(self._snapshot)
+        kinds = Kinds(self._snapshot, bound)
+        counted = self._counted(kinds)[kinds.of]
+        some = counted.any(axis=1) & ~is_leaving(self._snapshot.pod_flags[bound])
+        return bound[some], node[some], counted[some]
 
     def admit(self, pod: int, counts: Int64s) -> list[tuple[Condition, Bools]]:
         """The member's conditions, and for each of them which nodes [N] it admits."""
