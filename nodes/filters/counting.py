@@ -40,13 +40,16 @@ class Nodes:
             known = self._places[key] = np.array(rows, np.intp)
         return known
 
+    def sums(self, key: str, counts: Int64s) -> Int64s:
+        """[places], the sum over the nodes of each place. The last one is 0, for nodes without the label."""
+        places = self.places(key)
+        sums = np.bincount(places + 1, weights=counts, minlength=2).astype(np.int64)
+        sums[0] = 0
+        return np.roll(sums, -1)
+
     def together(self, key: str, counts: Int64s) -> Int64s:
         """[N], for each node the sum over the nodes with its value of the label; 0 without the label."""
-        places = self.places(key)
-        sums = np.zeros(places.max(initial=-1) + 2, np.int64)  # the last one is for nodes without the label
-        np.add.at(sums, places, counts)
-        sums[-1] = 0
-        found: Int64s = sums[places]
+        found: Int64s = self.sums(key, counts)[self.places(key)]
         return found
 
 

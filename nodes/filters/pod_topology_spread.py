@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from api.core import Pod, Toleration, TopologySpreadConstraint
 from api.meta import LabelSelector
@@ -63,23 +64,17 @@ class Balance(Condition):
             each.selector is not None and term.matches(member)
             for each, term in zip(spread.constraints, terms, strict=True)
         ]
-        self._counting: list[Bools] = []
+        self._counting: list[tuple[Bools, NDArray[np.intp]]] = []
 
     def admits(self, nodes: Nodes, counts: Int64s) -> Bools:
         """Which nodes keep the balance."""
         admitted = self._labelled(nodes)
         for place, each in enumerate(self._spread.constraints):
-            where, counting = nodes.places(each.topology_key), self._counts_for(nodes, place)
-            selects = each.selector is not None and (
-                each.selector.match_labels or each.selector.match_expressions
-            )
-            pods = np.where(counting, counts[:, place] if selects else 0, 0)
-            domains, first = np.unique(where[counting], return_index=True)
-            sums = nodes.together(each.topology_key, pods)
-            fewest = (
-                0 if len(domains) < each.min_domains else int(sums[counting][first].min(initial=2**31 - 1))
-            )
-            admitted &= sums + self._own[place] - fewest <= each.max_skew
+            counting, domains = self._counting_nodes(nodes)[place]
+            sums = nodes.sums(each.topology_key, counts[:, place] * counting)
+            fewest = 0 if len(domains) < each.min_domains else int(sums[domains].min(initial=2**31 - 1))
+            beside = sums[nodes.places(each.topology_key)]
+            admitted &= beside + self._own[place] - fewest <= each.max_skew
         return admitted
 
     def could_admit(self, nodes: Nodes, counts: Int64s, members: Int64s) -> Bools:
@@ -92,15 +87,22 @@ class Balance(Condition):
         )
         return found
 
-    def _counts_for(self, nodes: Nodes, place: int) -> Bools:
-        """[N], the nodes that count for a constraint."""
+    def _counting_nodes(self, nodes: Nodes) -> list[tuple[Bools, NDArray[np.intp]]]:
+        """For each constraint [N], whether the pods on a node count, and the places of the nodes that count.
+
+        As in the scheduler, no pod counts for a selector that selects everything.
+        """
         if not self._counting:
             selected, tolerated = self._policies(nodes)
             labelled = self._labelled(nodes)
             for each in self._spread.constraints:
                 here = labelled & selected if each.honors_affinity else labelled
-                self._counting.append(here & tolerated if each.honors_taints else here)
-        return self._counting[place]
+                here = here & tolerated if each.honors_taints else here
+                chosen = each.selector is not None and bool(
+                    each.selector.match_labels or each.selector.match_expressions
+                )
+                self._counting.append((here & chosen, np.unique(nodes.places(each.topology_key)[here])))
+        return self._counting
 
     def _policies(self, nodes: Nodes) -> tuple[Bools, Bools]:
         """[N], the nodes that the pod selects, and those whose taints it tolerates."""
