@@ -37,6 +37,10 @@ class Filter(Generic[N]):
         """What the filter needs of the pod. None means that the filter has nothing to say about this pod."""
         return None
 
+    def looks_afar(self, needs: N) -> bool:
+        """Whether what a node says of a pod with these needs may depend on pods on other nodes."""
+        return False
+
     def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Names of the features of this pod that the filter sees but does not model.
 

@@ -171,6 +171,11 @@ class InterPodAffinity(PodFilter[Affinities], StaticFilter[Affinities], Counting
         """Refuse a node without a label that a term of affinity names."""
         return NO_MATCH if any(term.topology_key not in node.labels for term in needs.attracted) else None
 
+    def looks_afar(self, needs: Affinities) -> bool:
+        """For affinity, and for anti-affinity in more than the pod's node."""
+        wide = any(term.topology_key != HOSTNAME for term in needs.modelled)
+        return wide or bool(needs.attracted or needs.others)
+
     def condition(self, member: Tenant) -> Attraction | None:
         """The member's affinity."""
         terms = member.needs.attracted if member.needs is not None else ()

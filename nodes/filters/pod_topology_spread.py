@@ -145,6 +145,10 @@ class PodTopologySpread(StaticFilter[Spread], CountingFilter[Spread]):
         """Refuse a node without a label that a constraint names."""
         return NO_LABEL if any(each.topology_key not in node.labels for each in needs.constraints) else None
 
+    def looks_afar(self, needs: Spread) -> bool:
+        """Always."""
+        return True
+
     def condition(self, member: Tenant) -> Balance | None:
         """The member's constraints."""
         return Balance(member.needs, member) if member.needs is not None else None

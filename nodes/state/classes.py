@@ -37,6 +37,14 @@ class PodClass:
     unmodelled: tuple[str, ...] = field(compare=False)
     """Names of what the filters see of the pod but do not model, sorted."""
 
+    @property
+    def asks_about_others(self) -> bool:
+        """Whether what a node says of the pod may depend on pods on other nodes, or on what is not modelled."""
+        return bool(self.unmodelled) or any(
+            needs is not None and each.looks_afar(needs)
+            for each, needs in zip(FILTERS, self.needs, strict=True)
+        )
+
 
 def pod_class(pod: Pod) -> PodClass:
     """The pod's class. Raises QuantityError, which names the field."""

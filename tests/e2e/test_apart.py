@@ -77,3 +77,21 @@ def test_a_pod_that_does_not_want_a_member_goes(sandbox: Sandbox) -> None:
     sandbox.gang("hero", 1, priority=100, labels={"app": "hero"})
     assert sandbox.wait_bound("hero-0")["hero-0"] == node
     assert sandbox.history.evictions() == {"alone-0": 1}
+
+
+def test_members_are_spread_over_nodes(sandbox: Sandbox) -> None:
+    """One node has the cheaper victims, and would take both members."""
+    first, second = sandbox.nodes(2, cpu="2")
+    sandbox.filler("cheap", first, 2)
+    sandbox.filler("dear", second, 2, priority=50)
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"reprieve.dev/pod-group": "hero"}},
+    }
+    members = sandbox.gang("hero", 2, priority=100, topologySpreadConstraints=[spread])
+    bound = sandbox.wait_bound(*members)
+    assert sorted(bound[member] for member in members) == sorted([first, second])
+    assert sandbox.wait_plan("hero", "Bound")["spec"]["notModelled"] == []
+    assert len(sandbox.history.evictions()) == 2, "one pod on each node"
