@@ -15,6 +15,9 @@ TAINTED = {"key": "team", "value": "a", "effect": "NoSchedule"}
 UNTOLERATED = "node(s) had untolerated taint(s)"
 NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
 
+HOSTNAME = "kubernetes.io/hostname"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
 
 def refusal(asking: Pod, **node_fields: Any) -> str | None:
     return admits(pod_class(asking), node_shape(node("n1", **node_fields)), "n1")
@@ -153,3 +156,28 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
 )
 def test_filters_that_are_not_modelled_are_named(spec: dict[str, Any], named: tuple[str, ...]) -> None:
     assert pod_class(pod("p", **spec)).unmodelled == named
+
+
+@pytest.mark.parametrize(
+    ("spec", "asks"),
+    [
+        ({}, False),
+        (
+            {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": {}}]}}},
+            False,
+        ),
+        ({"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "rack", "labelSelector": {}}]}}}, True),
+        ({"affinity": {"podAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": {}}]}}}, True),
+        (
+            {"topologySpreadConstraints": [{"topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}]},
+            True,
+        ),
+        (
+            {"topologySpreadConstraints": [{"topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}]},
+            False,
+        ),
+        ({"resourceClaims": [{"name": "gpu"}]}, True),
+    ],
+)
+def test_who_asks_about_pods_on_other_nodes(spec: dict[str, Any], asks: bool) -> None:
+    assert pod_class(pod("p", **spec)).asks_about_others is asks
