@@ -106,12 +106,19 @@ def next_step(seen: Seen, around: Around) -> GroupStep:
         return _without_workload(seen, around)
     if is_true(workload, FINISHED):
         return GroupStep()
+    if _has_ended(seen):
+        return SUCCEEDED
     if is_true(workload, EVICTED):
         return _evicted(seen, workload, around)
     if is_true(workload, ADMITTED):
         return _admitted(seen, workload, around)
     step = _waits(seen, workload, around)
     return replace(step, stop=step.stop or _why_stop(seen))
+
+
+SUCCEEDED: Final = GroupStep(
+    reported=Reported(nothing_runs=True, finished=("Succeeded", "Pods succeeded: all members"))
+)
 
 
 def wants(members: Iterable[Member], uid: str) -> Counter[str]:
@@ -230,9 +237,7 @@ def _admitted(seen: Seen, workload: Workload, around: Around) -> GroupStep:
     if succeeded >= minimum and not any(
         each.admitted_by == uid and not each.succeeded for each in seen.members
     ):
-        return GroupStep(
-            reported=Reported(nothing_runs=True, finished=("Succeeded", "Pods succeeded: all members"))
-        )
+        return SUCCEEDED
     if seen.preempted and _goes_whole(seen.group):
         message = f"Preempted on nodes: {seen.preempted}"
         return GroupStep(reported=Reported(eviction=(PREEMPTED, message)))
@@ -279,6 +284,13 @@ def _reclaimable(seen: Seen, workload: Workload) -> dict[str, int]:
 
 
 # ---- parts
+
+
+def _has_ended(seen: Seen) -> bool:
+    """Whether enough members have succeeded, and none is left. It may have lost its quota in the same moment."""
+    succeeded = sum(each.succeeded for each in seen.members)
+    left = any(not each.succeeded for each in seen.members)
+    return succeeded >= (_minimum(seen.group) or 1) and not left
 
 
 def _minimum(group: PodGroup | None) -> int | None:

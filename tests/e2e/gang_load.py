@@ -224,7 +224,9 @@ class GangLoad(JobLoad):
         return [
             f"pod {pod['metadata']['name']} runs, and its PodGroup is not admitted"
             for pod in pods
-            if is_bound(pod) and (pod["metadata"].get("labels") or {}).get(GROUP) in queued
+            if is_bound(pod)
+            and pod["status"].get("phase") not in ("Succeeded", "Failed")
+            and (pod["metadata"].get("labels") or {}).get(GROUP) in queued
         ]
 
     def judge(self) -> list[str]:

@@ -252,3 +252,12 @@ def test_who_succeeded_has_no_successor() -> None:
 def test_a_group_that_waits_has_nothing_to_reclaim() -> None:
     members = [member("a"), member("b")]
     assert next_step(Seen(group(), members, workload()), Around(WISH)).reported.reclaimable == {}
+
+
+@pytest.mark.parametrize("state", [workload("Evicted", reserved=True), workload("Evicted"), workload()])
+def test_a_group_that_has_succeeded_is_finished_although_it_lost_its_quota(state: Workload) -> None:
+    members = [member(name, admitted_by=UID, bound=True, succeeded=True) for name in ("a", "b")]
+    step = next_step(Seen(group(), members, state), Around(WISH))
+    assert step.reported.finished is not None
+    step = next_step(Seen(group(), [*members, member("c")], state), Around(WISH))
+    assert step.reported.finished is None
