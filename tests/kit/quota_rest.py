@@ -104,8 +104,18 @@ def _pauses(state: QuotaState, workload: Workload) -> bool:
     said = condition_of(workload, QUOTA_RESERVED)
     named = PAUSED.search(said.message) if said is not None else None
     other = state.workloads.get(named[1]) if named is not None else None
-    has_no_place = said is not None and NO_PLACE in said.message
-    return has_no_place or (other is not None and holds_quota(other))
+    return _has_no_place(state, workload) or (other is not None and holds_quota(other))
+
+
+def _has_no_place(state: QuotaState, workload: Workload) -> bool:
+    """Whether it says so, or another one of its queue that asks for the same: they are parked together."""
+    equals = (
+        each
+        for each in state.workloads.values()
+        if each.spec.queue_name == workload.spec.queue_name and each.spec.pod_sets == workload.spec.pod_sets
+    )
+    said = (condition_of(each, QUOTA_RESERVED) for each in equals)
+    return any(each is not None and NO_PLACE in each.message for each in said)
 
 
 def _left_out(state: QuotaState, now: int) -> Iterator[str]:

@@ -368,6 +368,18 @@ def test_who_does_not_take_turns_is_not_stuck(holds: bool) -> None:
     assert ("ns/high waits, and a cycle says Preempt" in stuck(forged.history, NOW)) != holds
 
 
+@pytest.mark.parametrize(("cpus", "is_stuck"), [(1, False), (2, True)])
+def test_who_asks_for_the_same_as_one_without_a_place_is_not_stuck(cpus: int, is_stuck: bool) -> None:
+    forged = Forger(queue())
+    forged.put(kit.set_condition(held("low", 2), "Admitted", "True", "Admitted", 5))
+    waiting = kit.set_condition(workload("high", priority=1), "QuotaReserved", "False", "WaitingForQuota", 5)
+    said = next(each for each in waiting.status.conditions or () if each.type == "QuotaReserved")
+    said.message = "it does not preempt, because its pods would find no place on nodes: 1 Insufficient cpu"
+    forged.put(waiting)
+    forged.put(workload("same", cpus, priority=1))
+    assert ("ns/same waits, and a cycle says Preempt" in stuck(forged.history, NOW)) == is_stuck
+
+
 def test_a_workload_that_does_not_fit_waits() -> None:
     forged = Forger(queue())
     forged.put(workload("w", 3))
