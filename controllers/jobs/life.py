@@ -33,6 +33,7 @@ from controllers.jobs.workload_of import (
     matches,
     owner_of,
     pod_sets,
+    queue_of,
     workload_body,
     workload_name,
 )
@@ -157,7 +158,7 @@ def next_step(job: TemplatedJob, workload: Workload | None, around: Around) -> S
     if (end := finished(job)) is not None:
         return Step(reported=Reported(nothing_runs=True, finished=end))
     if not is_suspended(job):
-        return _running(job, workload, around)
+        return _running(job, workload)
     if not nothing_runs(job):
         return Step()  # the Job controller ends the pods
     return _suspended(job, workload, around)
@@ -218,15 +219,15 @@ def _workload_goes(job: TemplatedJob, workload: Workload, around: Around) -> Ste
 # ---- the pods may run
 
 
-def _running(job: TemplatedJob, workload: Workload, around: Around) -> Step:
+def _running(job: TemplatedJob, workload: Workload) -> Step:
     if is_true(workload, FINISHED):
         return _stop(job, f"Workload {workload.metadata.name} has finished")
-    if (why := _why_not(job, workload, around)) is not None:
+    if (why := _why_not(job, workload)) is not None:
         return _stop(job, why)
     return Step(reported=Reported(reclaimable=_reclaimable(job, workload)))
 
 
-def _why_not(job: TemplatedJob, workload: Workload, around: Around) -> str | None:
+def _why_not(job: TemplatedJob, workload: Workload) -> str | None:
     """Why the Job must not run; None if it may."""
     evicted = true_condition(workload, EVICTED)
     if evicted is not None:
@@ -237,8 +238,8 @@ def _why_not(job: TemplatedJob, workload: Workload, around: Around) -> str | Non
         return "it was resumed by somebody else"
     if not matches(job, workload):
         return f"it needs more pods ({pods_needed(job)}) than have quota"
-    if isinstance(around.wish, Wish) and around.wish.queue_name != workload.spec.queue_name:
-        name = around.wish.queue_name
+    name = queue_of(job)  # also if its priority class does not exist
+    if name != workload.spec.queue_name:
         now = f"its queue is {name} now, and" if name else "it names no queue now, and its queue"
         return f"{now} was {workload.spec.queue_name}"
     return None

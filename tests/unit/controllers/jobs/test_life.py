@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from api.integration import PREBUILT_WORKLOAD_LABEL
-from controllers.jobs.life import Around, ChangeWorkload, next_step
-from controllers.jobs.owned_workload import Classes
+from controllers.jobs.life import Around, ChangeWorkload, PatchJob, next_step
+from controllers.jobs.owned_workload import Classes, JobError
 from controllers.jobs.workload_of import wish_of, workload_body
 from runtime.finalizers import RESOURCE_IN_USE
-from tests.kit.jobs import UID, job, merge, read_job, read_workload
+from tests.kit.jobs import CLEAN, UID, condition, job, merge, read_job, read_workload
 
 
 def test_a_prebuilt_workload_becomes_the_jobs_with_all_that_protects_it() -> None:
@@ -21,3 +21,19 @@ def test_a_prebuilt_workload_becomes_the_jobs_with_all_that_protects_it() -> Non
     assert adopted.finalizers == ["example.com/own", RESOURCE_IN_USE]
     assert adopted.labels == {"kueue.x-k8s.io/job-uid": UID}
     assert [each.uid for each in adopted.owner_references or ()] == [UID]
+
+
+def test_a_running_job_that_goes_to_another_queue_stops_although_its_class_is_missing() -> None:
+    waiting = read_job(job())
+    body = workload_body(waiting, wish_of(waiting, Classes({}, {})))
+    body["metadata"] |= {"uid": "w", "resourceVersion": "1"}
+    body["status"] = {"conditions": [condition("QuotaReserved"), condition("Admitted")]}
+    template = merge(
+        CLEAN, {"metadata": {"annotations": {"kueue.x-k8s.io/workload": body["metadata"]["name"]}}}
+    )
+    moved = read_job(job(queue="other", suspend=False, template=template))
+    step = next_step(moved, read_workload(body), Around(JobError("no such class")))
+    assert isinstance(step.write, PatchJob)
+    assert step.write.what == "stop"
+    assert step.event is not None
+    assert "its queue is other now" in step.event.note
