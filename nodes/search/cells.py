@@ -15,10 +15,33 @@ from numpy.typing import NDArray
 from nodes.search.problem import Cluster
 from nodes.search.room import Room
 
-__all__ = ["dealt"]
+__all__ = ["dealt", "place_all"]
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.intp]
+
+
+def place_all(room: Room, required: dict[int, int]) -> set[str]:
+    """Place the members in an order in which the filters take all of them. Returns what to name if there is none.
+
+    The search does not see how members on different nodes keep one another away or need one another.
+    """
+    left = required
+    while left:
+        waiting = {}
+        broken: set[str] = set()
+        for pod, node in left.items():
+            if breaks := room.breaks(pod, node):
+                waiting[pod] = node
+                broken |= breaks
+            else:
+                room.place(pod, node)
+        if len(waiting) == len(left):
+            for pod, node in waiting.items():
+                room.place(pod, node)
+            return broken
+        left = waiting
+    return set()
 
 
 def dealt(

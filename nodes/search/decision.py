@@ -16,7 +16,7 @@ from api.words import counted
 from native.codes import EXHAUSTED, PREEMPTS
 from native.nodes._victims import search
 from native.nodes.problem import Solution
-from nodes.search.cells import dealt
+from nodes.search.cells import dealt, place_all
 from nodes.search.comparison import Comparison, compare
 from nodes.search.excluded import list_excluded
 from nodes.search.mismatch import Mismatch
@@ -314,7 +314,7 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.Pree
     required = _required_nodes(built, found)
     gone = [pod for unit in found.victims for pod in built.units.members(unit)]
     room = Room(cluster, gone)
-    broken = _place_all(room, required)
+    broken = place_all(room, required)
     later = _fill(cluster, found.winner, room)
     preempts = found.outcomes[found.winner] == PREEMPTS
     spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
@@ -335,29 +335,6 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.Pree
     if passed := _passed_over(cluster.preemptor, snapshot, {pod for pod, _ in later}):
         spec.reason += f"; {passed}"
     return spec, broken
-
-
-def _place_all(room: Room, required: dict[int, int]) -> set[str]:
-    """Place the members in an order in which the filters take all of them. Returns what to name if there is none.
-
-    The search does not see how members on different nodes keep one another away or need one another.
-    """
-    left = required
-    while left:
-        waiting = {}
-        broken: set[str] = set()
-        for pod, node in left.items():
-            if breaks := room.breaks(pod, node):
-                waiting[pod] = node
-                broken |= breaks
-            else:
-                room.place(pod, node)
-        if len(waiting) == len(left):
-            for pod, node in waiting.items():
-                room.place(pod, node)
-            return broken
-        left = waiting
-    return set()
 
 
 def _passed_over(preemptor: Preemptor, snapshot: Snapshot, placed: Collection[int]) -> str:
