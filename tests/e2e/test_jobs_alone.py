@@ -23,7 +23,7 @@ from tests.kit.clock import PATIENCE_SECONDS
 
 PAGE: Final = (ROOT / "docs" / "leaving.md").read_text()
 WITHIN: Final[Json] = {"withinClusterQueue": "LowerPriority"}
-PLACES: Final = ("stop", "create", "start", "stop", "restore", "start")
+PLACES: Final = ("stop", "create", "start", "stop", "reset", "restore", "start")
 """Writes of the Job that is preempted, in their order: its user did not suspend it."""
 DEATHS: Final = [f"jobs.{when}_{place}" for place in PLACES for when in ("before", "after")]
 OVERDUE_SECONDS: Final = 3
