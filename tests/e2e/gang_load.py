@@ -16,7 +16,7 @@ from tests.e2e.quota_load import OPTIONS as QUOTA_OPTIONS
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.e2e.support import REPRIEVE
-from tests.kit.stress import evictions, rest
+from tests.kit.stress import admissions, evictions, rest
 from tests.kit.stress.history import Asked, History, is_bound
 from tests.kit.stress.history import Json as Body
 
@@ -230,12 +230,12 @@ class GangLoad(JobLoad):
         ]
 
     def judge(self) -> list[str]:
-        """What was wrong with evictions on nodes."""
+        """What was wrong with evictions on nodes, and with who got nodes."""
         history = self._recorder.history()
         history.write(self._box.plane.layout.logs / f"nodes-{self._box.name}.jsonl")
         # A member without a node goes without a plan when its group loses its quota.
         history.deletions = [each for each in history.deletions if _had_node(history, each)]
-        return [text for check in evictions.CHECKS for text in check(history)]
+        return [text for check in (*admissions.CHECKS, *evictions.CHECKS) for text in check(history)]
 
     def remove(self) -> None:
         """Delete all, and wait until all is gone."""
