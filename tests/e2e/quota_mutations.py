@@ -24,20 +24,6 @@ from tests.e2e.stress_quota import Result, on_plane, stress
 
 SECONDS: Final = 20
 MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
-    "freed quota is not promised": (
-        Edit(
-            "controllers/quota/plans.py",
-            "for life in current if life.is_active]\n",
-            "for life in current if False]\n",
-        ),
-    ),
-    "what came meanwhile is not looked at": (
-        Edit(
-            "controllers/quota/scheduling.py",
-            "            return not fresh.fits(entry) or self._admit(key, entry, now)\n",
-            "            return self._admit(key, entry, now)\n",
-        ),
-    ),
     "an admission is not assumed": (
         Edit(
             "controllers/quota/writer.py",
