@@ -26,7 +26,8 @@ REFLECTOR_LISTS = Counter(
 REFLECTOR_STREAM_ENDS = Counter(
     "reprieve_reflector_stream_ends_total",
     "Lists and watches that ended, by cause: in time, expired (the resource version was too old), invalid (an invalid "
-    "line), refused (the resource is not served, or forbidden), fault (another failure).",
+    "line), refused (the resource is not served, or forbidden), silent (no data came for 90 s), fault (another "
+    "failure).",
     ["cluster", "kind", "cause"],
 )
 WRITE_SECONDS = Histogram(

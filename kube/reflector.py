@@ -19,6 +19,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
+import aiohttp
 import msgspec
 import structlog
 
@@ -109,7 +110,8 @@ class Timing:
     backoff: Backoff = DEFAULT_BACKOFF
     watch_least: float = 300.0
     watch_most: float = 600.0
-    watch_grace: float = 30.0
+    silent: float = 90.0
+    """A watch without any data for this time is given up. The API server sends a bookmark about every minute."""
     delay: Callable[[], float] = lambda: 0.0
     """How long the events of a watch wait before they are applied. Only tests set it."""
     refused: Backoff = DEFAULT_REFUSED
@@ -186,7 +188,9 @@ class Reflector(Generic[T]):
             except (StreamError, LineTooLongError) as error:
                 await self._failed("invalid", error, relist=self._retry.failures >= FRUITLESS_RESUMES)
             except ApiError as error:
-                if error.status == 410 or error.is_retriable:
+                if self._interrupted is None and isinstance(error.__cause__, aiohttp.SocketTimeoutError):
+                    self._silent()
+                elif error.status == 410 or error.is_retriable:
                     await self._failed("fault", error, relist=error.status == 410)
                 else:
                     await self._refused(error)
@@ -201,6 +205,11 @@ class Reflector(Generic[T]):
         self._refusals += 1
         self._ends()
         await asyncio.sleep(self._timing.refused.delay(self._refusals))
+
+    def _silent(self) -> None:
+        """The connection may be lost without a sign, or the API server has nothing to say. Watch again at once."""
+        REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "silent").inc()
+        self._ends()
 
     def _ends(self) -> None:
         """There is no watch."""
@@ -300,7 +309,7 @@ class Reflector(Generic[T]):
         )
         began, events = self._clock.monotonic(), 0
         async with self._client.stream(
-            self._resource.path, query=query, read_seconds=seconds + timing.watch_grace
+            self._resource.path, query=query, read_seconds=timing.silent
         ) as stream:
             self._heard, self._interrupted = self._clock.monotonic(), None
             batches = lines(stream.iter_any())

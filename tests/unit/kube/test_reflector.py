@@ -132,10 +132,22 @@ async def test_a_silent_connection_is_given_up_and_resumed() -> None:
     script = Script()
     script.lists = [script.json(page([], 10))]
     script.watches = [script.stream(bookmark(20)), script.stream(event("ADDED", pod_json("a", 21)))]
-    timing = Timing(backoff=QUICK.backoff, watch_least=0.1, watch_most=0.1, watch_grace=0.1)
-    async with reflecting(script, timing) as (store, _):
+    before = stream_ends("silent"), stream_ends("fault")
+    async with reflecting(script, Timing(backoff=Backoff(30, 30), silent=0.1)) as (store, _):
         await until(lambda: bool(store.held))
+        assert (stream_ends("silent"), stream_ends("fault")) == (before[0] + 1, before[1])
     assert [query["resourceVersion"] for query in script.watch_queries[:2]] == ["10", "20"]
+    assert {int(query["timeoutSeconds"]) for query in script.watch_queries} <= set(range(300, 601))
+
+
+async def test_a_watch_that_is_silent_from_its_start_is_watched_again_without_a_wait() -> None:
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [script.stream(), script.stream(), script.stream(event("ADDED", pod_json("a", 11)))]
+    async with reflecting(script, Timing(backoff=Backoff(30, 30), silent=0.1)) as (store, _):
+        await until(lambda: bool(store.held))
+    assert [query["resourceVersion"] for query in script.watch_queries[:3]] == ["10", "10", "10"]
+    assert len(script.list_queries) == 1
 
 
 async def test_a_stream_that_ends_in_time_is_resumed_at_once() -> None:
