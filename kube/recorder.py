@@ -17,7 +17,7 @@ from api.clock import SYSTEM_CLOCK, Clock
 from api.times import rfc3339_micro
 from kube.client import MERGE_PATCH, ApiError
 from kube.metrics import EVENTS_DROPPED
-from kube.sender import Sender
+from kube.sender import FencedError, Sender
 
 __all__ = ["SERIES_SECONDS", "EventRecorder", "Reference"]
 
@@ -37,6 +37,8 @@ BURST: Final = 25
 tools."""
 REFILL_SECONDS: Final = 30.0
 NOTE_BYTES: Final = 1024
+FENCE_SECONDS: Final = 0.1
+"""Between two looks whether the fence is open again."""
 
 
 class Reference(NamedTuple):
@@ -154,12 +156,25 @@ class EventRecorder:
         while True:
             happening = await self._queue.get()
             try:
-                await self._write(happening)
+                await self._write_in_term(happening)
             except ApiError as error:
                 EVENTS_DROPPED.labels(self._sender.cluster, "refused").inc()
                 log.warning("event could not be written", reason=happening.reason, error=str(error))
             finally:
                 self._queue.task_done()
+
+    async def _write_in_term(self, happening: _Happening) -> None:
+        """Write once the term allows it. A Lease that is renewed late closes the fence for a moment."""
+        while True:
+            while not (self._sender.may_send or self._sender.is_over):  # noqa: ASYNC110 - a term tells nobody
+                await asyncio.sleep(FENCE_SECONDS)
+            try:
+                await self._write(happening)
+            except FencedError:
+                if self._sender.is_over:
+                    raise
+            else:
+                return
 
     async def _write(self, happening: _Happening) -> None:
         now = self._clock.monotonic()

@@ -47,7 +47,8 @@ OPEN: Final = _Open()
 
 
 class FencedError(ApiError):
-    """This process may no longer write, because its term is over. In another term, the same request may succeed."""
+    """This process may not write, because its term is over, or is about to end. In another term, or if the Lease is
+    renewed late, the same request may succeed."""
 
     def __init__(self, what: str) -> None:
         super().__init__(0, "Fenced", f"{what} is not sent: the term is over")
@@ -73,6 +74,11 @@ class Sender:
     def may_send(self) -> bool:
         """Whether the fence allows a write now."""
         return self._fence.allows()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the fence will never allow a write again."""
+        return self._fence.seconds_left() <= 0.0
 
     async def send(
         self,

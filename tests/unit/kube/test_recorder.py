@@ -1,0 +1,96 @@
+"""Events and the term in which they are written."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+import structlog
+
+from kube.client import ApiClient, ApiError
+from kube.recorder import EventRecorder, Reference
+from kube.retry import Backoff
+from kube.sender import Sender
+from tests.kit.waiting import until
+
+ABOUT = Reference("v1", "Pod", "ns", "p", "uid-p")
+
+
+class Api:
+    """Takes events. It is away for the first requests, as often as it is told."""
+
+    cluster = ""
+
+    def __init__(self, away: int = 0) -> None:
+        self.away = away
+        self.notes: list[str] = []
+
+    async def request(self, *_: object, body: bytes, **__: object) -> bytes:
+        if self.away:
+            self.away -= 1
+            raise ApiError(503, "ServiceUnavailable", "away")
+        self.notes.append(msgspec.json.decode(body)["note"])
+        return b"{}"
+
+
+class Fence:
+    """Lets writes through while it is open. A term that is over never opens it again."""
+
+    def __init__(self) -> None:
+        self.is_open, self.left, self.asked = True, 5.0, 0
+
+    def allows(self) -> bool:
+        self.asked += 1
+        return self.is_open
+
+    def seconds_left(self) -> float:
+        return self.left
+
+
+def recorder(api: Api, fence: Fence) -> EventRecorder:
+    return EventRecorder(Sender(cast(ApiClient, api), backoff=Backoff(0.001, 0.001), fence=fence))
+
+
+def say(events: EventRecorder, note: str) -> None:
+    events.event(ABOUT, "Normal", "Evicted", "Evict", note)
+
+
+async def test_events_wait_for_a_lease_that_is_renewed_late() -> None:
+    api, fence = Api(), Fence()
+    events = recorder(api, fence)
+    fence.is_open = False
+    say(events, "one")
+    say(events, "two")
+    await until(lambda: fence.asked >= 2)
+    assert api.notes == []
+    fence.is_open = True
+    await until(lambda: len(api.notes) == 2)
+    await events.close()
+    assert api.notes == ["one", "two"]
+
+
+async def test_an_event_is_written_again_if_the_fence_closed_between_two_attempts() -> None:
+    class Closing(Fence):
+        """Open for the look and the first attempt, and again later."""
+
+        def allows(self) -> bool:
+            return super().allows() and self.asked not in (3, 4)
+
+    api = Api(away=1)
+    events = recorder(api, Closing())
+    say(events, "one")
+    await until(lambda: api.notes == ["one"])
+    await events.close()
+
+
+async def test_events_of_a_term_that_is_over_are_dropped() -> None:
+    api, fence = Api(), Fence()
+    events = recorder(api, fence)
+    fence.is_open, fence.left = False, 0.0
+    with structlog.testing.capture_logs() as logs:
+        say(events, "one")
+        await until(lambda: bool(logs))
+    found: dict[str, Any] = dict(logs[0])
+    assert (found["event"], found["reason"]) == ("event could not be written", "Evicted")
+    await events.close()
+    assert api.notes == []
