@@ -6,6 +6,7 @@ has one line for those that may be heads, and one for those that are parked. Par
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from api.workloads import Workload
@@ -122,10 +123,18 @@ class Alike:
         if reason != self.told:
             self.untold.add(waiting)
 
-    def park(self, waiting: Waiting, reason: str, *, with_equals: bool) -> list[str]:
-        """Park it, and perhaps all behind it. Returns the keys of those that were not told this reason yet."""
+    def park(
+        self, waiting: Waiting, reason: str, *, with_equals: bool, apart: Iterable[Waiting] = ()
+    ) -> list[str]:
+        """Park it, and perhaps all behind it but those `apart`. Returns the keys of those that were not told this
+        reason yet."""
         if with_equals:
+            kept = [each for each in apart if each.line is self.ready and each is not waiting]
+            for each in kept:
+                self.ready.discard(each)
             self._park_from(waiting.place)
+            for each in kept:
+                self.ready.add(each)
             return self._tell(reason)
         if waiting.line is self.ready:
             self.parked.add(waiting)

@@ -6,7 +6,7 @@ See docs/decisions/0010, 0042 and 0046.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import count
 from types import MappingProxyType
 from typing import Final
@@ -161,8 +161,10 @@ class PendingQueues:
             }
         )
 
-    def answered(self, entry: Entry, now: int) -> list[str]:
+    def answered(self, entry: Entry, now: int, apart: Iterable[str] = ()) -> list[str]:
         """What the cycle says of a head. Its Workload must be the object that the last call of `heads` returned.
+
+        `apart`: keys of Workloads that are not parked together with equals, because quota is promised to them.
 
         Returns the keys of those that are parked together with it and were not told its reason yet, sorted.
 
@@ -193,7 +195,8 @@ class PendingQueues:
         if entry.outcome == "Admit" or entry.requeue == "immediate":
             return []
         with_equals = entry.requeue_reason in PARKS_EQUALS and cluster.best_effort
-        told = alike.park(waiting, entry.quota_reserved_reason, with_equals=with_equals)
+        others = [each for key in apart if (each := self._waiting.get(key)) is not None]
+        told = alike.park(waiting, entry.quota_reserved_reason, with_equals=with_equals, apart=others)
         self._sort(alike)
         return told
 

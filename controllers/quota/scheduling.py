@@ -173,7 +173,8 @@ class Scheduling:
             return True  # the question runs: the cycle after the answer decides anew
         if isinstance(answer, NoPlace):
             entry = without_place(entry, answer.why, self._strategy(entry))
-        equals = self._pending.answered(entry, now)
+        # Its own promise gives a preemptor another answer than its equals get.
+        equals = self._pending.answered(entry, now, (each.key for each in self._plans.promises()))
         if entry.outcome == "Preempt" and isinstance(answer, Placed):
             self._mutual.begins(entry, now)
             self._plans.begin(entry, fresh.snapshot, answer.places)

@@ -70,6 +70,23 @@ def with_requeue_at(thing: Workload, second: int) -> Workload:
     return msgspec.structs.replace(thing, status=status)
 
 
+def test_those_apart_are_not_parked_with_a_head() -> None:
+    live = queues(waiting("a"), waiting("b", 1), waiting("c", 2))
+    (head,) = live.heads(NOW)
+    live.answered(answer(head, "NoFit"), NOW, ["ns/b", "ns/nobody"])
+    assert turns(live, "NoFit") == ["b"]
+    assert live.counts("queue") == (0, 3)
+
+
+def test_those_apart_that_are_parked_stay_so() -> None:
+    live = queues(waiting("b", 1), waiting("c", 2))
+    assert turns(live, "Generic") == ["b", "c"]
+    live.put(waiting("a"), NOW)
+    (head,) = live.heads(NOW)
+    live.answered(answer(head, "NoFit"), NOW, ["ns/b"])
+    assert live.heads(NOW) == []
+
+
 def test_equals_that_stand_behind_are_parked_with_a_head() -> None:
     live = queues(waiting("a"), waiting("b", 1), waiting("c", 2), waiting("large", 3, cpus=2))
     assert turns(live, "NoFit") == ["a", "large"]
