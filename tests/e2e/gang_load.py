@@ -16,7 +16,7 @@ from tests.e2e.quota_load import OPTIONS as QUOTA_OPTIONS
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.e2e.support import REPRIEVE
-from tests.kit.stress import admissions, evictions, rest
+from tests.kit.stress import admissions, evictions, rest, returns
 from tests.kit.stress.history import Asked, History, is_bound
 from tests.kit.stress.history import Json as Body
 
@@ -50,7 +50,7 @@ class GangLoad(JobLoad):
 
     def __init__(self, plane: ControlPlane, rng: random.Random) -> None:
         super().__init__(plane, rng)
-        self._recorder = Recorder(plane)
+        self._recorder = Recorder(plane, [(KUEUE, "Workload")])
         box = self._box
         box.client.delete("v1", "Node", box.node)
         taint = {"key": POOL, "value": "any", "effect": "NoSchedule"}
@@ -230,12 +230,13 @@ class GangLoad(JobLoad):
         ]
 
     def judge(self) -> list[str]:
-        """What was wrong with evictions on nodes, and with who got nodes."""
+        """What was wrong with evictions on nodes, with who got nodes, and with quota that was given back."""
         history = self._recorder.history()
         history.write(self._box.plane.layout.logs / f"nodes-{self._box.name}.jsonl")
         # A member without a node goes without a plan when its group loses its quota.
         history.deletions = [each for each in history.deletions if _had_node(history, each)]
-        return [text for check in (*admissions.CHECKS, *evictions.CHECKS) for text in check(history)]
+        checks = (*admissions.CHECKS, *evictions.CHECKS, *returns.CHECKS)
+        return [text for check in checks for text in check(history)]
 
     def remove(self) -> None:
         """Delete all, and wait until all is gone."""

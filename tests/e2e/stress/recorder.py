@@ -6,6 +6,7 @@ import http.client
 import json
 import threading
 import time
+from collections.abc import Iterable
 from typing import Final
 
 from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
@@ -38,12 +39,14 @@ EVENTS: Final = frozenset({"PreemptionStopped"})
 class Recorder:
     """Watches in threads from when it is made until `close`."""
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: ControlPlane, also: Iterable[tuple[str, str]] = ()) -> None:
+        """`also`: more kinds to watch, each with its API version."""
         self._plane = plane
         self._history = History()
-        self._seen = dict.fromkeys((kind for _, kind in WATCHED), 0)
+        self._versions = {kind: version for version, kind in (*WATCHED, *also)}
+        self._seen = dict.fromkeys(self._versions, 0)
         self._closed = False
-        self._watches = {kind: plane.client.watch(version, kind) for version, kind in WATCHED}
+        self._watches = {kind: plane.client.watch(version, kind) for kind, version in self._versions.items()}
         self._threads = [
             threading.Thread(target=self._follow, args=each, name=f"history of {each[0]}", daemon=True)
             for each in self._watches.items()
@@ -74,7 +77,7 @@ class Recorder:
             raise RuntimeError("nobody watches any longer")
         return all(
             int(body["metadata"]["resourceVersion"]) <= self._seen[kind]
-            for version, kind in WATCHED
+            for kind, version in self._versions.items()
             for body in self._plane.client.list(version, kind)
         )
 
@@ -106,7 +109,7 @@ class Recorder:
 
     def _watch_on(self, kind: str, cut: float, *, is_too_old: bool) -> Watch:
         """Another watch, from where the last one was cut (seconds since the epoch), or after a list."""
-        version = next(version for version, each in WATCHED if each == kind)
+        version = self._versions[kind]
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
