@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType, field
 
+from api.disruption import ScoreTerm
 from api.groups import API_VERSION
 from api.meta import Condition, ObjectMeta, Struct
 from api.workloads import PreemptionReason
@@ -33,6 +34,7 @@ __all__ = [
     "PreemptorQuota",
     "QuotaAmount",
     "Score",
+    "TermValue",
     "Victim",
     "VictimPod",
     "VictimQuota",
@@ -179,6 +181,15 @@ class Victim(PlanStruct):
     """Which quota it gives back, and why. Only of a Workload."""
 
 
+class TermValue(PlanStruct):
+    """An optional term of a score, which the configuration asks for."""
+
+    name: ScoreTerm
+    """Its name."""
+    value: int
+    """What the domain costs by it. Less is better."""
+
+
 class Score(PlanStruct):
     """The cost of a domain. Domains are compared field by field, in this order."""
 
@@ -196,6 +207,8 @@ class Score(PlanStruct):
     """The earliest start of the victims with the highest priority. Later is better. If gangs would run with fewer than
     minCount pods without some of these victims, only those count, and they cost more than any start. Null without
     victims."""
+    terms: list[TermValue] = field(default_factory=list)
+    """What the configuration adds to the score, in the order in which it is compared."""
 
 
 class DomainResult(PlanStruct):

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from api.core import Pod
 from kube.reflector import HasMetadata
+from nodes.state.costs import CostRules
 from nodes.state.pods import ENDED, Change
 from nodes.state.tables import Tables
 from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
@@ -36,8 +37,8 @@ class _Kept(Generic[T_contra]):
 class WatchedTables:
     """Tables of nodes, pods, groups, budgets and priority classes, and the views that fill them."""
 
-    def __init__(self, views: Views) -> None:
-        self.tables = tables = Tables()
+    def __init__(self, views: Views, costs: CostRules | None = None) -> None:
+        self.tables = tables = Tables(costs)
         self.nodes = views.watch(NODES, _Kept(tables.upsert_node, lambda _, name: tables.delete_node(name)))
         self.pods = views.watch(PODS, _Kept(tables.upsert_pod, tables.delete_pod))
         self.budgets = views.watch(BUDGETS, _Kept(tables.upsert_budget, tables.delete_budget))

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
 from api.groups import POD_GROUP_LABEL
 from api.integration import QUEUE_NAME_LABEL
 from api.yaml import PlainDumper
@@ -58,6 +59,17 @@ NOT_READY_TO_WAIT: Final[Condition] = (
     f"!object.?spec.?suspend.orValue(false) || object.?metadata.?labels[?'{QUEUE_NAME_LABEL}'].orValue('') == ''",
 )
 """A Job that names a queue and is suspended needs nothing. Others may have to get the default queue."""
+
+MEMBER_OR_SAYS_MORE: Final[Condition] = (
+    "new-member-or-new-annotation",
+    f"request.operation == 'CREATE' && object.?metadata.?labels[?'{POD_GROUP_LABEL}'].hasValue() || "
+    + " || ".join(
+        f"object.?metadata.?annotations[?'{key}'].hasValue() && "
+        f"(oldObject == null || object.metadata.annotations[?'{key}'] != oldObject.?metadata.?annotations[?'{key}'])"
+        for key in (BUDGETS_ANNOTATION, COST_ANNOTATION)
+    ),
+)
+"""Pods are created and updated all the time, and few have something that we check."""
 
 CHECKED_STATUS: Final = (
     "admission",
@@ -154,7 +166,7 @@ REGISTRATIONS: Final = (
         "",
         "v1",
         namespaced=True,
-        validating=(RuleWithOperations(("CREATE",), selector=_with_label(POD_GROUP_LABEL)),),
+        validating=(RuleWithOperations(conditions=(MEMBER_OR_SAYS_MORE,)),),
         mutating=(RuleWithOperations(("CREATE",), selector=_with_label(POD_GROUP_LABEL)),),
         required=False,
     ),

@@ -2,19 +2,53 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from api.disruption import COST_MOST, ScoreTerm
 from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET
+from nodes.state.costs import CostRules
 from serving.sections import Count, FilePath, Seconds, Section
 
-__all__ = ["PlanningConfiguration", "check_planning", "check_scheduler"]
+__all__ = ["PlanningConfiguration", "ScoreConfiguration", "check_planning", "check_scheduler"]
+
+
+Cost = Annotated[int, Meta(ge=0, le=COST_MOST)]
+
+
+class ScoreConfiguration(Section):
+    """Optional terms of a plan's score. They decide between plans that cost the same by everything before them.
+
+    terms: those that count, the most important one first. DisruptionCost: the sum of what the victims say in the
+    annotation reprieve.dev/disruption-cost.
+    maxDisruptionCost: a higher cost counts as this.
+    maxDisruptionCostByNamespace: the same for the pods and PodGroups of single namespaces. 0: what is said there does
+    not count.
+    """
+
+    terms: list[ScoreTerm] = field(default_factory=lambda: ["DisruptionCost"])
+    max_disruption_cost: Cost = COST_MOST
+    max_disruption_cost_by_namespace: dict[str, Cost] = field(default_factory=dict)
+
+    def rules(self) -> CostRules:
+        """The same for the engine."""
+        return CostRules(
+            tuple(self.terms),
+            self.max_disruption_cost,
+            MappingProxyType(self.max_disruption_cost_by_namespace),
+        )
 
 
 class PlanningConfiguration(Section):
     """What bounds planning.
 
+    score: what counts besides the KEP's own score when plans are compared.
     searchBudget: steps that one exact packing may take before its domain is given up (SearchBudgetExhausted).
     planDeadlineSeconds: a plan and its reservation end so long after it was committed.
     backoff*Seconds: between two plans for a gang that does not fit.
@@ -46,6 +80,7 @@ class PlanningConfiguration(Section):
     and which pods it never sends us. Null: the scheduler's defaults count, and every pod comes.
     """
 
+    score: ScoreConfiguration = field(default_factory=ScoreConfiguration)
     search_budget: Count = BUDGET
     plan_deadline_seconds: Seconds = 300
     backoff_initial_seconds: Seconds = 1
@@ -71,6 +106,9 @@ def check_planning(planning: PlanningConfiguration) -> None:
     """Raises FieldError for settings that do not go together."""
     if planning.backoff_max_seconds < planning.backoff_initial_seconds:
         raise FieldError("planning.backoffMaxSeconds", "is less than planning.backoffInitialSeconds")
+    for index, term in enumerate(planning.score.terms):
+        if term in planning.score.terms[:index]:
+            raise FieldError(f"planning.score.terms[{index}]", f"{term} is there already")
 
 
 def check_scheduler(planning: PlanningConfiguration, scheduler: SchedulerConfiguration) -> None:

@@ -1,8 +1,13 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
+cdef enum:
+    TERMS = 3  # as TERMS_MOST in native/nodes/problem.py
+
+
 cdef struct Score:
     int64_t violations, highest, priorities, units, pods, age
+    int64_t terms[TERMS]
 
 
 cdef bint less(Score* one, Score* other) noexcept nogil
@@ -13,9 +18,10 @@ cdef class Domain:
     cdef const int32_t[::1] domains, counts, unit_pods, unit_pieces, piece_unit, piece_node
     cdef const int32_t[::1] node_pieces, node_piece, unit_budgets, budget, budget_pods
     cdef const int64_t[::1] unit_priority, unit_start, allowed
+    cdef const int64_t[:, ::1] unit_terms, domain_terms
     cdef const int64_t[:, ::1] leaving, requests, piece_room
     cdef const uint8_t[:, ::1] admitted
-    cdef Py_ssize_t resources, shapes, budgets, tokens
+    cdef Py_ssize_t resources, shapes, budgets, tokens, terms
 
     # The domain's state.
     cdef int64_t[:, ::1] room
@@ -23,7 +29,7 @@ cdef class Domain:
     cdef uint8_t[::1] gone, seen
     cdef int64_t[::1] evicted, tally
     cdef int32_t[::1] units
-    cdef Py_ssize_t count, first, end
+    cdef Py_ssize_t index, count, first, end
     cdef int64_t pieces, violations
 
     # Tokens, of the problem and of the state.
@@ -50,3 +56,4 @@ cdef class Domain:
     cdef bint conflicts(self, Py_ssize_t node, Py_ssize_t piece) noexcept nogil
     cdef int64_t beside(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil
     cdef Score score(self, int32_t* victims, Py_ssize_t count) noexcept nogil
+    cdef bint is_dearer(self, Py_ssize_t index, Py_ssize_t other) noexcept nogil

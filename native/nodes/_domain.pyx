@@ -22,6 +22,7 @@ cdef int _ascending(const void* one, const void* other) noexcept nogil:
 
 
 cdef bint less(Score* one, Score* other) noexcept nogil:
+    cdef int term
     if one.violations != other.violations:
         return one.violations < other.violations
     if one.highest != other.highest:
@@ -32,7 +33,12 @@ cdef bint less(Score* one, Score* other) noexcept nogil:
         return one.units < other.units
     if one.pods != other.pods:
         return one.pods < other.pods
-    return one.age < other.age
+    if one.age != other.age:
+        return one.age < other.age
+    for term in range(TERMS):
+        if one.terms[term] != other.terms[term]:
+            return one.terms[term] < other.terms[term]
+    return False
 
 
 cdef class Domain:
@@ -45,6 +51,10 @@ cdef class Domain:
         self.unit_budgets, self.budget = problem.unit_budgets, problem.budget
         self.budget_pods, self.allowed = problem.budget_pods, problem.allowed
         self.unit_priority, self.unit_start = problem.unit_priority, problem.unit_start
+        self.unit_terms, self.domain_terms = problem.unit_terms, problem.domain_terms
+        self.terms = problem.unit_terms.shape[0]
+        if self.terms > TERMS:
+            raise ValueError(f"{self.terms} terms, and at most {TERMS} are possible")
         self.leaving, self.requests = problem.leaving, problem.requests
         self.piece_room, self.admitted = problem.piece_room, problem.admitted
         self.held_by_leaving = problem.held_by_leaving
@@ -69,6 +79,7 @@ cdef class Domain:
 
     cdef void enter(self, Py_ssize_t index) noexcept nogil:
         cdef Py_ssize_t k, unit
+        self.index = index
         self.first, self.end = self.domains[index], self.domains[index + 1]
         self.count = 0
         self.pieces = self.node_pieces[self.end] - self.node_pieces[self.first]
@@ -229,18 +240,22 @@ cdef class Domain:
     # ---- what it costs
 
     cdef Score score(self, int32_t* victims, Py_ssize_t count) noexcept nogil:
-        cdef Py_ssize_t i, k, unit, budget
+        cdef Py_ssize_t i, k, unit, budget, term
         cdef int64_t priority
         cdef Score score
         score.violations = score.priorities = score.pods = 0
         score.units = count
         score.highest = self.unit_priority[victims[0]]
         score.age = -self.unit_start[victims[0]]
+        for term in range(TERMS):
+            score.terms[term] = self.domain_terms[term, self.index] if term < self.terms else 0
         for i in range(count):
             unit = victims[i]
             priority = self.unit_priority[unit]
             score.priorities += priority + WEIGHT
             score.pods += self.unit_pods[unit]
+            for term in range(self.terms):
+                score.terms[term] += self.unit_terms[term, unit]
             if priority == score.highest:
                 score.age = max(score.age, -self.unit_start[unit])
             for k in range(self.unit_budgets[unit], self.unit_budgets[unit + 1]):
@@ -252,3 +267,11 @@ cdef class Domain:
             for k in range(self.unit_budgets[victims[i]], self.unit_budgets[victims[i] + 1]):
                 self.tally[self.budget[k]] = 0
         return score
+
+    cdef bint is_dearer(self, Py_ssize_t index, Py_ssize_t other) noexcept nogil:
+        """Whether the first domain costs more by the terms than the other one, with nobody evicted."""
+        cdef Py_ssize_t term
+        for term in range(self.terms):
+            if self.domain_terms[term, index] != self.domain_terms[term, other]:
+                return self.domain_terms[term, index] > self.domain_terms[term, other]
+        return False

@@ -78,7 +78,7 @@ cdef class Search:
         self.winner = -1
         self.outcomes = np.zeros(domains, np.int32)
         self.statuses = np.zeros(domains, np.int32)
-        self.scores = np.zeros((domains, 6), np.int64)
+        self.scores = np.zeros((domains, 6 + self.domain.terms), np.int64)
 
     def answer(self):
         """The arrays as plain lists; only the winner's nodes have members."""
@@ -95,10 +95,14 @@ cdef class Search:
 
     cdef void run(self) noexcept nogil:
         """Every domain; where one fits with nobody gone, no effort is made to better the others."""
-        cdef Py_ssize_t index, domains = self.outcomes.shape[0]
+        cdef Py_ssize_t index, term, domains = self.outcomes.shape[0]
         for index in range(domains):
             self.statuses[index] = self.fits(index)
-            if self.statuses[index] == FEASIBLE and self.winner < 0:
+            if self.statuses[index] != FEASIBLE:
+                continue
+            for term in range(self.domain.terms):
+                self.scores[index, 6 + term] = self.domain.domain_terms[term, index]
+            if self.winner < 0 or self.domain.is_dearer(self.winner, index):
                 self.winner = index
                 self.effort = 0
         if self.winner >= 0:
@@ -122,9 +126,12 @@ cdef class Search:
     cdef void note(self, Py_ssize_t index) noexcept nogil:
         """The domain's score; its plan too if it is the best so far."""
         cdef Score score = self.best.score
+        cdef Py_ssize_t term
         self.scores[index, 0], self.scores[index, 1] = score.violations, score.highest
         self.scores[index, 2], self.scores[index, 3] = score.priorities, score.units
         self.scores[index, 4], self.scores[index, 5] = score.pods, score.age
+        for term in range(self.domain.terms):
+            self.scores[index, 6 + term] = score.terms[term]
         if self.winner >= 0 and (self.outcomes[self.winner] == FITS or not less(&score, &self.won.score)):
             return
         self.winner = index

@@ -6,19 +6,22 @@ resources that a member requests have a column, because no other resource can ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCORE_COLUMNS", "Problem", "Solution"]
+__all__ = ["SCORE_COLUMNS", "TERMS_MOST", "Problem", "Solution"]
 
 SCORE_COLUMNS: Final = ("violations", "highest", "priority_sum", "units", "pods", "age")
 """The columns of a score. They are compared from left to right, and smaller is better.
 
-`age` is minus the earliest start (seconds) of the victims with the highest priority.
+`age` is minus the earliest start (seconds) of the victims with the highest priority. The optional terms of the problem
+follow, in their order.
 """
+TERMS_MOST: Final = 3
+"""The kernels take no more optional terms."""
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -86,6 +89,11 @@ class Problem:
     allowed: Int64s
     """[B], how many disruptions the budget allows."""
 
+    unit_terms: Int64s = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    """[K, U], what each unit adds to each optional term if it is evicted. Not negative."""
+    domain_terms: Int64s = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    """[K, D], what each domain adds to each optional term, also with nobody evicted. Not negative."""
+
 
 @dataclass(frozen=True, slots=True)
 class Solution:
@@ -93,7 +101,7 @@ class Solution:
 
     outcomes: list[int]
     scores: list[list[int]]
-    """[D], a list of `SCORE_COLUMNS` for each domain. Zeros for a domain without victims."""
+    """[D], a list of `SCORE_COLUMNS` and of K terms for each domain. Without victims, the columns are zero."""
     winner: int
     victims: list[int]
     """Units to evict, most important first."""

@@ -10,6 +10,7 @@ from typing import Final
 from api import plans
 from native.codes import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE
 from native.nodes.problem import Solution
+from nodes.search.costs import stated_terms
 from nodes.search.problem import Built, Cluster
 from nodes.search.reasons import beaten, coarse_shortage, shortage
 from nodes.search.room import Room
@@ -54,7 +55,7 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
     }
     results = []
     for domain in listed:
-        _, reason = short.get(domain) or (0, _reason(found, domain))
+        _, reason = short.get(domain) or (0, _reason(cluster, found, domain))
         results.append(_result(cluster, found, domain, reason))
     why_none = _why_none(cluster, found, short) if found.winner < 0 else ""
     return Comparison(results, _count_others(cluster, found, ranked[len(listed) :], gone), why_none)
@@ -80,11 +81,11 @@ def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plan
         value=cluster.layout.values[domain],
         outcome=OUTCOMES[outcome],
         reason=reason,
-        score=_score(outcome, score) if outcome in (FITS, PREEMPTS) else None,
+        score=_score(cluster, outcome, score) if outcome in (FITS, PREEMPTS) else None,
     )
 
 
-def _reason(found: Solution, domain: int) -> str:
+def _reason(cluster: Cluster, found: Solution, domain: int) -> str:
     """The reason for a domain whose outcome is not UNSCHEDULABLE."""
     if found.outcomes[domain] == EXHAUSTED:
         return SPENT
@@ -92,21 +93,21 @@ def _reason(found: Solution, domain: int) -> str:
     if domain == found.winner:
         alone = sum(each in (FITS, PREEMPTS) for each in found.outcomes) == 1
         return "the only one" if alone else "costs least"
-    if outcome == FITS:
+    if outcome != best:
+        return "costs more: it needs evictions"
+    mine, winner = found.scores[domain], found.scores[found.winner]
+    if outcome == FITS and mine == winner:
         return "fits as well, and its name comes later"
-    return (
-        "costs more: it needs evictions"
-        if best == FITS
-        else beaten(found.scores[domain], found.scores[found.winner])
-    )
+    return beaten(mine, winner, cluster.snapshot.costs.terms)
 
 
-def _score(outcome: int, score: list[int]) -> plans.Score:
-    violations, highest, priorities, units, pods, age = score
+def _score(cluster: Cluster, outcome: int, score: list[int]) -> plans.Score:
+    violations, highest, priorities, units, pods, age, *values = score
+    terms = stated_terms(cluster.snapshot, values)
     if outcome == FITS:
-        return plans.Score(0, None, 0, 0, 0, None)
+        return plans.Score(0, None, 0, 0, 0, None, terms)
     start = datetime.fromtimestamp(started(-age), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return plans.Score(violations, highest, priorities, units, pods, start)
+    return plans.Score(violations, highest, priorities, units, pods, start, terms)
 
 
 def _count_others(

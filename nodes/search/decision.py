@@ -18,6 +18,7 @@ from native.nodes._victims import search
 from native.nodes.problem import Solution
 from nodes.search.cells import dealt, place_all
 from nodes.search.comparison import Comparison, compare
+from nodes.search.costs import domain_terms, stated_terms
 from nodes.search.excluded import list_excluded
 from nodes.search.mismatch import Mismatch
 from nodes.search.others import TRIES, others
@@ -202,7 +203,7 @@ def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
             spec = _spec(preemptor, "Fits", _bound_already(preemptor) if preemptor.bound else "a member fits")
             spec.domain = plans.Domain(layout.topology_key, value)
             spec.placements = _placements(cluster.snapshot, placed, beyond_min_count=True)
-            spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody())]
+            spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody(cluster, domain))]
             spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [], dict(placed))
             return spec
     if preemptor.bound:
@@ -373,8 +374,10 @@ def _placements(
     ]
 
 
-def _nobody() -> plans.Score:
-    return plans.Score(0, None, 0, 0, 0, None)
+def _nobody(cluster: Cluster, domain: int) -> plans.Score:
+    """The score of a domain without victims."""
+    values = domain_terms(cluster.snapshot, len(cluster.layout.values))[:, domain].tolist()
+    return plans.Score(0, None, 0, 0, 0, None, stated_terms(cluster.snapshot, values))
 
 
 def _spec(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:

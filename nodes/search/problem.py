@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from native.nodes.problem import Problem
 from nodes.search.conditions import Conditions
+from nodes.search.costs import domain_terms, unit_terms
 from nodes.search.gangs import BoundDomain, bound_domain
 from nodes.search.preemptor import Preemptor
 from nodes.search.tokens import Tokens
@@ -261,7 +262,8 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
     inside = np.zeros(len(snapshot.node_names), np.bool_)
     inside[nodes] = True
     below = preemptor.priority if preemptor.evicts else np.iinfo(np.int64).min
-    units = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict)
+    priced = partial(unit_terms, snapshot)
+    units = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict, priced=priced)
     problem = Problem(
         domains=before[layout.first].astype(np.int32),
         free=np.ascontiguousarray(cluster.free[nodes]),
@@ -278,6 +280,8 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
         unit_pods=units.size.astype(np.int32),
         **_pieces(cluster, units, nodes),
         **_budgets(snapshot, units),
+        unit_terms=np.ascontiguousarray(units.terms),
+        domain_terms=domain_terms(snapshot, len(layout.values)),
     )
     return Built(problem, units, nodes, shapes)
 

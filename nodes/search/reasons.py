@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -9,9 +10,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from api.disruption import ScoreTerm
 from native.codes import FITS
 from native.nodes._victims import search
-from native.nodes.problem import Problem
+from native.nodes.problem import SCORE_COLUMNS, Problem
+from nodes.search.costs import TERM_WORDS
 from nodes.search.problem import EXCLUDED, Built, Cluster
 from nodes.search.room import Room
 from nodes.search.units import is_needed
@@ -25,21 +28,28 @@ SCORE_WORDS = (
     "victims",
     "pods to evict",
 )
-"""The columns of a score, except the start time."""
+"""The columns of a score that come before the start time."""
+AGE: Final = SCORE_COLUMNS.index("age")
 
 NAMED: Final = 3
 """Excluded nodes that a reason names; `spec.excluded` lists them."""
 
 
-def beaten(score: list[int], winner: list[int]) -> str:
-    """Why a feasible domain lost against the winner: the first column of the score that differs."""
+def beaten(score: list[int], winner: list[int], terms: Sequence[ScoreTerm]) -> str:
+    """Why a feasible domain lost against the winner: the first column of the score that differs.
+
+    `terms`: the optional ones, whose columns come last.
+    """
     for words, mine, best in zip(SCORE_WORDS, score, winner, strict=False):
         if mine != best:
             return f"costs more: {words} {mine}, not {best}"
-    if is_needed(-score[-1]) and not is_needed(-winner[-1]):
+    if is_needed(-score[AGE]) and not is_needed(-winner[AGE]):
         return "costs more: a victim of the highest priority is needed by its gang"
-    if score != winner:
+    if score[AGE] != winner[AGE]:
         return "costs more: a victim of the highest priority has run for longer"
+    for term, mine, best in zip(terms, score[AGE + 1 :], winner[AGE + 1 :], strict=True):
+        if mine != best:
+            return f"costs more: {TERM_WORDS[term]} {mine}, not {best}"
     return "costs the same, and its name comes later"
 
 
@@ -131,6 +141,8 @@ def _part(cluster: Cluster, built: Built, domain: int, gone: Room, members: int)
         unit_budgets=start,
         budget=nothing,
         budget_pods=nothing,
+        unit_terms=np.zeros((0, 0), np.int64),
+        domain_terms=np.zeros((0, 0), np.int64),
     )
 
 

@@ -19,7 +19,7 @@ from api.priority import SYSTEM_CLASSES, global_default, preemption_policy
 from nodes.search.gangs import topology_key_of
 from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.classes import PodClass, pod_class
-from nodes.state.snapshot import STAYING, TERMINATING, Snapshot
+from nodes.state.snapshot import STAYING, TERMINATING, UNSAID, Snapshot
 
 __all__ = ["Supposed", "SupposedPods", "WorkloadName", "leaving_with", "priority_of", "supposed", "with_pods"]
 
@@ -143,6 +143,7 @@ def with_pods(
         pod_scheduler=_longer(added, snapshot.pod_scheduler, np.repeat(_schedulers(snapshot, sets), counts)),
         pod_start=_longer(added, snapshot.pod_start, 0),
         pod_created=_longer(added, snapshot.pod_created, 0),
+        pod_cost=_longer(added, snapshot.pod_cost, UNSAID),
         pod_flags=_longer(added, snapshot.pod_flags, 0),
         schedulers=[
             *snapshot.schedulers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -34,8 +35,9 @@ def started(start: int) -> int:
 class Units:
     """The candidates, most important first.
 
-    The order is: higher priority, `all` groups before pods, larger, needed by its gang, longer running, name. A group
-    in `all` mode is one unit with all its pods on all nodes. Any other pod is a unit of its own.
+    The order is: higher priority, `all` groups before pods, larger, needed by its gang, longer running, dearer by the
+    optional terms of the score, name. A group in `all` mode is one unit with all its pods on all nodes. Any other pod
+    is a unit of its own.
     """
 
     priority: Int64s
@@ -50,6 +52,8 @@ class Units:
     """[U + 1], where each unit's part of `pods` begins."""
     pods: Rows
     """Rows of the snapshot, by unit."""
+    terms: Int64s
+    """[K, U], what each unit adds to each optional term of the score."""
 
     def __len__(self) -> int:
         return len(self.priority)
@@ -77,7 +81,13 @@ class Units:
         return snapshot.pod_uids[pod] if group is None else group.metadata.uid
 
 
-def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: int, strict: bool) -> Units:
+Priced = Callable[[Units, Rows], Int64s]
+"""What these of the units add to each optional term of the score: [K, len(rows)]."""
+
+
+def candidates(
+    snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: int, strict: bool, priced: Priced
+) -> Units:
     """Units of a priority lower than `below` with a pod on a node in `on` [N].
 
     Pods of the group `but` (its row; -1 for none) are left out, and so are units with a mirror pod.
@@ -105,7 +115,8 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
     _, first, size = np.unique(key, return_index=True, return_counts=True)
     if not len(first):
         nobody = np.zeros(0, np.int64)
-        return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows)
+        terms = np.zeros((len(snapshot.costs.terms), 0), np.int64)
+        return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows, terms)
     fixed = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & (MIRROR | STAYING) > 0
     here = np.logical_or.reduceat(on[snapshot.pod_node[rows]], first)
     needed = groups.needs[snapshot.pod_group[rows[first]]] & ~whole[first]
@@ -116,8 +127,10 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
         whole=whole[first],
         first=np.append(first, len(rows)),
         pods=rows,
+        terms=np.zeros((0, len(first)), np.int64),
     )
-    return _sorted(snapshot, unit, np.flatnonzero(here & ~fixed))
+    chosen = np.flatnonzero(here & ~fixed)
+    return _sorted(snapshot, unit, chosen, priced(unit, chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +184,17 @@ def _counts(groups: NDArray[np.integer]) -> tuple[list[int], list[int]]:
     return rows.tolist(), counts.tolist()
 
 
-def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows) -> Units:
-    """The chosen units in order of importance."""
+def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows, terms: Int64s) -> Units:
+    """The chosen units in order of importance. `terms`: of the chosen units."""
     keys = (unit.start[chosen], -unit.size[chosen], ~unit.whole[chosen], -unit.priority[chosen])
-    chosen = chosen[np.lexsort((_name_ranks(snapshot, unit, chosen), *keys))]
+    order = np.lexsort((_name_ranks(snapshot, unit, chosen), *-terms[::-1], *keys))
+    chosen, terms = chosen[order], terms[:, order]
     size = unit.size[chosen]
     first = np.concatenate(([0], np.cumsum(size))).astype(np.intp)
     # Old position of each pod: where its unit began, plus the pod's position inside the unit.
     inside = np.arange(first[-1]) - np.repeat(first[:-1], size)
     pods = unit.pods[np.repeat(unit.first[chosen], size) + inside]
-    return Units(unit.priority[chosen], unit.start[chosen], size, unit.whole[chosen], first, pods)
+    return Units(unit.priority[chosen], unit.start[chosen], size, unit.whole[chosen], first, pods, terms)
 
 
 def _name_ranks(snapshot: Snapshot, unit: Units, chosen: Rows) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from api.disruption import budget_policy, disruption_cost
 from api.groups import PodGroup, has_run
 from nodes.state.change_log import ChangeLog
 from nodes.state.columns import Register
@@ -119,6 +120,7 @@ class GroupTable:
             before is None
             or before.metadata.uid != meta.uid
             or before.spec != group.spec
+            or _says_otherwise(before, group)
             or has_run(before) != has_run(group)
         )
         if changed:
@@ -134,3 +136,12 @@ class GroupTable:
         self.touch(row)
         self.drop(row)
         return True
+
+
+def _says_otherwise(before: PodGroup, group: PodGroup) -> bool:
+    """Whether its annotations say something else of disruption than before."""
+    old, new = before.metadata.annotations, group.metadata.annotations
+    return old != new and (disruption_cost(old), budget_policy(old)) != (
+        disruption_cost(new),
+        budget_policy(new),
+    )

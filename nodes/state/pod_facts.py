@@ -6,10 +6,11 @@ import sys
 from typing import Final, NamedTuple
 
 from api.core import MIRROR_POD_ANNOTATION, Pod
+from api.disruption import disruption_cost
 from api.groups import SCHEDULING_GATE
 from api.meta import Condition
 from api.times import parse_rfc3339
-from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING
+from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING, UNSAID
 
 __all__ = [
     "NOWHERE",
@@ -17,6 +18,7 @@ __all__ = [
     "Facts",
     "MemberStatus",
     "controller_of",
+    "cost_of",
     "deletion_time",
     "flags_of",
     "whole_seconds",
@@ -39,6 +41,7 @@ class Facts(NamedTuple):
     controller: int
     start: int
     created: int
+    cost: int
     flags: int
 
     @property
@@ -85,6 +88,12 @@ def controller_of(pod: Pod) -> Controller | None:
                 sys.intern(owner.api_version), sys.intern(owner.kind), sys.intern(owner.name), owner.uid
             )
     return None
+
+
+def cost_of(pod: Pod) -> int:
+    """The pod's own disruption cost; UNSAID if it has none."""
+    cost = disruption_cost(pod.metadata.annotations)
+    return UNSAID if cost is None else cost
 
 
 def flags_of(pod: Pod) -> int:

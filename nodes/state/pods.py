@@ -28,11 +28,12 @@ from nodes.state.pod_facts import (
     Facts,
     MemberStatus,
     controller_of,
+    cost_of,
     deletion_time,
     flags_of,
     whole_seconds,
 )
-from nodes.state.snapshot import GATED, STAYING, TERMINATING
+from nodes.state.snapshot import GATED, STAYING, TERMINATING, UNSAID
 
 __all__ = ["ENDED", "Change", "PodTable"]
 
@@ -72,10 +73,11 @@ class PodTable:
         self.controller = Column(np.int32, NOWHERE)
         self.start = Column(np.int64)
         self.created = Column(np.int64)
+        self.cost = Column(np.int32, UNSAID)
         self.flags = Column(np.uint8)
         self._facts: tuple[Column[np.int32] | Column[np.int64] | Column[np.uint8], ...] = (
             self.node, self.pod_class, self.group, self.labels,
-            self.priority, self.scheduler, self.controller, self.start, self.created, self.flags,
+            self.priority, self.scheduler, self.controller, self.start, self.created, self.cost, self.flags,
         )  # fmt: skip
         self._columns = Columns(self.live, *self._facts)
         self._rows = Rows()
@@ -234,6 +236,7 @@ class PodTable:
             controller=self.controllers.hold(controller)[0] if controller is not None else NOWHERE,
             start=start,
             created=created,
+            cost=cost_of(pod),
             flags=flags_of(pod) | (STAYING if deletion is not None and deletion <= self._overdue else 0),
         )
 

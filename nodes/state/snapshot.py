@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nodes.state.costs import CostRules
+
 if TYPE_CHECKING:
     from api.core import PriorityClass
     from api.groups import PodGroup
@@ -26,6 +28,7 @@ __all__ = [
     "NEVER",
     "STAYING",
     "TERMINATING",
+    "UNSAID",
     "BudgetRow",
     "Exclusion",
     "Snapshot",
@@ -45,6 +48,9 @@ GATED = 4
 """The pod has scheduling gates besides `api.groups.SCHEDULING_GATE`, which is removed once its gang may go on."""
 NEVER = 8
 """The pod's own preemptionPolicy is Never."""
+UNSAID = -1
+"""The cost of a pod that has no annotation for it."""
+
 STAYING = 16
 """Nobody may plan with the pod's room: it counts as taken, and nobody can evict the pod.
 
@@ -125,6 +131,8 @@ class Snapshot:
     pod_start: Int64s
     """status.startTime, or the creation time if the pod has none."""
     pod_created: Int64s
+    pod_cost: Int32s
+    """The pod's own disruption cost (`api.disruption`), or UNSAID."""
     pod_flags: Flags
 
     schedulers: list[str]
@@ -146,6 +154,9 @@ class Snapshot:
     budgets: list[BudgetRow | None]
 
     priority_classes: Mapping[str, PriorityClass]
+
+    costs: CostRules = field(default_factory=CostRules)
+    """What the configuration says of the cost of evictions."""
 
     nominated: Mapping[int, int] = field(default_factory=dict)
     """Row of the node by row of the pod: nominations of pods that are neither bound nor terminating. The node may be

@@ -15,6 +15,7 @@ from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import PodClass
+from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
 from nodes.state.pod_facts import Controller, MemberStatus
@@ -33,7 +34,8 @@ class Tables:
     changes a table returns what changed. It raises ValueError, and changes nothing, for an invalid quantity or time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, costs: CostRules | None = None) -> None:
+        self.costs = costs or CostRules()
         self.version = 0
         """Grows with every change that could change a decision: see `Snapshot.version`."""
         self.resources = Resources()
@@ -275,6 +277,7 @@ class Tables:
             pod_scheduler=pods.scheduler.array[:p].copy(),
             pod_start=pods.start.array[:p].copy(),
             pod_created=pods.created.array[:p].copy(),
+            pod_cost=pods.cost.array[:p].copy(),
             pod_flags=pods.flags.array[:p].copy(),
             schedulers=[name or "" for name in pods.schedulers.keys],
             classes=self.classes.classes.keys.copy(),
@@ -286,6 +289,7 @@ class Tables:
             label_budgets=self.label_sets.selected_by.copy(),
             budgets=self.budgets.rows.copy(),
             priority_classes=MappingProxyType(self.priority_classes.copy()),
+            costs=self.costs,
             nominated=MappingProxyType(pods.nominations.copy()),
         )
 

@@ -10,6 +10,7 @@ import msgspec
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import INITIALLY_SCHEDULED, PodGroup
 from hack.controlplane import objects
+from nodes.state.costs import CostRules
 from nodes.state.tables import Tables
 
 T = TypeVar("T")
@@ -198,9 +199,9 @@ def gang(
     return _typed(PodGroup, body, f"uid-{name}", None, generation=generation)
 
 
-def tables(*given: Any) -> Tables:
+def tables(*given: Any, costs: CostRules | None = None) -> Tables:
     """Tables with these objects."""
-    found = Tables()
+    found = Tables(costs)
     for each in given:
         match type(each).__name__:
             case "Node":

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from native.nodes.problem import Problem
+from native.nodes.problem import TERMS_MOST, Problem
 from tests.twins.nodes import problem as plain
 
 __all__ = ["Tokens", "assemble", "plain_of", "problems"]
@@ -51,8 +51,11 @@ def assemble(
     draws: list[dict[int, int]] | None = None,
     leaving: Rows | None = None,
     tokens: Tokens | None = None,
+    terms: list[tuple[list[int], list[int]]] | None = None,
 ) -> Problem:
-    """A problem from shapes (requests, count, admitted) and units (priority, start, held by node)."""
+    """A problem from shapes (requests, count, admitted), units (priority, start, held by node) and optional terms (what
+    each unit and each domain adds).
+    """
     tokens = tokens or Tokens.none(len(free), len(shapes), len(units))
     width = len(shapes[0][0])
     order = sorted(range(len(units)), key=lambda unit: (-units[unit][0], units[unit][1]))
@@ -93,6 +96,12 @@ def assemble(
         budget=_ints([budget for each in drawn for budget, _ in each]),
         budget_pods=_ints([pods for each in drawn for _, pods in each]),
         allowed=_ints(allowed or [], np.int64),
+        unit_terms=_ints([[of[unit] for unit in order] for of, _ in terms or ()], np.int64).reshape(
+            len(terms or ()), len(units)
+        ),
+        domain_terms=_ints([of for _, of in terms or ()], np.int64).reshape(
+            len(terms or ()), len(domains) - 1
+        ),
     )
 
 
@@ -125,6 +134,15 @@ def problems(draw: st.DrawFn, domain: int = 4, units_most: int = 10) -> Problem:
         allowed=[draw(st.integers(0, 2)) for _ in range(budgets)],
         draws=[draw(drawing) for _ in units],
         tokens=draw(_tokens(nodes, len(shapes), [[*held] for *_, held in units])),
+        terms=draw(
+            st.lists(
+                st.tuples(
+                    st.lists(some, min_size=len(units), max_size=len(units)),
+                    st.lists(some, min_size=len(sizes), max_size=len(sizes)),
+                ),
+                max_size=TERMS_MOST,
+            )
+        ),
     )
 
 

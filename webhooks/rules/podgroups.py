@@ -11,6 +11,7 @@ from typing import Any, Final
 from api.words import shown
 from schema.verdict import FORBIDDEN, INVALID, NOT_FOUND, REQUIRED, Cause, Verdict
 from webhooks.facts import UNKNOWN, Facts, NotSynced
+from webhooks.rules.disruption import annotation_faults
 from webhooks.rules.fields import child, integer, text
 from webhooks.rules.jobs import queue_causes
 from webhooks.rules.ratchet import new_causes
@@ -76,6 +77,7 @@ def validate(request: Request) -> Verdict:
         yield from _priority_causes(spec)
         yield from _system_causes(group, namespaces)
         yield from _mode_causes(spec)
+        yield from (Cause(field, INVALID, fault) for field, fault in annotation_faults(group))
         if settings.queues is not None:
             yield from queue_causes(child(group, "metadata"))
 

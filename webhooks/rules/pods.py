@@ -9,6 +9,7 @@ from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE, POD_GROUP_FRAMEWORK, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
 from schema.verdict import Verdict
 from webhooks.facts import UNKNOWN, Answer, Facts
+from webhooks.rules.disruption import annotation_faults
 from webhooks.rules.fields import child, entries, integer, items, text
 from webhooks.rules.request import Object, Request
 
@@ -65,20 +66,33 @@ def _is_of_a_job(request: Request) -> bool:
 
 
 def validate(request: Request) -> Verdict:
-    """Warnings for a pod that differs from its group: the group's priority counts, and nobody is evicted for it.
+    """Warnings for a pod that differs from its group, and for annotations that cannot be read."""
+    if request.subresource:
+        return Verdict()
+    return Verdict(warnings=(*_annotation_warnings(request), *_group_warnings(request)))
+
+
+def _annotation_warnings(request: Request) -> list[str]:
+    """What an update leaves as it was is not said again."""
+    known = set(annotation_faults(request.old)) if request.old is not None else set()
+    faults = [fault for fault in annotation_faults(request.new) if fault not in known]
+    return [f"{field}: {fault}: it counts as if it were absent" for field, fault in faults]
+
+
+def _group_warnings(request: Request) -> list[str]:
+    """The group's priority counts, and nobody is evicted for it while a member differs.
 
     See nodes.search.mismatch, which is asked when the gang is planned.
     """
-    if request.operation != "CREATE" or request.subresource:
-        return Verdict()
+    if request.operation != "CREATE":
+        return []
     spec, name = child(request.new, "spec"), _group_name(request)
     if not name or integer(spec, "priority") is None:
-        return Verdict()
+        return []
     group = _group(request, name)
     if group is UNKNOWN:
-        warning = f"PodGroup {name} is not known: whether the pod's priority is the group's was not checked"
-        return Verdict(warnings=(warning,))
-    return Verdict(warnings=tuple(_differences(spec, group, request.facts)) if group is not None else ())
+        return [f"PodGroup {name} is not known: whether the pod's priority is the group's was not checked"]
+    return list(_differences(spec, group, request.facts)) if group is not None else []
 
 
 def _group_name(request: Request) -> str:

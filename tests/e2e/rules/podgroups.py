@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
 from tests.e2e.rules.table import ABSENT, Edits, Json, Rule
 from tests.kit.manifests import pod_group
 
@@ -37,6 +38,20 @@ POD_GROUPS: Final = (
         pod_group(priority=0, schedulingPolicy={"basic": {}}),
         {"spec/disruptionMode": {"all": {}}},
         "spec.disruptionMode Invalid",
+    ),
+    Rule.of(
+        "reprieve a disruption cost is a whole number",
+        BARE,
+        {"metadata/annotations": {COST_ANNOTATION: "1.5"}},
+        f"metadata.annotations[{COST_ANNOTATION}] Invalid",
+        good={"metadata/annotations": {COST_ANNOTATION: "2147483647"}},
+    ),
+    Rule.of(
+        "reprieve budgets count in one of three ways",
+        BARE,
+        {"metadata/annotations": {BUDGETS_ANNOTATION: "respect"}},
+        f"metadata.annotations[{BUDGETS_ANNOTATION}] Invalid",
+        good={"metadata/annotations": {BUDGETS_ANNOTATION: "Respect"}},
     ),
     of("the priority is the class's", GANG, {"spec/priority": VALUE + 1}, "spec.priority Invalid"),
     of(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from nodes.search.decision import BUDGET, EFFORT, decide_group
+from nodes.state.costs import CostRules
 from nodes.state.snapshot import Exclusion, Snapshot
 from nodes.state.tables import Tables
 from tests.kit.plans.raw import Object
 
+DEFAULT: Final = CostRules()
 Key = tuple[str, str]
 """Namespace and name of a pod."""
 
@@ -89,10 +91,11 @@ def plan_for(
     budget: int = BUDGET,
     effort: int = EFFORT,
     excluded: Collection[tuple[Key, str]] = (),
+    costs: CostRules = DEFAULT,
 ) -> dict[str, Any]:
     """The decision for `namespace/name`, as it is written; see `excluding`."""
     namespace, _, name = preemptor.partition("/")
-    snapshot = excluding(snapshot_of(objects), excluded)
+    snapshot = excluding(replace(snapshot_of(objects), costs=costs), excluded)
     decided = decide_group(snapshot, namespace, name, budget=budget, effort=effort)
     spec: dict[str, Any] = msgspec.to_builtins(decided)
     return spec

@@ -6,8 +6,9 @@ from tests.twins.nodes.problem import Problem
 
 __all__ = ["Domain", "Score"]
 
-Score = tuple[int, int, int, int, int, int]
-"""Violations, highest priority, sum of priorities (each plus 2**31), units, pods, minus the earliest start."""
+Score = tuple[int, ...]
+"""Violations, highest priority, sum of priorities (each plus 2**31), units, pods, minus the earliest start, and the
+optional terms."""
 
 
 class Domain:
@@ -24,13 +25,14 @@ class Domain:
         self.placed = [[0] * len(problem.free) for _ in problem.requests]
         self.evicted = [0] * len(problem.allowed)
         self.violations = 0
-        self.first = self.end = 0
+        self.index = self.first = self.end = 0
         self.units: list[int] = []
         self.pieces = 0
 
     def enter(self, index: int) -> None:
         """KEP step 1: the potential victims are the units with a pod on the domain's nodes."""
         p = self.problem
+        self.index = index
         self.first, self.end = p.domains[index], p.domains[index + 1]
         here = p.node_piece[p.node_pieces[self.first] : p.node_pieces[self.end]]
         self.pieces = len(here)
@@ -182,4 +184,9 @@ class Domain:
             len(victims),
             sum(p.unit_pods[unit] for unit in victims),
             -min(p.unit_start[unit] for unit in victims if p.unit_priority[unit] == highest),
+            *(domain[self.index] + sum(unit[each] for each in victims) for unit, domain in self.terms()),
         )
+
+    def terms(self) -> list[tuple[list[int], list[int]]]:
+        """For each optional term, what each unit and what each domain adds to it."""
+        return list(zip(self.problem.unit_terms, self.problem.domain_terms, strict=True))

@@ -45,6 +45,8 @@ class Problem:
     budget: list[int]
     budget_pods: list[int]
     allowed: list[int]
+    unit_terms: Rows
+    domain_terms: Rows
 
 
 @dataclass(frozen=True, slots=True)

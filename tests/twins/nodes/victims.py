@@ -44,7 +44,8 @@ class _Search:
         best: tuple[int, Score] | None = None
         for index, status in zip(domains, statuses, strict=True):
             outcome = FITS if status == FEASIBLE else self._examine(index, status)
-            score = self.best if outcome == PREEMPTS and self.best else NOBODY
+            terms = [domain[index] if outcome == FITS else 0 for domain in self.problem.domain_terms]
+            score = self.best if outcome == PREEMPTS and self.best else (*NOBODY, *terms)
             found.outcomes.append(outcome)
             found.scores.append(list(score))
             if outcome in (FITS, PREEMPTS) and (best is None or (outcome, score) < best):

@@ -115,6 +115,15 @@ def test_plain_http_on_loopback(address: str) -> None:
             HEAD + "extender: null",
             "extender: is null, webhooks is null, and quota.mode is Off: there is nothing to serve",
         ),
+        (LOOPBACK + "planning: {score: {terms: [Age]}}", "planning.score.terms[0]: "),
+        (
+            LOOPBACK + "planning: {score: {terms: [DisruptionCost, DisruptionCost]}}",
+            "planning.score.terms[1]: DisruptionCost is there already",
+        ),
+        (
+            LOOPBACK + "planning: {score: {maxDisruptionCostByNamespace: {a: -1}}}",
+            "planning.score.maxDisruptionCostByNamespace",
+        ),
         (LOOPBACK + "quota: {mode: On}", "quota.mode: "),
         (LOOPBACK + "quota: {overdueSeconds: 0}", "quota.overdueSeconds: expected"),
         (LOOPBACK + "quota: {freeOverdue: 1}", "quota.freeOverdue: expected"),

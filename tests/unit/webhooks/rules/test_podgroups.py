@@ -277,6 +277,52 @@ def test_a_group_of_a_class_that_is_not_known_yet_says_nothing_either() -> None:
     assert created(pod(6), facts=facts).warnings == ()
 
 
+def saying(item: Object, **said: str) -> Object:
+    annotations = {f"reprieve.dev/disruption-{name}": value for name, value in said.items()}
+    return {**item, "metadata": {**item["metadata"], "annotations": annotations}}
+
+
+@pytest.mark.parametrize("cost", ["-1", "1.5", "1e3", "", " 1", "\u0661", "2147483648", "1" * 40])
+def test_a_cost_that_cannot_be_read(cost: str) -> None:
+    """A PodGroup is refused. A pod is not, because other programs make it; it gets a warning."""
+    field = "metadata.annotations[reprieve.dev/disruption-cost]"
+    assert pairs(created(saying(pod_group(), cost=cost), facts=CLASSES)) == [(field, "Invalid")]
+    verdict = created(saying(pod(None), cost=cost), facts=CLASSES)
+    (warning,) = verdict.warnings
+    assert verdict.allowed
+    assert warning.startswith(f"{field}: ")
+    assert warning.endswith(" is not a whole number from 0 to 2147483647: it counts as if it were absent")
+
+
+@pytest.mark.parametrize("budgets", ["respect", "", "Prefer "])
+def test_a_policy_for_budgets_that_there_is_not(budgets: str) -> None:
+    field = "metadata.annotations[reprieve.dev/disruption-budgets]"
+    assert pairs(created(saying(pod_group(), budgets=budgets), facts=CLASSES)) == [(field, "Invalid")]
+    (warning,) = created(saying(pod(None), budgets=budgets), facts=CLASSES).warnings
+    assert warning == f"{field}: {budgets!r} is not Ignore, Prefer or Respect: it counts as if it were absent"
+
+
+@pytest.mark.parametrize(
+    "said", [{"cost": "0"}, {"cost": "2147483647", "budgets": "Respect"}, {"budgets": "Ignore"}]
+)
+def test_what_can_be_read_is_let_in(said: dict[str, str]) -> None:
+    assert created(saying(pod_group(), **said), facts=CLASSES) == Verdict()
+    assert created(saying(pod(None), **said), facts=CLASSES) == Verdict()
+
+
+def test_an_update_says_only_what_is_new() -> None:
+    """People write the annotation again at each checkpoint."""
+    wrong = saying(pod(None), cost="a")
+    assert len(updated(pod(None), wrong, facts=CLASSES).warnings) == 1
+    assert updated(wrong, saying(pod(None), cost="a", budgets="Prefer"), facts=CLASSES).warnings == ()
+    assert len(updated(wrong, saying(pod(None), cost="b"), facts=CLASSES).warnings) == 1
+    stored = saying(pod_group(), cost="a")
+    assert updated(
+        stored, {**stored, "metadata": {**stored["metadata"], "labels": {"a": "b"}}}, facts=CLASSES
+    ).allowed
+    assert not updated(pod_group(), stored, facts=CLASSES).allowed
+
+
 def test_pods_are_looked_at_when_they_are_made_and_not_again() -> None:
     facts = facts_with(priority=5)
     assert updated(pod(6), pod(6), facts=facts).warnings == ()

@@ -1,0 +1,72 @@
+"""What users say of disruption in annotations of pods and PodGroups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from api.words import shown
+
+__all__ = [
+    "BUDGETS_ANNOTATION",
+    "BUDGET_POLICIES",
+    "COST_ANNOTATION",
+    "COST_MOST",
+    "BudgetPolicy",
+    "ScoreTerm",
+    "budget_policy",
+    "disruption_cost",
+    "parse_budget_policy",
+    "parse_cost",
+]
+
+ScoreTerm = Literal["DisruptionCost", "Cascade", "Fragmentation"]
+"""An optional term of a plan's score."""
+
+BudgetPolicy = Literal["Ignore", "Prefer", "Respect"]
+"""How far PodDisruptionBudgets count when somebody is evicted. Ignore: not at all. Prefer: a plan that exceeds them
+less is better. Respect: no plan exceeds them."""
+BUDGET_POLICIES: Final[tuple[BudgetPolicy, ...]] = ("Ignore", "Prefer", "Respect")
+"""The stricter ones come later."""
+
+COST_ANNOTATION: Final = "reprieve.dev/disruption-cost"
+"""On a pod or PodGroup: what it costs to evict it. Higher is dearer, and no annotation means 0."""
+BUDGETS_ANNOTATION: Final = "reprieve.dev/disruption-budgets"
+"""On a PodGroup, or on a pod without one: the BudgetPolicy for those who are evicted for it."""
+COST_MOST: Final = 2**31 - 1
+
+COST: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
+
+
+def parse_cost(text: str) -> int:
+    """The value of COST_ANNOTATION. Raises ValueError, which does not name the annotation."""
+    if not COST.fullmatch(text) or int(text) > COST_MOST:
+        raise ValueError(f"{shown(text)} is not a whole number from 0 to {COST_MOST}")
+    return int(text)
+
+
+def parse_budget_policy(text: str) -> BudgetPolicy:
+    """The value of BUDGETS_ANNOTATION. Raises ValueError, which does not name the annotation."""
+    for policy in BUDGET_POLICIES:
+        if text == policy:
+            return policy
+    raise ValueError(f"{shown(text)} is not {', '.join(BUDGET_POLICIES[:-1])} or {BUDGET_POLICIES[-1]}")
+
+
+def disruption_cost(annotations: Mapping[str, str] | None) -> int | None:
+    """What these annotations say; None if they do not say it, or not in a way that can be read."""
+    text = annotations.get(COST_ANNOTATION) if annotations else None
+    try:
+        return parse_cost(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def budget_policy(annotations: Mapping[str, str] | None) -> BudgetPolicy | None:
+    """What these annotations say; None if they do not say it, or not in a way that can be read."""
+    text = annotations.get(BUDGETS_ANNOTATION) if annotations else None
+    try:
+        return parse_budget_policy(text) if text is not None else None
+    except ValueError:
+        return None

@@ -1,0 +1,160 @@
+"""The optional terms of the score."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any, TypeVar
+
+import pytest
+
+from api.core import Pod
+from api.disruption import COST_ANNOTATION
+from api.groups import PodGroup
+from api.plans import DomainResult, PreemptionPlanSpec
+from nodes.state.costs import CostRules
+from tests.kit.objects import gang, node, pod, tables
+from tests.unit.nodes.search.support import decide, names
+
+T = TypeVar("T", Pod, PodGroup)
+
+
+def costing(cost: object, item: T) -> T:
+    """The same object with the annotation."""
+    item.metadata.annotations = {COST_ANNOTATION: str(cost)}
+    return item
+
+
+def member(requests: str = "4") -> Pod:
+    return pod("m0", group="gang", requests={"cpu": requests})
+
+
+def victim(name: str, on: str = "n0", **fields: Any) -> Pod:
+    return pod(name, **{"node": on, "priority": 1, "requests": {"cpu": "4"}, **fields})
+
+
+def terms(result: DomainResult) -> dict[str, int]:
+    assert result.score is not None
+    return {term.name: term.value for term in result.score.terms}
+
+
+def of(plan: PreemptionPlanSpec, value: str | None = None) -> DomainResult:
+    return next(each for each in plan.domains if each.value == value)
+
+
+# ---- what it costs to evict a unit
+
+
+def test_of_equals_the_cheapest_goes() -> None:
+    cluster = [gang(minimum=1), member(), node("n0"), node("n1"), node("n2")]
+    running = [
+        costing(7, victim("a", "n0")),
+        costing(3, victim("b", "n1")),
+        costing(5, victim("c", "n2")),
+    ]
+    for order in permutations(running):
+        plan = decide(*cluster, *order)
+        assert names(plan) == ["b"]
+        assert terms(of(plan)) == {"DisruptionCost": 3}
+
+
+def test_without_the_term_the_name_decides() -> None:
+    cluster = [gang(minimum=1), member(), node("n0"), node("n1")]
+    running = [costing(7, victim("a", "n0")), costing(3, victim("b", "n1"))]
+    assert names(decide(*cluster, *running)) == ["b"]
+    plan = decide(*cluster, *running, costs=CostRules(terms=()))
+    assert (names(plan), terms(of(plan))) == (["a"], {})
+
+
+def test_the_score_comes_first() -> None:
+    """One victim of a high cost, not two that cost nothing; a younger one, not a cheaper one."""
+    cluster = [gang(minimum=1), member(), node("n0"), node("n1")]
+    dear = costing(10**6, victim("a", "n0"))
+    halves = [victim(name, "n1", requests={"cpu": "2"}) for name in ("b", "c")]
+    assert names(decide(*cluster, dear, *halves)) == ["a"]
+    young = costing(9, victim("a", "n0", started="2026-01-02T00:00:00Z"))
+    old = victim("b", "n1", started="2026-01-01T00:00:00Z")
+    assert names(decide(*cluster, young, old)) == ["a"]
+
+
+def test_domains_are_compared_by_it() -> None:
+    racks = gang(minimum=1, schedulingConstraints={"topology": [{"key": "rack"}]})
+    nodes = [node("n0", labels={"rack": "r0"}), node("n1", labels={"rack": "r1"})]
+    plan = decide(racks, member(), *nodes, costing(8, victim("a", "n0")), costing(2, victim("b", "n1")))
+    assert plan.domain is not None
+    assert plan.domain.value == "r1"
+    assert (terms(of(plan, "r0")), terms(of(plan, "r1"))) == ({"DisruptionCost": 8}, {"DisruptionCost": 2})
+    assert of(plan, "r0").reason == "costs more: disruption cost 8, not 2"
+
+
+@pytest.mark.parametrize(
+    ("group", "pods", "cost"),
+    [
+        (None, ("3", None), 3),
+        ("10", ("3", "4"), 10),
+        ("0", ("3", "4"), 0),
+        (None, (None, None), 0),
+        (None, ("3", "4"), 7),
+        ("-1", ("1.5", "2e3"), 0),
+        ("a", ("", str(2**31)), 0),
+        (None, (str(2**31 - 1), "2"), 2**31 - 1),
+    ],
+)
+def test_a_group_that_goes_whole(group: str | None, pods: tuple[str | None, ...], cost: int) -> None:
+    """What it says itself counts, else what its pods say together. What cannot be read counts as absent."""
+    whole = gang("whole", mode="all", priority=1)
+    if group is not None:
+        costing(group, whole)
+    running = [victim(f"p{number}", "n0", requests={"cpu": "2"}, group="whole") for number in range(2)]
+    for said, each in zip(pods, running, strict=True):
+        if said is not None:
+            costing(said, each)
+    plan = decide(gang(minimum=1), member(), node("n0"), whole, *running)
+    assert (names(plan), terms(of(plan))) == (["whole"], {"DisruptionCost": cost})
+
+
+@pytest.mark.parametrize(
+    ("group", "own", "cost"), [("5", None, 5), ("5", "2", 2), (None, "2", 2), ("5", "0", 0)]
+)
+def test_a_pod_of_a_group_that_goes_pod_by_pod(group: str | None, own: str | None, cost: int) -> None:
+    """What it says itself counts, else what its group says."""
+    single = gang("single", mode="single", minimum=1, priority=1)
+    running = victim("p0", "n0", group="single")
+    if group is not None:
+        costing(group, single)
+    if own is not None:
+        costing(own, running)
+    plan = decide(gang(minimum=1), member(), node("n0"), single, running)
+    assert (names(plan), terms(of(plan))) == (["p0"], {"DisruptionCost": cost})
+
+
+def test_the_configuration_bounds_it_by_namespace() -> None:
+    """Here a says the most, and counts least."""
+    rules = CostRules(most=50, most_in={"a": 1})
+    cluster = [gang(minimum=1), member(), node("n0"), node("n1"), node("n2")]
+    running = [
+        costing(10**6, victim("v", "n0", namespace="a")),
+        costing(2, victim("v", "n1", namespace="b")),
+        costing(80, victim("v", "n2", namespace="c")),
+    ]
+    plan = decide(*cluster, *running, costs=rules)
+    assert ([each.namespace for each in plan.victims], terms(of(plan))) == (["a"], {"DisruptionCost": 1})
+    plan = decide(
+        *cluster, *running[2:], victim("x", "n0", priority=900), victim("y", "n1", priority=900), costs=rules
+    )
+    assert terms(of(plan)) == {"DisruptionCost": 50}
+
+
+def test_nobody_goes_nobody_costs() -> None:
+    plan = decide(gang(minimum=1), member(), node("n0"))
+    assert (plan.outcome, terms(of(plan))) == ("Fits", {"DisruptionCost": 0})
+
+
+def test_a_changed_annotation_is_a_change_for_decisions() -> None:
+    found = tables(victim("v"), gang("g"))
+    before = found.version
+    assert found.upsert_pod(costing(1, victim("v")))
+    assert found.upsert_group(costing(1, gang("g")))
+    assert found.version == before + 2
+    found.upsert_pod(costing("01", victim("v")))
+    found.upsert_group(costing("01", gang("g")))
+    assert found.version == before + 2
