@@ -33,7 +33,7 @@ BUDGET_POLICIES: Final[tuple[BudgetPolicy, ...]] = ("Ignore", "Prefer", "Respect
 COST_ANNOTATION: Final = "reprieve.dev/disruption-cost"
 """On a pod or PodGroup: what it costs to evict it. Higher is dearer, and no annotation means 0."""
 BUDGETS_ANNOTATION: Final = "reprieve.dev/disruption-budgets"
-"""On a PodGroup, or on a pod without one: the BudgetPolicy for those who are evicted for it."""
+"""On a PodGroup: the BudgetPolicy for those who are evicted for it."""
 COST_MOST: Final = 2**31 - 1
 
 COST: Final = re.compile(r"[0-9]{1,10}", re.ASCII)

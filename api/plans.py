@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType, field
 
-from api.disruption import ScoreTerm
+from api.disruption import BudgetPolicy, ScoreTerm
 from api.groups import API_VERSION
 from api.meta import Condition, ObjectMeta, Struct
 from api.workloads import PreemptionReason
@@ -34,6 +34,7 @@ __all__ = [
     "PreemptorQuota",
     "QuotaAmount",
     "Score",
+    "StoppingBudget",
     "TermValue",
     "Victim",
     "VictimPod",
@@ -211,6 +212,17 @@ class Score(PlanStruct):
     """What the configuration adds to the score, in the order in which it is compared."""
 
 
+class StoppingBudget(PlanStruct):
+    """A PodDisruptionBudget that is respected, and that the preemptor would need to be exceeded."""
+
+    namespace: str
+    """Its namespace. Empty in a PreemptionPlan of another namespace."""
+    name: str
+    """Its name. Empty in a PreemptionPlan of another namespace."""
+    allowed: int
+    """How many disruptions it allowed."""
+
+
 class DomainResult(PlanStruct):
     """The result for one domain."""
 
@@ -270,7 +282,12 @@ class PreemptionPlanSpec(PlanStruct):
     victims: list[Victim] = field(default_factory=list)
     """The units to evict. Empty unless the outcome is Preempts, Releases or Withdraws."""
     pod_disruption_budget_violations: int = 0
-    """Evictions beyond what the budgets allow, summed over all budgets."""
+    """Evictions beyond what the budgets allow, summed over all budgets. With the policy Ignore none is counted."""
+    pod_disruption_budget_policy: BudgetPolicy | UnsetType = UNSET
+    """How far budgets counted. Ignore: not at all. Respect: nobody goes if a budget would be exceeded. Absent: a plan
+    that exceeds them less is better."""
+    stopped_by_pod_disruption_budgets: list[StoppingBudget] | UnsetType = UNSET
+    """The budgets that are respected and stop the preemptor. Absent if it is not they that stop it."""
     domains: list[DomainResult] = field(default_factory=list)
     """The domain that won, and the best domains that lost."""
     other_domains: list[OtherDomains] = field(default_factory=list)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
+from api.disruption import COST_ANNOTATION
 from api.groups import POD_GROUP_LABEL
 from api.integration import QUEUE_NAME_LABEL
 from api.yaml import PlainDumper
@@ -61,13 +61,11 @@ NOT_READY_TO_WAIT: Final[Condition] = (
 """A Job that names a queue and is suspended needs nothing. Others may have to get the default queue."""
 
 MEMBER_OR_SAYS_MORE: Final[Condition] = (
-    "new-member-or-new-annotation",
-    f"request.operation == 'CREATE' && object.?metadata.?labels[?'{POD_GROUP_LABEL}'].hasValue() || "
-    + " || ".join(
-        f"object.?metadata.?annotations[?'{key}'].hasValue() && "
-        f"(oldObject == null || object.metadata.annotations[?'{key}'] != oldObject.?metadata.?annotations[?'{key}'])"
-        for key in (BUDGETS_ANNOTATION, COST_ANNOTATION)
-    ),
+    "new-member-or-new-cost",
+    f"(request.operation == 'CREATE' && object.?metadata.?labels[?'{POD_GROUP_LABEL}'].hasValue())"
+    f" || (object.?metadata.?annotations[?'{COST_ANNOTATION}'].hasValue()"
+    f" && (request.operation == 'CREATE' || object.?metadata.?annotations[?'{COST_ANNOTATION}']"
+    f" != oldObject.?metadata.?annotations[?'{COST_ANNOTATION}']))",
 )
 """Pods are created and updated all the time, and few have something that we check."""
 

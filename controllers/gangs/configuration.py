@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from api.disruption import COST_MOST, ScoreTerm
+from api.disruption import COST_MOST, BudgetPolicy, ScoreTerm
 from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
@@ -36,19 +36,15 @@ class ScoreConfiguration(Section):
     max_disruption_cost: Cost = COST_MOST
     max_disruption_cost_by_namespace: dict[str, Cost] = field(default_factory=dict)
 
-    def rules(self) -> CostRules:
-        """The same for the engine."""
-        return CostRules(
-            tuple(self.terms),
-            self.max_disruption_cost,
-            MappingProxyType(self.max_disruption_cost_by_namespace),
-        )
-
 
 class PlanningConfiguration(Section):
     """What bounds planning.
 
     score: what counts besides the KEP's own score when plans are compared.
+    disruptionBudgets: how far the PodDisruptionBudgets of victims count. Prefer: a plan that exceeds them less is
+    better, and no plan is refused for them. Respect: no plan exceeds them. Ignore: they do not count. The annotation
+    reprieve.dev/disruption-budgets of a PodGroup may ask for a stricter policy (Respect is the strictest).
+    looserBudgetNamespaces: namespaces whose PodGroups may ask for a looser one, too.
     searchBudget: steps that one exact packing may take before its domain is given up (SearchBudgetExhausted).
     planDeadlineSeconds: a plan and its reservation end so long after it was committed.
     backoff*Seconds: between two plans for a gang that does not fit.
@@ -81,6 +77,8 @@ class PlanningConfiguration(Section):
     """
 
     score: ScoreConfiguration = field(default_factory=ScoreConfiguration)
+    disruption_budgets: BudgetPolicy = "Prefer"
+    looser_budget_namespaces: list[str] = field(default_factory=list)
     search_budget: Count = BUDGET
     plan_deadline_seconds: Seconds = 300
     backoff_initial_seconds: Seconds = 1
@@ -100,6 +98,17 @@ class PlanningConfiguration(Section):
     partial_gangs: PartialGangs = "Release"
     partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None
+
+    def costs(self) -> CostRules:
+        """What the engine reads of it."""
+        score = self.score
+        return CostRules(
+            terms=tuple(score.terms),
+            most=score.max_disruption_cost,
+            most_in=MappingProxyType(score.max_disruption_cost_by_namespace),
+            budgets=self.disruption_budgets,
+            looser_in=frozenset(self.looser_budget_namespaces),
+        )
 
 
 def check_planning(planning: PlanningConfiguration) -> None:

@@ -64,7 +64,7 @@ class GangController:
         Raises FieldError if the scheduler's configuration file cannot be read, or does not fit our settings.
         """
         self._configuration, self._client, self._executor = configuration, client, executor
-        self.mirror, self.clock = WatchedTables(views, configuration.score.rules()), clock
+        self.mirror, self.clock = WatchedTables(views, configuration.costs()), clock
         self.queued: Final = queued or QueuedGroups()
         self.stops: Final = stops or OwnerStops()
         self.roster = Roster(self.mirror.tables)

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from api import plans
+from api.words import counted
 from native.codes import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE
 from native.nodes.problem import Solution
+from nodes.search.budgets import OVER_BUDGET
 from nodes.search.costs import stated_terms
 from nodes.search.problem import Built, Cluster
 from nodes.search.reasons import beaten, coarse_shortage, shortage
@@ -26,8 +28,10 @@ OUTCOMES: Final[dict[int, plans.Outcome]] = {
     PREEMPTS: "Preempts",
     UNSCHEDULABLE: "Unschedulable",
     EXHAUSTED: "SearchBudgetExhausted",
+    OVER_BUDGET: "Unschedulable",
 }
-ORDER: Final = {FITS: 0, PREEMPTS: 1, EXHAUSTED: 2, UNSCHEDULABLE: 3}
+ORDER: Final = {FITS: 0, PREEMPTS: 1, OVER_BUDGET: 2, EXHAUSTED: 3, UNSCHEDULABLE: 4}
+OVER: Final = "the best plan that was found would exceed PodDisruptionBudgets"
 SPENT: Final = "the search budget was spent before it was known whether the members fit"
 
 
@@ -64,6 +68,8 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
 def _why_none(cluster: Cluster, found: Solution, short: dict[int, tuple[int, str]]) -> str:
     """The reason of the domain where most members fit. It stands for all domains."""
     values = cluster.layout.values
+    if OVER_BUDGET in found.outcomes:
+        return OVER
     if EXHAUSTED in found.outcomes:
         return SPENT
     nearest = max(short, key=lambda domain: (short[domain][0], -domain))
@@ -89,6 +95,8 @@ def _reason(cluster: Cluster, found: Solution, domain: int) -> str:
     """The reason for a domain whose outcome is not UNSCHEDULABLE."""
     if found.outcomes[domain] == EXHAUSTED:
         return SPENT
+    if found.outcomes[domain] == OVER_BUDGET:
+        return f"{OVER} by {counted(found.scores[domain][0], 'pod')}"
     outcome, best = found.outcomes[domain], found.outcomes[found.winner]
     if domain == found.winner:
         alone = sum(each in (FITS, PREEMPTS) for each in found.outcomes) == 1
@@ -117,7 +125,9 @@ def _count_others(
     counts: Counter[tuple[plans.Outcome, str]] = Counter()
     for domain in domains:
         outcome = found.outcomes[domain]
-        reason = {FITS: "fits as well", PREEMPTS: "costs more", EXHAUSTED: SPENT}.get(outcome, "")
+        reason = {FITS: "fits as well", PREEMPTS: "costs more", EXHAUSTED: SPENT, OVER_BUDGET: OVER}.get(
+            outcome, ""
+        )
         if outcome == UNSCHEDULABLE:
             reason = coarse_shortage(cluster, domain, gone)
         counts[OUTCOMES[outcome], reason] += 1

@@ -16,6 +16,7 @@ from api.words import counted
 from native.codes import EXHAUSTED, PREEMPTS
 from native.nodes._victims import search
 from native.nodes.problem import Solution
+from nodes.search.budgets import bounded, stopped, stopping, under
 from nodes.search.cells import dealt, place_all
 from nodes.search.comparison import Comparison, compare
 from nodes.search.costs import domain_terms, stated_terms
@@ -160,6 +161,28 @@ def _barred(preemptor: Preemptor, why: str) -> Preemptor:
 
 
 def _decide(snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool) -> Decision:
+    """The decision with budgets as the preemptor's policy says. If they stop it, the plan names them."""
+    policy = preemptor.budgets
+    decision = _decide_under(under(snapshot, policy), preemptor, budget, effort, strict)
+    spec = decision.spec
+    if policy != "Prefer":
+        spec.pod_disruption_budget_policy = policy
+    if (
+        policy == "Respect"
+        and spec.outcome in ("Unschedulable", "SearchBudgetExhausted")
+        and preemptor.evicts
+    ):
+        preferring = replace(preemptor, budgets="Prefer")
+        would = _decide_under(snapshot, preferring, budget, 0, strict).spec
+        if would.outcome == "Preempts" and (budgets := stopping(snapshot, would)):
+            spec.stopped_by_pod_disruption_budgets = budgets
+            spec.reason = f"{stopped(budgets, preemptor.namespace)}; {spec.reason}"
+    return decision
+
+
+def _decide_under(
+    snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool
+) -> Decision:
     members = len(preemptor.bound) + len(preemptor.unbound)
     if not members and preemptor.policy == "gang" and not preemptor.minimum:
         return Decision(_spec(preemptor, "Fits", "no member exists, and none has to run any longer"))
@@ -264,14 +287,14 @@ def _search(cluster: Cluster, budget: int, effort: int, strict: bool) -> tuple[C
     finds a plan, then it is the answer: it is not known whether those members fit.
     """
     built = build(cluster, strict=strict)
-    answer = cluster, built, search(built.problem, budget, effort)
     preemptor = cluster.preemptor
+    answer = cluster, built, bounded(search(built.problem, budget, effort), preemptor.budgets)
     if _decides(answer[2]) or len(preemptor.unbound) == preemptor.needed:
         return answer
     for other in others(cluster, strict=strict):
         asking = cluster.asking_with(other)
         built = build(asking, strict=strict)
-        found = search(built.problem, max(1, budget // TRIES), effort)
+        found = bounded(search(built.problem, max(1, budget // TRIES), effort), preemptor.budgets)
         if found.winner >= 0:
             return asking, built, found
         if _decides(found) and not _decides(answer[2]):
@@ -292,7 +315,7 @@ def _in_cells(
     nodes = cluster.layout.of(found.winner)
     for within in dealt(cluster, _required_nodes(built, found), gone, nodes):
         narrow = build(cluster, strict=strict, within=within)
-        other = search(narrow.problem, budget, effort)
+        other = bounded(search(narrow.problem, budget, effort), cluster.preemptor.budgets)
         if other.winner >= 0:
             spec, broken = _placed(cluster, narrow, other)
             if not broken:

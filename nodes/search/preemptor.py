@@ -8,13 +8,22 @@ from typing import Final, Literal
 
 import numpy as np
 
+from api.disruption import BudgetPolicy, budget_policy
 from api.groups import API_VERSION, PodGroup
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from nodes.search.gangs import minimum_of, topology_key_of
 from nodes.search.mismatch import Asking, Mismatch, mismatch
 from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
 
-__all__ = ["HOSTNAME", "DecisionError", "Preemptor", "group_preemptor", "pod_preemptor", "priority_of_group"]
+__all__ = [
+    "HOSTNAME",
+    "DecisionError",
+    "Preemptor",
+    "budgets_of_group",
+    "group_preemptor",
+    "pod_preemptor",
+    "priority_of_group",
+]
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 
@@ -62,6 +71,8 @@ class Preemptor:
     """The required members come first. Only `nodes.search.others` puts younger members before older ones."""
     among: frozenset[str] | None = None
     """The names of the nodes that may be its domains; None: every node."""
+    budgets: BudgetPolicy = "Prefer"
+    """How far the disruption budgets of its victims count."""
 
     @property
     def needed(self) -> int:
@@ -110,6 +121,7 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         topology_key=topology_key_of(group),
         bound=tuple(pod for pod in members if snapshot.pod_node[pod] >= 0),
         unbound=unbound,
+        budgets=budgets_of_group(snapshot, namespace, group),
     )
 
 
@@ -152,7 +164,14 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         topology_key=HOSTNAME,
         bound=(row,) if bound else (),
         unbound=() if bound else (row,),
+        budgets=budgets_of_group(snapshot, namespace, group),
     )
+
+
+def budgets_of_group(snapshot: Snapshot, namespace: str, group: PodGroup | None) -> BudgetPolicy:
+    """How far budgets count for a preemptor of the namespace. `group`: the one that it is, or that it belongs to."""
+    said = budget_policy(group.metadata.annotations) if group is not None else None
+    return snapshot.costs.budget_policy(namespace, said)
 
 
 def priority_of_group(snapshot: Snapshot, group: PodGroup) -> int:

@@ -17,7 +17,7 @@ from api.core import Pod, PriorityClass
 from api.groups import POD_GROUP_LABEL
 from api.priority import SYSTEM_CLASSES, global_default, preemption_policy
 from nodes.search.gangs import topology_key_of
-from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
+from nodes.search.preemptor import DecisionError, Preemptor, budgets_of_group, priority_of_group
 from nodes.state.classes import PodClass, pod_class
 from nodes.state.snapshot import STAYING, TERMINATING, UNSAID, Snapshot
 
@@ -82,6 +82,7 @@ def supposed(snapshot: Snapshot, workload: WorkloadName, sets: Sequence[Supposed
             topology_key=topology_key_of(known) if known is not None else None,
             bound=(),
             unbound=rows,
+            budgets=budgets_of_group(snapshot, workload.namespace, known),
         ),
     )
 

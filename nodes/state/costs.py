@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from api.disruption import COST_MOST, ScoreTerm
+from api.disruption import BUDGET_POLICIES, COST_MOST, BudgetPolicy, ScoreTerm
 
 __all__ = ["CostRules"]
 
 
 @dataclass(frozen=True, slots=True)
 class CostRules:
-    """The optional terms of the score (`nodes.search.costs`), and what bounds them."""
+    """The optional terms of the score (`nodes.search.costs`), what bounds them, and how far budgets count."""
 
     terms: tuple[ScoreTerm, ...] = ("DisruptionCost",)
     """Those that count, after the score's own columns, the most important one first."""
@@ -21,6 +21,17 @@ class CostRules:
     """A disruption cost above this counts as this."""
     most_in: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """The same for the pods of single namespaces."""
+
+    budgets: BudgetPolicy = "Prefer"
+    """For preemptors that say nothing else."""
+    looser_in: frozenset[str] = frozenset()
+    """Namespaces whose PodGroups may ask for a looser policy than that. A stricter one may be asked for everywhere."""
+
+    def budget_policy(self, namespace: str, said: BudgetPolicy | None) -> BudgetPolicy:
+        """What counts for a preemptor of the namespace. `said`: what it asks for, if anything."""
+        if said is None or namespace in self.looser_in:
+            return said or self.budgets
+        return max(said, self.budgets, key=BUDGET_POLICIES.index)
 
     def most_of(self, namespace: str) -> int:
         """The highest disruption cost that counts in the namespace."""

@@ -17,13 +17,13 @@ PARSERS: Final[dict[str, Callable[[str], object]]] = {
 }
 
 
-def annotation_faults(item: Object) -> Iterator[tuple[str, str]]:
-    """Pairs of (field, fault) of an object of any kind."""
+def annotation_faults(item: Object, *annotations: str) -> Iterator[tuple[str, str]]:
+    """Pairs of (field, fault) of an object of any kind. Only these annotations are looked at."""
     said = entries(child(item, "metadata"), "annotations")
-    for annotation, parse in PARSERS.items():
+    for annotation in annotations:
         if annotation not in said:
             continue
         try:
-            parse(said[annotation])
+            PARSERS[annotation](said[annotation])
         except ValueError as error:
             yield f"metadata.annotations[{annotation}]", str(error)

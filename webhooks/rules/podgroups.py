@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
 from api.words import shown
 from schema.verdict import FORBIDDEN, INVALID, NOT_FOUND, REQUIRED, Cause, Verdict
 from webhooks.facts import UNKNOWN, Facts, NotSynced
@@ -77,7 +78,8 @@ def validate(request: Request) -> Verdict:
         yield from _priority_causes(spec)
         yield from _system_causes(group, namespaces)
         yield from _mode_causes(spec)
-        yield from (Cause(field, INVALID, fault) for field, fault in annotation_faults(group))
+        faults = annotation_faults(group, BUDGETS_ANNOTATION, COST_ANNOTATION)
+        yield from (Cause(field, INVALID, fault) for field, fault in faults)
         if settings.queues is not None:
             yield from queue_causes(child(group, "metadata"))
 

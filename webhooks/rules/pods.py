@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from api.core import PriorityClass
+from api.disruption import COST_ANNOTATION
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE, POD_GROUP_FRAMEWORK, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
 from schema.verdict import Verdict
@@ -74,8 +75,8 @@ def validate(request: Request) -> Verdict:
 
 def _annotation_warnings(request: Request) -> list[str]:
     """What an update leaves as it was is not said again."""
-    known = set(annotation_faults(request.old)) if request.old is not None else set()
-    faults = [fault for fault in annotation_faults(request.new) if fault not in known]
+    known = set(annotation_faults(request.old, COST_ANNOTATION)) if request.old is not None else set()
+    faults = [fault for fault in annotation_faults(request.new, COST_ANNOTATION) if fault not in known]
     return [f"{field}: {fault}: it counts as if it were absent" for field, fault in faults]
 
 
