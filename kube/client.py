@@ -52,16 +52,26 @@ RELOAD_SECONDS: Final = 10.0
 READ_BUFFER_BYTES: Final = 2**21
 """An event of a watch is one line, and etcd's limit for an object is 1.5 MiB."""
 
+BUDGET_CAUSE: Final = "DisruptionBudget"
+"""policy/v1 DisruptionBudgetCause: why the API server answers 429 to an eviction."""
 RETRIABLE: Final = frozenset({0, 429, 500, 502, 503, 504})
 
 Credentials = Callable[[dict[str, str]], Awaitable[None]]
 """Adds the authorization to a request's headers."""
 
 
+class StatusCause(msgspec.Struct, rename="camel"):
+    """meta/v1 StatusCause, in part."""
+
+    reason: str = ""
+    message: str = ""
+
+
 class StatusDetails(msgspec.Struct, rename="camel"):
     """meta/v1 StatusDetails, in part."""
 
     retry_after_seconds: int = 0
+    causes: list[StatusCause] | None = None
 
 
 class Status(msgspec.Struct, rename="camel"):
@@ -80,17 +90,26 @@ class ApiError(Exception):
     AlreadyExists, Expired, ...). `retry_after` is in seconds, or None if the server did not set it.
     """
 
-    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        retry_after: float | None = None,
+        over_budget: str = "",
+    ) -> None:
         super().__init__(f"{status or 'no answer'} {reason}: {message}".replace("\n", " ")[:2000])
         self.status = status
         self.reason = reason
         self.message = message
         self.retry_after = retry_after
+        self.over_budget = over_budget
+        """If a PodDisruptionBudget does not allow an eviction: what it says. Otherwise empty."""
 
     @property
     def is_retriable(self) -> bool:
         """Whether the same request may succeed later."""
-        return self.status in RETRIABLE
+        return self.status in RETRIABLE and not self.over_budget
 
 
 def environment_proxy(server: str) -> str | None:
@@ -287,4 +306,6 @@ def _error(response: aiohttp.ClientResponse, body: bytes) -> ApiError:
         after = float(header)
     elif status.details is not None and status.details.retry_after_seconds > 0:
         after = float(status.details.retry_after_seconds)
-    return ApiError(response.status, status.reason or response.reason or "", status.message, after)
+    causes = (status.details.causes if status.details is not None else None) or ()
+    budget = next((cause.message or BUDGET_CAUSE for cause in causes if cause.reason == BUDGET_CAUSE), "")
+    return ApiError(response.status, status.reason or response.reason or "", status.message, after, budget)

@@ -116,7 +116,13 @@ def withhold(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
     """The decision as the preemptor's namespace may read it. It is the same object if there is nothing to withhold."""
     namespace = spec.preemptor.namespace
     victims = [_withhold(victim, namespace) for victim in spec.victims]
-    return spec if victims == spec.victims else replace(spec, victims=victims)
+    named = spec.stopped_by_pod_disruption_budgets
+    budgets = named and [
+        each if each.namespace == namespace else replace(each, namespace="", name="") for each in named
+    ]
+    if victims == spec.victims and budgets == named:
+        return spec
+    return replace(spec, victims=victims, stopped_by_pod_disruption_budgets=budgets)
 
 
 def _withhold(victim: Victim, namespace: str) -> Victim:

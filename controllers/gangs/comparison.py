@@ -5,6 +5,7 @@ See docs/decisions/0007.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from api.groups import has_run
@@ -22,6 +23,7 @@ __all__ = [
     "difference",
     "member_differs",
     "member_strays",
+    "over_budget",
     "protected",
     "strayed",
     "unit_changed",
@@ -148,6 +150,17 @@ def _refused(planned: PlannedPod, roster: Roster) -> str:
     if not refusal:
         return ""
     return f"node {planned.node} does not take pod {planned.name} any longer: {refusal}"
+
+
+# ---- budgets
+
+
+def over_budget(victims: Iterable[Victim], plan: ActivePlan, roster: Roster) -> str:
+    """Which budget does not allow any longer that what is left of these victims goes; empty if it may."""
+    if not plan.respects_budgets:
+        return ""
+    pods = (pod.uid for victim in victims for pod in victim.pods if roster.evictable(pod.uid) is not None)
+    return roster.over_budget(pods, plan.namespace)
 
 
 # ---- one victim

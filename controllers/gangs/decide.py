@@ -101,6 +101,7 @@ class Decider:
             isinstance(decided, Decided)
             and lone_pod(key) is None  # it is planned on its candidates alone
             and decided.spec.mismatch is UNSET
+            and decided.spec.stopped_by_pod_disruption_budgets is UNSET  # others may have another policy
             and not self._roster.count(key).bound
             and not self._sparing.spares(key)
             and not self._tables.classes.keeping_apart

@@ -14,7 +14,7 @@ import structlog
 from api.plan_names import PlanKey
 from api.plans import Victim, VictimPod
 from controllers.gangs.account import Account
-from controllers.gangs.comparison import difference, protected, unit_changed
+from controllers.gangs.comparison import difference, over_budget, protected, unit_changed
 from controllers.gangs.events import Reporter
 from controllers.gangs.evictor import Evictor
 from controllers.gangs.gangs import Gang, Gangs
@@ -239,6 +239,8 @@ class _Permission:
         # As long as nobody has gone, the whole plan is compared: much may change while a begun unit is stored.
         goes_on = current.begun and not current.resumed and not self._all_remain(current)
         changed = unit_changed(victim, current, self._all.roster) if goes_on else self._difference(current)
+        left = [victim] if goes_on else current.spec.victims
+        changed = changed or over_budget(left, current, self._all.roster)
         self._all.gangs.observe(self._gang, Compared(changed))
         return not changed
 
@@ -268,6 +270,11 @@ class _Permission:
         """The plan ends."""
         if self._gang is not None and self._is_current():
             self._all.gangs.observe(self._gang, DeletionRefused(pod.uid, why))
+
+    def over_budget(self, why: str) -> None:
+        """The plan ends."""
+        if self._gang is not None and self._is_current():
+            self._all.gangs.observe(self._gang, Compared(why))
 
     async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
         """The unit is left as it is."""

@@ -14,15 +14,15 @@ from itertools import count, islice
 from typing import Final, Protocol
 
 import structlog
-from prometheus_client import Counter
 
 from api.plans import Victim, VictimPod
 from controllers.gangs.events import Reporter
 from controllers.gangs.life import ActivePlan
-from controllers.gangs.marking import Marking, may_succeed_later, said
+from controllers.gangs.marking import Marking, said
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.roster import Roster
 from controllers.gangs.stopping import Stopping
+from controllers.gangs.unwilling import OverBudgetError, refusal
 from controllers.gangs.withheld import spoken_pod
 from controllers.gangs.writer import Deletion, Writer
 from kube.client import ApiError
@@ -58,6 +58,9 @@ class Permission(Protocol):
 
     def refused(self, pod: VictimPod, why: str) -> None:
         """The API server does not let the pod go."""
+
+    def over_budget(self, why: str) -> None:
+        """A budget that is respected does not allow any longer what the plan has left to evict."""
 
     async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
         """The unit does not go on. `left`: its pods that stay, all of them if nobody has gone."""
@@ -103,6 +106,8 @@ class _Run:
 
 class Evictor:
     """Carries out a plan's evictions: per pod the condition DisruptionTarget, an event, and a delete.
+
+    For a plan that respects budgets, it is an Eviction in place of the delete.
 
     The condition names the term, and the delete carries the UID and the resourceVersion that the pod had with it. So
     a delete of an earlier term, which is still on its way, fails once a later term has written the pod.
@@ -264,10 +269,14 @@ class Evictor:
                 return
             why = run.permission.why_stays(pod)
             if not why:
-                why = await self._evict_pod(run, unit.victim, pod)
-                await failpoint("evict.between")
-                if why and not run.permission.why_stays(pod):
-                    run.permission.refused(pod, why)
+                try:
+                    why = await self._evict_pod(run, unit.victim, pod)
+                    await failpoint("evict.between")
+                    if why and not run.permission.why_stays(pod):
+                        run.permission.refused(pod, why)
+                except OverBudgetError as error:
+                    why = str(error)
+                    run.permission.over_budget(why)
             if why:
                 unit.stop(why)
                 run.stop()
@@ -312,21 +321,26 @@ class Evictor:
             try:
                 await self._marking.mark(run.plan, unit.victim, pod)
             except ApiError as error:
-                why = _refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+                why = refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
                 run.permission.refused(pod, why)
                 unit.stop(why)
 
     async def _evict_pod(self, run: _Run, victim: Victim, pod: VictimPod) -> str:
-        """Ask for the deletion of one pod. Returns why it stays, else an empty text."""
+        """Ask for the deletion of one pod. Returns why it stays, else an empty text. Raises OverBudgetError."""
         if not self.remains(pod):
             return ""
         try:
             result = await self._delete(run, victim, pod)
         except ApiError as error:
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
-            return _refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+            return refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
         if result is Deletion.CHANGED:
             return run.permission.why_stays(pod)
+        if result is Deletion.OVER_BUDGET:
+            EVICTIONS.labels("over_budget").inc()
+            raise OverBudgetError(
+                f"a PodDisruptionBudget does not let {spoken_pod(pod, run.plan.namespace)} go"
+            )
         self._asked.add(pod.uid)
         self._marking.accepted(pod.uid)
         EVICTIONS.labels(result).inc()
@@ -351,7 +365,10 @@ class Evictor:
                 self._reporter.preempted(run.plan, victim, pod)
                 is_told = True
             await failpoint("evict.marked")
-            result = await self._writer.delete_pod(pod.namespace, pod.name, pod.uid, version)
+            if run.plan.respects_budgets:
+                result = await self._writer.evict_pod(pod.namespace, pod.name, pod.uid, version)
+            else:
+                result = await self._writer.delete_pod(pod.namespace, pod.name, pod.uid, version)
             if result is not Deletion.CHANGED or run.permission.why_stays(pod):
                 return result
             version = ""
@@ -364,20 +381,12 @@ class Evictor:
             return ""
         try:
             if await self._marking.rehearse(plan, victim, pod) is not None:
-                await self._writer.delete_pod(pod.namespace, pod.name, pod.uid, dry_run=True)
+                # What a budget says now is asked again when the pod goes.
+                end = self._writer.evict_pod if plan.respects_budgets else self._writer.delete_pod
+                await end(pod.namespace, pod.name, pod.uid, dry_run=True)
         except ApiError as error:
-            return _refusal(plan, pod, error, DRY_RUNS_REFUSED)
+            return refusal(plan, pod, error, DRY_RUNS_REFUSED)
         return ""
-
-
-def _refusal(plan: ActivePlan, pod: VictimPod, error: ApiError, counter: Counter) -> str:
-    """Why the API server refuses the pod for good. Raises the error if another attempt may succeed."""
-    if may_succeed_later(error):
-        raise error
-    counter.inc()
-    where = f"{pod.namespace}/{pod.name}"
-    log.warning("a pod cannot be evicted", plan=plan.name, pod=where, error=str(error))
-    return f"{spoken_pod(pod, plan.namespace)} cannot be evicted: {_told(error, plan, pod)}"
 
 
 def _pods(plan: ActivePlan) -> list[VictimPod]:
@@ -386,8 +395,3 @@ def _pods(plan: ActivePlan) -> list[VictimPod]:
 
 def _may_begin(run: _Run, victim: Victim) -> bool:
     return not run.stopped and run.permission.may_begin(victim)
-
-
-def _told(error: ApiError, plan: ActivePlan, pod: VictimPod) -> str:
-    """The refusal as the plan's namespace may read it: what is said of a foreign pod may name it."""
-    return str(error) if pod.namespace == plan.namespace else f"{error.status} {error.reason}"

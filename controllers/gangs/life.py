@@ -161,6 +161,11 @@ class ActivePlan:
         return self.spec.outcome == "Withdraws"
 
     @property
+    def respects_budgets(self) -> bool:
+        """Whether no PodDisruptionBudget may be exceeded for it."""
+        return self.spec.pod_disruption_budget_policy == "Respect"
+
+    @property
     def may_evict(self) -> bool:
         """Whether the plan's own state lets the evictor go on."""
         return self.stored and self.phase == "Evicting" and not self.refused and not self.changed

@@ -74,8 +74,10 @@ class Planner:
         self._decider, self._performer, self._timekeeper = decider, performer, timekeeper
         self._hands, self._clock, self._nudged = hands, clock, nudged
         self._index = PlanIndex()
-        self._seen = self._classes = -1
-        """The tables' last change that was followed, and the last change of PriorityClasses."""
+        self._seen = self._classes = self._budgets = -1
+        """The tables' last change that was followed, and the last changes of PriorityClasses and of budgets."""
+        self._stopped: set[GroupKey] = set()
+        """Gangs that budgets have stopped: they are searched for again when a budget changes."""
         self._ticked = 0.0
 
     async def run(self) -> None:
@@ -124,6 +126,9 @@ class Planner:
     def _follow(self) -> None:
         self._queue.follow()
         self._follow_nodes()
+        if self._budgets != self._world.tables.budgets.changes:
+            self._budgets = self._world.tables.budgets.changes
+            self._queue.helped(self._stopped)
         while True:
             self._follow_groups()
             stirred = self._gangs.take_stirred()
@@ -157,6 +162,7 @@ class Planner:
         for gang in followed.gone:
             self._forget_plan(gang.key)
             self._queue.remove(gang.key)
+            self._stopped.discard(gang.key)
             self._performer.perform(gang)
             self._performer.forget(gang.key)
             if lone_pod(gang.key) is None and gang.key not in followed.basic:
@@ -229,11 +235,18 @@ class Planner:
             self._gangs.observe(gang, Failed())
             self._queue.told(turn, shared=False)
         else:
+            self._note_stopped(gang.key, decided)
             self._gangs.observe(gang, decided)
             if gang.life.plan is None:
                 self._queue.told(turn, shared=self._decider.is_shared(gang.key, decided))
         self._queue.spent(turn, self._clock.monotonic() - began)
         self._follow()
+
+    def _note_stopped(self, key: GroupKey, decided: Decided | NotDecided) -> None:
+        if isinstance(decided, Decided) and decided.spec.stopped_by_pod_disruption_budgets:
+            self._stopped.add(key)
+        else:
+            self._stopped.discard(key)
 
     async def _decide(self, gang: Gang, turn: Turn) -> Decided | NotDecided:
         verdicts, former = self._hands.verdicts, gang.life.former

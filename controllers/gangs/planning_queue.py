@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left, insort
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -202,6 +202,11 @@ class PlanningQueue:
             for need in waiting
         ]
         self._help(set(needs))
+
+    def helped(self, gangs: Iterable[GroupKey]) -> None:
+        """Something else than room may have helped these gangs to evict."""
+        candidates = [candidate for key in gangs if (candidate := self._candidates.get(key)) is not None]
+        self._help({need for each in candidates for need in each.needs if need.below != NOBODY})
 
     def _help(self, needs: Collection[Need]) -> None:
         if not needs:

@@ -21,6 +21,7 @@ from controllers.gangs.lone_pods import LonePods
 from controllers.gangs.members import MemberView, group_of, requests_of
 from controllers.gangs.owners import Owners
 from controllers.gangs.reservations import Claim, Requests
+from controllers.gangs.respecting import exceeded
 from controllers.gangs.table_changes import TableChanges
 from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import mismatch
@@ -240,6 +241,10 @@ class Roster:
         """Where a bound pod runs that one may ask to delete, and what it uses; None if it is no such pod."""
         view = self.view(uid)
         return _claim(view) if view is not None and not view.flags & (TERMINATING | MIRROR) else None
+
+    def over_budget(self, pods: Iterable[str], namespace: str) -> str:
+        """See `controllers.gangs.respecting.exceeded`."""
+        return exceeded(self._tables, pods, namespace)
 
     def grace_seconds(self, victims: Iterable[str]) -> float:
         """The longest grace period among these pods (UIDs)."""

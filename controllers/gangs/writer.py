@@ -39,6 +39,8 @@ class Deletion(StrEnum):
     """The pod is not there, or leaves already."""
     CHANGED = "changed"
     """It is another pod, or another version of it, than was meant."""
+    OVER_BUDGET = "over_budget"
+    """A PodDisruptionBudget does not allow it now. Only of evictions that respect budgets."""
 
 
 class Marked(NamedTuple):
@@ -189,18 +191,29 @@ class Writer(PlanWriter):
         `version`: only in this resourceVersion. `dry_run`: the API server says what would come of it, and deletes
         nothing.
         """
-        preconditions = {"uid": uid, "resourceVersion": version} if version else {"uid": uid}
-        options: dict[str, Any] = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "preconditions": preconditions,
-        }
-        if dry_run:
-            options["dryRun"] = ["All"]
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        options = _delete_options(uid, version, dry_run=dry_run)
+        return await self._end_pod("DELETE", path, options)
+
+    async def evict_pod(
+        self, namespace: str, name: str, uid: str, version: str = "", *, dry_run: bool = False
+    ) -> Deletion:
+        """The same by an Eviction: the API server counts the pod against its PodDisruptionBudget, or refuses."""
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": namespace, "name": name},
+            "deleteOptions": _delete_options(uid, version, dry_run=dry_run),
+        }
+        return await self._end_pod("POST", path, eviction)
+
+    async def _end_pod(self, method: str, path: str, body: Mapping[str, Any]) -> Deletion:
         try:
-            await self._sender.send("pod deletion", "DELETE", path, body=msgspec.json.encode(options))
+            await self._sender.send("pod deletion", method, path, body=msgspec.json.encode(body))
         except ApiError as error:
+            if error.over_budget:
+                return Deletion.OVER_BUDGET
             if error.status == 404:
                 return Deletion.GONE
             if error.status == 409:
@@ -238,6 +251,15 @@ class Writer(PlanWriter):
         )
         if body is not None:
             self._group_written(decoded(body, PodGroup))
+
+
+def _delete_options(uid: str, version: str, *, dry_run: bool) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": uid, "resourceVersion": version} if version else {"uid": uid},
+    }
+    return options | {"dryRun": ["All"]} if dry_run else options
 
 
 def _is_other_object(error: ApiError) -> bool:

@@ -20,10 +20,11 @@ from api.plans import PreemptionPlanSpec
 from api.words import counted
 from native.codes import PREEMPTS
 from native.nodes.problem import SCORE_COLUMNS, Solution
+from nodes.search.preemptor import Preemptor
 from nodes.search.survivors import budgets_of
 from nodes.state.snapshot import STAYING, TERMINATING, Snapshot
 
-__all__ = ["OVER_BUDGET", "bounded", "stopped", "stopping", "under"]
+__all__ = ["OVER_BUDGET", "bounded", "may_be_stopped", "name_stopping", "under"]
 
 Bools = NDArray[np.bool_]
 
@@ -96,8 +97,22 @@ def bounded(found: Solution, policy: BudgetPolicy) -> Solution:
     return Solution(outcomes, found.scores, -1, [], [])
 
 
-def stopping(snapshot: Snapshot, would: PreemptionPlanSpec) -> list[plans.StoppingBudget]:
-    """The budgets that would stop this plan, sorted: those that it exceeds, and those that are not a pod's only one."""
+def may_be_stopped(preemptor: Preemptor, spec: PreemptionPlanSpec) -> bool:
+    """Whether budgets may be what keeps this decision from evicting anybody."""
+    failed = spec.outcome in ("Unschedulable", "SearchBudgetExhausted")
+    return failed and preemptor.budgets == "Respect" and preemptor.evicts
+
+
+def name_stopping(spec: PreemptionPlanSpec, snapshot: Snapshot, would: PreemptionPlanSpec) -> None:
+    """Name the budgets that stop the preemptor. `would`: its plan if they were only preferred."""
+    budgets = _stopping(snapshot, would)
+    if budgets:
+        spec.stopped_by_pod_disruption_budgets = budgets
+        spec.reason = f"{_stopped(budgets, spec.preemptor.namespace)}; {spec.reason}"
+
+
+def _stopping(snapshot: Snapshot, would: PreemptionPlanSpec) -> list[plans.StoppingBudget]:
+    """The budgets that stop this plan, sorted: those that it exceeds, and those that are not a pod's only one."""
     rows = [
         row
         for victim in would.victims
@@ -120,7 +135,7 @@ def _allowed(snapshot: Snapshot, row: int) -> int:
     return budget.allowed if budget is not None else 0
 
 
-def stopped(budgets: Sequence[plans.StoppingBudget], namespace: str) -> str:
+def _stopped(budgets: Sequence[plans.StoppingBudget], namespace: str) -> str:
     """Why nobody goes, in words that may be read in this namespace: budgets of others are only counted."""
     own = [f"{each.name} (allows {each.allowed})" for each in budgets if each.namespace == namespace]
     foreign = len(budgets) - len(own)

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from msgspec import UNSET
 
 from api import plans
 from api.words import counted
 from native.codes import EXHAUSTED, PREEMPTS
 from native.nodes._victims import search
 from native.nodes.problem import Solution
-from nodes.search.budgets import bounded, stopped, stopping, under
+from nodes.search.budgets import bounded, may_be_stopped, name_stopping, under
 from nodes.search.cells import dealt, place_all
 from nodes.search.comparison import Comparison, compare
 from nodes.search.costs import domain_terms, stated_terms
@@ -162,21 +163,10 @@ def _barred(preemptor: Preemptor, why: str) -> Preemptor:
 
 def _decide(snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool) -> Decision:
     """The decision with budgets as the preemptor's policy says. If they stop it, the plan names them."""
-    policy = preemptor.budgets
-    decision = _decide_under(under(snapshot, policy), preemptor, budget, effort, strict)
-    spec = decision.spec
-    if policy != "Prefer":
-        spec.pod_disruption_budget_policy = policy
-    if (
-        policy == "Respect"
-        and spec.outcome in ("Unschedulable", "SearchBudgetExhausted")
-        and preemptor.evicts
-    ):
-        preferring = replace(preemptor, budgets="Prefer")
-        would = _decide_under(snapshot, preferring, budget, 0, strict).spec
-        if would.outcome == "Preempts" and (budgets := stopping(snapshot, would)):
-            spec.stopped_by_pod_disruption_budgets = budgets
-            spec.reason = f"{stopped(budgets, preemptor.namespace)}; {spec.reason}"
+    decision = _decide_under(under(snapshot, preemptor.budgets), preemptor, budget, effort, strict)
+    if may_be_stopped(preemptor, decision.spec):
+        would = _decide_under(snapshot, replace(preemptor, budgets="Prefer"), budget, 0, strict)
+        name_stopping(decision.spec, snapshot, would.spec)
     return decision
 
 
@@ -415,4 +405,5 @@ def _spec(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.Pr
         ),
         outcome=outcome,
         reason=reason,
+        pod_disruption_budget_policy=UNSET if preemptor.budgets == "Prefer" else preemptor.budgets,
     )

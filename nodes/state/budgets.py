@@ -42,6 +42,8 @@ class BudgetTable:
         self._by_name: dict[tuple[str, str], int] = {}
         self._selectors: dict[int, LabelSelector | None] = {}
         self._filed: dict[str, dict[Pair | None, list[_Filed]]] = {}
+        self.changes = 0
+        """Grows whenever a budget comes, goes, or changes what decisions depend on."""
         self.touched: set[str] = set()
         """Namespaces in which a selector has changed since the label sets were last matched."""
 
@@ -61,7 +63,11 @@ class BudgetTable:
             if row == len(self.rows):
                 self.rows.append(None)
         self.rows[row] = new
-        return self._file(row, meta.namespace, budget.spec.selector, is_new=before is None) | (before != new)
+        changed = self._file(row, meta.namespace, budget.spec.selector, is_new=before is None) | (
+            before != new
+        )
+        self.changes += changed
+        return changed
 
     def delete(self, namespace: str, name: str) -> bool:
         """Remove the budget. Returns whether it existed."""
@@ -71,6 +77,7 @@ class BudgetTable:
         self._unfile(row, namespace)
         self.rows[row] = None
         self._numbers.give_back(row)
+        self.changes += 1
         return True
 
     def selecting(self, namespace: str, labels: Mapping[str, str]) -> tuple[int, ...]:

@@ -22,6 +22,8 @@ PATH: Final = re.compile(
 )
 """(group and version, plural, name) of the path of an object, of a collection or of a status."""
 DRY_RUN: Final = "dryRun"
+EVICTION: Final = "/eviction"
+"""Of a pod. No budget is looked at."""
 PAGE: Final = 2
 """Objects in one answer to a list, however many were asked for."""
 
@@ -51,7 +53,8 @@ class Api:
         self.clock = ManualClock()
         self.written: list[Written] = []
         self.refuse: Callable[[str, str], ApiError | None] = lambda _method, _path: None
-        """Asked with method and path before every request: the error to answer with. `DELETE dry run` is a method."""
+        """Asked with method and path before every request: the error to answer with. `DELETE dry run` is a method.
+        So is `EVICT`, of the pod at the path."""
         self._served: dict[str, dict[str, Object]] = {}
         self._version = 0
 
@@ -78,8 +81,16 @@ class Api:
         """As ApiClient."""
         await asyncio.sleep(0)
         value = orjson.loads(body) if body else {}
+        asked = method
+        if path.endswith(EVICTION):
+            asked, method, path, value = (
+                "EVICT",
+                "DELETE",
+                path.removesuffix(EVICTION),
+                value["deleteOptions"],
+            )
         is_dry_run = DRY_RUN in (query or {}) or DRY_RUN in value
-        if error := self.refuse(f"{method} dry run" if is_dry_run else method, path):
+        if error := self.refuse(f"{asked} dry run" if is_dry_run else asked, path):
             raise error
         collection, name = _split(path)
         if method == "POST":

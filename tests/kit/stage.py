@@ -291,10 +291,12 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(*objects: Any, gates: GatesMode = "Gathering") -> AsyncIterator[Stage]:
-    """A stage with these objects on it."""
+async def staged(
+    *objects: Any, gates: GatesMode = "Gathering", configuration: PlanningConfiguration | None = None
+) -> AsyncIterator[Stage]:
+    """A stage with these objects on it. `gates` is the whole configuration, if there is no other one."""
     with ThreadPoolExecutor(1) as executor:
-        stage = Stage(executor, Api(), PlanningConfiguration(gates=gates))
+        stage = Stage(executor, Api(), configuration or PlanningConfiguration(gates=gates))
         stage.add(*objects)
         yield stage
         await stage.close()

@@ -125,6 +125,37 @@ async def test_a_pod_is_deleted_by_uid_and_version(answers: list[Any], result: D
     assert script.sent[0].method == "DELETE"
 
 
+def over_budget() -> Any:
+    cause = {
+        "reason": "DisruptionBudget",
+        "message": "The disruption budget web needs 2 healthy pods and has 2 currently",
+    }
+    body = {**status(429, "TooManyRequests"), "details": {"retryAfterSeconds": 10, "causes": [cause]}}
+    return Script.json(body, code=429)
+
+
+@pytest.mark.parametrize(
+    ("answers", "result"),
+    [
+        ([], Deletion.DELETED),
+        ([refusal(404, "NotFound")], Deletion.GONE),
+        ([refusal(409, "Conflict")], Deletion.CHANGED),
+        ([refusal(429, "TooManyRequests"), refusal(404, "NotFound")], Deletion.GONE),
+        ([over_budget()], Deletion.OVER_BUDGET),
+    ],
+)
+async def test_a_pod_is_evicted_by_uid_and_version(answers: list[Any], result: Deletion) -> None:
+    """A server that is busy is asked again, and a budget that is used up is not."""
+    script = Recording(*answers)
+    async with writing(script) as writer:
+        assert await writer.evict_pod("d", "p", "uid-p", "7") is result
+    assert len(script.sent) == max(1, len(answers))
+    sent = script.sent[0]
+    assert (sent.method, sent.path) == ("POST", "/api/v1/namespaces/d/pods/p/eviction")
+    assert sent.body["deleteOptions"]["preconditions"] == {"uid": "uid-p", "resourceVersion": "7"}
+    assert (sent.body["apiVersion"], sent.body["kind"]) == ("policy/v1", "Eviction")
+
+
 async def test_outages_are_outlasted_and_refusals_are_not() -> None:
     script = Recording(refusal(429, "TooManyRequests"), Script.text("<h1>Bad Gateway</h1>", code=502))
     async with writing(script) as writer:
