@@ -2,11 +2,13 @@
 same by everything before them.
 
 - DisruptionCost: what users say it costs to evict a unit (`api.disruption`), summed over the victims.
+- Fragmentation: the number of nodes of a domain that would no longer be whole. A domain is whole if nothing runs on its
+  nodes but pods of DaemonSets, static pods, and pods that terminate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from api.disruption import ScoreTerm, disruption_cost
 from api.plans import TermValue
 from nodes.search.units import Units
-from nodes.state.snapshot import UNSAID, Snapshot
+from nodes.state.snapshot import DAEMON, MIRROR, UNSAID, Snapshot, is_leaving
 
 __all__ = ["TERM_WORDS", "domain_terms", "stated_terms", "unit_terms"]
 
@@ -38,9 +40,26 @@ def unit_terms(snapshot: Snapshot, units: Units, chosen: Rows) -> Int64s:
     return found
 
 
-def domain_terms(snapshot: Snapshot, domains: int) -> Int64s:
-    """[K, D], what each domain adds to each configured term."""
-    return np.zeros((len(snapshot.costs.terms), domains), np.int64)
+def domain_terms(snapshot: Snapshot, first: Sequence[int], nodes: Rows) -> Int64s:
+    """[K, D], what each domain adds to each configured term. The nodes of domain d are nodes[first[d]:first[d + 1]]."""
+    found = np.zeros((len(snapshot.costs.terms), len(first) - 1), np.int64)
+    for row, term in enumerate(snapshot.costs.terms):
+        if term == "Fragmentation":
+            found[row] = _whole_nodes(snapshot, first, nodes)
+    return found
+
+
+def _whole_nodes(snapshot: Snapshot, first: Sequence[int], nodes: Rows) -> Int64s:
+    """[D], the number of nodes of each domain that is whole, and 0 for every other domain."""
+    counts = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & (DAEMON | MIRROR) == 0)
+    taken = np.zeros(len(snapshot.node_names), np.bool_)
+    taken[snapshot.pod_node[counts & ~is_leaving(snapshot.pod_flags)]] = True
+    taken[list(snapshot.promised.values())] = True
+    sizes = np.diff(np.asarray(first, np.int64))
+    domain = np.repeat(np.arange(len(sizes)), sizes)
+    others = np.bincount(domain, weights=taken[nodes], minlength=len(sizes))
+    whole: Int64s = np.where(others > 0, 0, sizes)
+    return whole
 
 
 def stated_terms(snapshot: Snapshot, values: Iterable[int]) -> list[TermValue]:

@@ -207,11 +207,11 @@ def _decide_under(
 
 
 def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
-    """A plan that places members into free room, in the first domain that has room for one member."""
+    """A plan that places members into free room, in the cheapest domain that has room for one member."""
     preemptor, layout = cluster.preemptor, cluster.layout
-    room = Room(cluster)
-    for domain, value in enumerate(layout.values):
-        placed = _fill(cluster, domain, room)
+    room, terms = Room(cluster), _terms(cluster)
+    for domain in sorted(range(len(terms)), key=terms.__getitem__):
+        value, placed = layout.values[domain], _fill(cluster, domain, room)
         if placed:
             spec = _spec(preemptor, "Fits", _bound_already(preemptor) if preemptor.bound else "a member fits")
             spec.domain = plans.Domain(layout.topology_key, value)
@@ -389,8 +389,15 @@ def _placements(
 
 def _nobody(cluster: Cluster, domain: int) -> plans.Score:
     """The score of a domain without victims."""
-    values = domain_terms(cluster.snapshot, len(cluster.layout.values))[:, domain].tolist()
-    return plans.Score(0, None, 0, 0, 0, None, stated_terms(cluster.snapshot, values))
+    return plans.Score(0, None, 0, 0, 0, None, stated_terms(cluster.snapshot, _terms(cluster)[domain]))
+
+
+def _terms(cluster: Cluster) -> list[list[int]]:
+    """For each domain the optional terms of its score, with nobody evicted."""
+    terms: list[list[int]] = domain_terms(
+        cluster.snapshot, cluster.layout.first, cluster.layout.nodes
+    ).T.tolist()
+    return terms
 
 
 def _spec(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:

@@ -281,7 +281,7 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
         **_pieces(cluster, units, nodes),
         **_budgets(snapshot, units),
         unit_terms=np.ascontiguousarray(units.terms),
-        domain_terms=domain_terms(snapshot, len(layout.values)),
+        domain_terms=domain_terms(snapshot, layout.first, layout.nodes),
     )
     return Built(problem, units, nodes, shapes)
 

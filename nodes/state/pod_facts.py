@@ -10,7 +10,7 @@ from api.disruption import disruption_cost
 from api.groups import SCHEDULING_GATE
 from api.meta import Condition
 from api.times import parse_rfc3339
-from nodes.state.snapshot import GATED, MIRROR, NEVER, STAYING, TERMINATING, UNSAID
+from nodes.state.snapshot import DAEMON, GATED, MIRROR, NEVER, STAYING, TERMINATING, UNSAID
 
 __all__ = [
     "NOWHERE",
@@ -97,7 +97,7 @@ def cost_of(pod: Pod) -> int:
 
 
 def flags_of(pod: Pod) -> int:
-    """TERMINATING, MIRROR, GATED and NEVER. Whether the pod stays depends on the time: see `Tables.tell_time`."""
+    """All flags but STAYING: whether a pod stays depends on the time, see `Tables.tell_time`."""
     meta = pod.metadata
     flags = TERMINATING if meta.deletion_timestamp is not None else 0
     if meta.annotations is not None and MIRROR_POD_ANNOTATION in meta.annotations:
@@ -106,6 +106,8 @@ def flags_of(pod: Pod) -> int:
         flags |= GATED
     if pod.spec.preemption_policy == "Never":
         flags |= NEVER
+    if any(owner.controller and owner.kind == "DaemonSet" for owner in meta.owner_references or ()):
+        flags |= DAEMON
     return flags
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nodes.state.classes import PodClass
 
 __all__ = [
+    "DAEMON",
     "GATED",
     "MIRROR",
     "NEVER",
@@ -48,6 +49,8 @@ GATED = 4
 """The pod has scheduling gates besides `api.groups.SCHEDULING_GATE`, which is removed once its gang may go on."""
 NEVER = 8
 """The pod's own preemptionPolicy is Never."""
+DAEMON = 32
+"""A DaemonSet would create the pod again on the same node."""
 UNSAID = -1
 """The cost of a pod that has no annotation for it."""
 

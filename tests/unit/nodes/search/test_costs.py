@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any, TypeVar
 
 import pytest
 
-from api.core import Pod
+from api.core import Node, Pod
 from api.disruption import COST_ANNOTATION
 from api.groups import PodGroup
 from api.plans import DomainResult, PreemptionPlanSpec
+from nodes.search.decision import decide_group
 from nodes.state.costs import CostRules
 from tests.kit.objects import gang, node, pod, tables
-from tests.unit.nodes.search.support import decide, names
+from tests.unit.nodes.search.support import NS, decide, names
 
 T = TypeVar("T", Pod, PodGroup)
 
@@ -158,3 +160,75 @@ def test_a_changed_annotation_is_a_change_for_decisions() -> None:
     found.upsert_pod(costing("01", victim("v")))
     found.upsert_group(costing("01", gang("g")))
     assert found.version == before + 2
+
+
+# ---- whole domains
+
+
+def racks(**sizes: int) -> list[Node]:
+    """Racks of so many nodes: r0-0, r0-1 and so on."""
+    return [
+        node(f"{rack}-{number}", labels={"rack": rack})
+        for rack, size in sizes.items()
+        for number in range(size)
+    ]
+
+
+FRAGMENTATION = CostRules(terms=("Fragmentation",))
+IN_A_RACK: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": "rack"}]}}
+
+
+def chosen(plan: PreemptionPlanSpec) -> str | None:
+    return plan.domain.value if plan.domain is not None else None
+
+
+def test_the_largest_whole_domains_stay_whole() -> None:
+    cluster = [gang(minimum=1, **IN_A_RACK), member(), *racks(a=3, b=2, c=4, d=2)]
+    used = pod("used", node="c-0", requests={"cpu": "100m"}, priority=900)
+    assert chosen(decide(*cluster)) == "a"
+    plan = decide(*cluster, costs=FRAGMENTATION)
+    assert (chosen(plan), terms(of(plan, "b")), terms(of(plan, "c"))) == (
+        "b",
+        {"Fragmentation": 2},
+        {"Fragmentation": 4},
+    )
+    assert of(plan, "c").reason == "costs more: nodes of a whole domain 4, not 2"
+    assert of(plan, "d").reason == "fits as well, and its name comes later"
+    plan = decide(*cluster, used, costs=FRAGMENTATION)
+    assert (chosen(plan), terms(of(plan, "c"))) == ("c", {"Fragmentation": 0})
+
+
+@pytest.mark.parametrize("kind", ["daemon", "static", "terminating"])
+def test_what_every_node_runs_or_leaves_does_not_count(kind: str) -> None:
+    resting = pod(
+        "resting",
+        node="b-0",
+        requests={"cpu": "100m"},
+        priority=900,
+        mirror=kind == "static",
+        deleting=kind == "terminating",
+        controller="agents" if kind == "daemon" else None,
+    )
+    for owner in resting.metadata.owner_references or ():
+        owner.kind = "DaemonSet"
+    cluster = [gang(minimum=1, **IN_A_RACK), member(), *racks(a=1, b=2)]
+    plan = decide(*cluster, resting, costs=FRAGMENTATION)
+    assert (chosen(plan), terms(of(plan, "b"))) == ("a", {"Fragmentation": 2})
+
+
+def test_room_that_is_promised_counts() -> None:
+    cluster = [gang(minimum=1, **IN_A_RACK), member(), pod("other"), *racks(a=1, b=2)]
+    snapshot = tables(*cluster, costs=FRAGMENTATION).snapshot()
+    promised = {snapshot.pod_names.index("other"): snapshot.node_names.index("b-0")}
+    assert chosen(decide_group(replace(snapshot, promised=promised), NS, "gang")) == "b"
+
+
+def test_members_that_need_nobody_to_go_choose_the_same_way() -> None:
+    plan = decide(gang(minimum=0, **IN_A_RACK), member(), *racks(a=3, b=2), costs=FRAGMENTATION)
+    assert (chosen(plan), terms(of(plan, "b"))) == ("b", {"Fragmentation": 2})
+
+
+def test_the_order_of_the_terms_is_that_of_the_configuration() -> None:
+    both = CostRules(terms=("Fragmentation", "DisruptionCost"))
+    plan = decide(gang(minimum=1), member(), node("n0"), costs=both)
+    assert list(terms(of(plan))) == ["Fragmentation", "DisruptionCost"]

@@ -1,0 +1,82 @@
+"""Gangs that respect PodDisruptionBudgets, on a real control plane: the disruption controller counts, reprieve asks."""
+
+from __future__ import annotations
+
+from api.disruption import BUDGETS_ANNOTATION
+from hack.controlplane import objects
+from tests.e2e.support import Json, Sandbox, wait_for
+
+GUARDED = {"app": "guarded"}
+GUARD = "guard"
+
+
+def budget(sandbox: Sandbox, *, min_available: int, allows: int) -> None:
+    """A budget of the guarded pods, once the disruption controller has counted them."""
+    sandbox.client.create(
+        objects.pod_disruption_budget(GUARD, sandbox.namespace, GUARDED, min_available=min_available)
+    )
+    wait_for(lambda: allowed(sandbox) == allows, what="the budget is not counted")
+
+
+def allowed(sandbox: Sandbox) -> int | None:
+    found = sandbox.client.get("policy/v1", "PodDisruptionBudget", GUARD, sandbox.namespace)
+    status: Json = found.get("status", {})
+    return status.get("disruptionsAllowed") if status.get("observedGeneration") else None
+
+
+def guarded(sandbox: Sandbox, count: int) -> list[str]:
+    """Nodes that are full of guarded pods."""
+    nodes = sandbox.nodes(count, cpu="1")
+    return [sandbox.filler(f"low-{number}", node, 1, labels=GUARDED)[0] for number, node in enumerate(nodes)]
+
+
+def respecting(sandbox: Sandbox, name: str, members: int) -> list[str]:
+    """A gang with the annotation."""
+    body = objects.pod_group(name, sandbox.namespace, min_count=members, priority_class=sandbox.priority(100))
+    body["metadata"]["annotations"] = {BUDGETS_ANNOTATION: "Respect"}
+    sandbox.client.create(body)
+    return sandbox.pods(name, members, priority=100, group=name)
+
+
+def test_a_budget_stops_a_gang_until_it_allows_the_evictions(sandbox: Sandbox) -> None:
+    victims = guarded(sandbox, 2)
+    budget(sandbox, min_available=1, allows=1)
+    members = respecting(sandbox, "hero", 2)
+    plan = sandbox.wait_plan("hero", "Unschedulable")
+    assert plan["spec"]["podDisruptionBudgetPolicy"] == "Respect"
+    assert plan["spec"]["stoppedByPodDisruptionBudgets"] == [
+        {"namespace": sandbox.namespace, "name": GUARD, "allowed": 1}
+    ]
+    said = sandbox.wait_condition("PodGroup", "hero", "PodGroupInitiallyScheduled", "False")
+    assert f"PodDisruptionBudgets are respected, and stop it: {GUARD} (allows 1)" in said["message"]
+    sandbox.watch_quietly(2, *members)
+    assert sandbox.history.deleted() == []
+    sandbox.client.patch(
+        "policy/v1", "PodDisruptionBudget", GUARD, {"spec": {"minAvailable": 0}}, sandbox.namespace
+    )
+    sandbox.wait_bound(*members)
+    assert sandbox.history.deleted() == victims
+
+
+def test_gangs_that_come_together_do_not_exceed_a_budget(sandbox: Sandbox) -> None:
+    """Each of them alone would be allowed to evict. What one of them evicts counts for the others at once."""
+    victims = guarded(sandbox, 4)
+    budget(sandbox, min_available=3, allows=1)
+    gangs = [f"hero-{number}" for number in range(4)]
+    for name in gangs:
+        respecting(sandbox, name, 1)
+    wait_for(lambda: len(bound(sandbox, gangs)) == 1, what=sandbox.report)
+    for name in set(gangs) - set(bound(sandbox, gangs)):
+        plan = sandbox.wait_plan(name, "Unschedulable")
+        assert [each["name"] for each in plan["spec"]["stoppedByPodDisruptionBudgets"]] == [GUARD]
+    sandbox.watch_quietly(3, *(f"{name}-0" for name in set(gangs) - set(bound(sandbox, gangs))))
+    gone = sandbox.history.deleted()
+    assert len(gone) == 1
+    assert set(gone) <= set(victims)
+    assert allowed(sandbox) == 0
+
+
+def bound(sandbox: Sandbox, gangs: list[str]) -> list[str]:
+    """The gangs whose member runs."""
+    running = sandbox.bound()
+    return [name for name in gangs if f"{name}-0" in running]
