@@ -26,7 +26,8 @@ class ScoreConfiguration(Section):
     """Optional terms of a plan's score. They decide between plans that cost the same by everything before them.
 
     terms: those that count, the most important one first. DisruptionCost: the sum of what the victims say in the
-    annotation reprieve.dev/disruption-cost. Fragmentation: the number of nodes of a domain on which nothing ran but
+    annotation reprieve.dev/disruption-cost. Cascade: the number of victims that would have to evict somebody to run
+    elsewhere. Fragmentation: the number of nodes of a domain on which nothing ran but
     DaemonSets, so that the largest whole domains stay whole.
     maxDisruptionCost: a higher cost counts as this.
     maxDisruptionCostByNamespace: the same for the pods and PodGroups of single namespaces. 0: what is said there does

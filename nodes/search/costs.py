@@ -2,13 +2,14 @@
 same by everything before them.
 
 - DisruptionCost: what users say it costs to evict a unit (`api.disruption`), summed over the victims.
+- Cascade: the number of victims that fit nowhere else unless somebody goes for them (`nodes.search.cascade`).
 - Fragmentation: the number of nodes of a domain that would no longer be whole. A domain is whole if nothing runs on its
   nodes but pods of DaemonSets, static pods, and pods that terminate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,10 +20,11 @@ from api.plans import TermValue
 from nodes.search.units import Units
 from nodes.state.snapshot import DAEMON, MIRROR, UNSAID, Snapshot, is_leaving
 
-__all__ = ["TERM_WORDS", "domain_terms", "stated_terms", "unit_terms"]
+__all__ = ["TERM_WORDS", "Stuck", "domain_terms", "stated_terms", "unit_terms"]
 
 Int64s = NDArray[np.int64]
 Rows = NDArray[np.intp]
+Stuck = Callable[[Units, Rows], Int64s]
 
 TERM_WORDS: Final[dict[ScoreTerm, str]] = {
     "DisruptionCost": "disruption cost",
@@ -31,12 +33,17 @@ TERM_WORDS: Final[dict[ScoreTerm, str]] = {
 }
 
 
-def unit_terms(snapshot: Snapshot, units: Units, chosen: Rows) -> Int64s:
-    """[K, len(chosen)], what each of the chosen units adds to each configured term if it is evicted."""
+def unit_terms(snapshot: Snapshot, units: Units, chosen: Rows, stuck: Stuck | None) -> Int64s:
+    """[K, len(chosen)], what each of the chosen units adds to each configured term if it is evicted.
+
+    `stuck`: for the term Cascade, which of the chosen units are 1, and which are 0.
+    """
     found = np.zeros((len(snapshot.costs.terms), len(chosen)), np.int64)
     for row, term in enumerate(snapshot.costs.terms):
         if term == "DisruptionCost":
             found[row] = _disruption_costs(snapshot, units)[chosen]
+        elif term == "Cascade" and stuck is not None:
+            found[row] = stuck(units, chosen)
     return found
 
 
@@ -55,7 +62,7 @@ def _whole_nodes(snapshot: Snapshot, first: Sequence[int], nodes: Rows) -> Int64
     taken = np.zeros(len(snapshot.node_names), np.bool_)
     taken[snapshot.pod_node[counts & ~is_leaving(snapshot.pod_flags)]] = True
     taken[list(snapshot.promised.values())] = True
-    sizes = np.diff(np.asarray(first, np.int64))
+    sizes: Int64s = np.diff(np.asarray(first, np.int64)).astype(np.int64)
     domain = np.repeat(np.arange(len(sizes)), sizes)
     others = np.bincount(domain, weights=taken[nodes], minlength=len(sizes))
     whole: Int64s = np.where(others > 0, 0, sizes)

@@ -18,6 +18,7 @@ from native.codes import EXHAUSTED, PREEMPTS
 from native.nodes._victims import search
 from native.nodes.problem import Solution
 from nodes.search.budgets import bounded, may_be_stopped, name_stopping, under
+from nodes.search.cascade import Cascade
 from nodes.search.cells import dealt, place_all
 from nodes.search.comparison import Comparison, compare
 from nodes.search.costs import domain_terms, stated_terms
@@ -186,6 +187,8 @@ def _decide_under(
         if not preemptor.required and preemptor.bound:
             return Decision(_spec(preemptor, "Fits", _bound_already(preemptor)))
         return Decision(_spec(preemptor, "Unschedulable", str(error)))
+    if "Cascade" in snapshot.costs.terms:
+        cluster.stuck = Cascade(cluster).stuck
     if not cluster.layout.values:
         reason = (
             f"no node has the label {preemptor.topology_key}"

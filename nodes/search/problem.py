@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from native.nodes.problem import Problem
 from nodes.search.conditions import Conditions
-from nodes.search.costs import domain_terms, unit_terms
+from nodes.search.costs import Stuck, domain_terms, unit_terms
 from nodes.search.gangs import BoundDomain, bound_domain
 from nodes.search.preemptor import Preemptor
 from nodes.search.tokens import Tokens
@@ -111,6 +111,8 @@ class Cluster:
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, layout: Layout) -> None:
         self.snapshot, self.preemptor, self.layout = snapshot, preemptor, layout
         self.admission = Admission(snapshot)
+        self.stuck: Stuck | None = None
+        """Who would have to evict somebody to run elsewhere, if the score asks for that: see `nodes.search.cascade`."""
         classes = snapshot.pod_class[list(preemptor.unbound)]
         self.columns = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
         """Columns of the resources that a member requests. No other resource can keep a member off a node."""
@@ -262,7 +264,7 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
     inside = np.zeros(len(snapshot.node_names), np.bool_)
     inside[nodes] = True
     below = preemptor.priority if preemptor.evicts else np.iinfo(np.int64).min
-    priced = partial(unit_terms, snapshot)
+    priced = partial(unit_terms, snapshot, stuck=cluster.stuck)
     units = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict, priced=priced)
     problem = Problem(
         domains=before[layout.first].astype(np.int32),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.disruption import BUDGETS_ANNOTATION
 from hack.controlplane import objects
-from tests.e2e.support import Json, Sandbox, wait_for
+from tests.e2e.support import Sandbox, wait_for
 
 GUARDED = {"app": "guarded"}
 GUARD = "guard"
@@ -20,8 +20,8 @@ def budget(sandbox: Sandbox, *, min_available: int, allows: int) -> None:
 
 def allowed(sandbox: Sandbox) -> int | None:
     found = sandbox.client.get("policy/v1", "PodDisruptionBudget", GUARD, sandbox.namespace)
-    status: Json = found.get("status", {})
-    return status.get("disruptionsAllowed") if status.get("observedGeneration") else None
+    status = found.get("status", {})
+    return int(status.get("disruptionsAllowed", 0)) if status.get("observedGeneration") else None
 
 
 def guarded(sandbox: Sandbox, count: int) -> list[str]:

@@ -232,3 +232,62 @@ def test_the_order_of_the_terms_is_that_of_the_configuration() -> None:
     both = CostRules(terms=("Fragmentation", "DisruptionCost"))
     plan = decide(gang(minimum=1), member(), node("n0"), costs=both)
     assert list(terms(of(plan))) == ["Fragmentation", "DisruptionCost"]
+
+
+# ---- who fits elsewhere
+
+
+CASCADE = CostRules(terms=("Cascade",))
+
+
+def test_a_victim_that_fits_elsewhere_is_cheaper() -> None:
+    """Both are alike but in what they select: b runs on with nobody gone, and a does not."""
+    cluster = [gang(minimum=1, **IN_A_RACK), member(), node("n2", cpu="3", labels={"disk": "ssd"})]
+    cluster += [node("n0", labels={"rack": "r0"}), node("n1", labels={"rack": "r1"})]
+    a = victim("a", "n0", requests={"cpu": "3"}, nodeSelector={"disk": "hdd"})
+    b = victim("b", "n1", requests={"cpu": "3"}, nodeSelector={"disk": "ssd"})
+    plan = decide(*cluster, a, b, costs=CASCADE)
+    assert (names(plan), terms(of(plan, "r0")), terms(of(plan, "r1"))) == (
+        ["b"],
+        {"Cascade": 1},
+        {"Cascade": 0},
+    )
+    assert of(plan, "r0").reason == "costs more: victims that fit nowhere else 1, not 0"
+    assert names(decide(*cluster, a, b)) == ["a"]
+
+
+def test_inside_of_the_domain_is_not_elsewhere() -> None:
+    """With one domain, any other node is."""
+    nodes = [
+        node("n0", labels={"rack": "r0"}),
+        node("n1", cpu="2", labels={"rack": "r0"}),
+        node("n9", cpu="1", labels={"rack": "r9"}),
+    ]
+    running = victim("a", "n0", requests={"cpu": "2"})
+    within = decide(gang(minimum=1, **IN_A_RACK), member(), *nodes, running, costs=CASCADE)
+    anywhere = decide(gang(minimum=1), member(), *nodes, running, costs=CASCADE)
+    assert (terms(of(within, "r0")), terms(of(anywhere))) == ({"Cascade": 1}, {"Cascade": 0})
+
+
+@pytest.mark.parametrize(
+    ("free", "value"), [(("2", "2"), 0), (("2", "1"), 1), (("4",), 0), (("3",), 1), ((), 1)]
+)
+def test_a_group_that_goes_whole_must_fit_whole(free: tuple[str, ...], value: int) -> None:
+    whole = gang("whole", mode="all", priority=1)
+    running = [victim(f"p{number}", requests={"cpu": "2"}, group="whole") for number in range(2)]
+    others = [node(f"free-{number}", cpu=cpu, labels={"rack": "b"}) for number, cpu in enumerate(free)]
+    home = node("n0", labels={"home": "a"})
+    preemptor = gang(minimum=1, schedulingConstraints={"topology": [{"key": "home"}]})
+    plan = decide(preemptor, member(), home, *others, whole, *running, costs=CASCADE)
+    assert terms(of(plan, "a")) == {"Cascade": value}
+
+
+def test_a_group_of_one_rack_must_fit_in_one_rack() -> None:
+    topology = {"topology": [{"key": "rack"}]}
+    running = [victim(f"p{number}", requests={"cpu": "2"}, group="whole") for number in range(2)]
+    others = [node("b-0", cpu="2", labels={"rack": "b"}), node("c-0", cpu="2", labels={"rack": "c"})]
+    home = node("n0", labels={"rack": "a"})
+    for constraints, value in ((None, 0), (topology, 1)):
+        whole = gang("whole", mode="all", priority=1, schedulingConstraints=constraints)
+        plan = decide(gang(minimum=1, **IN_A_RACK), member(), home, *others, whole, *running, costs=CASCADE)
+        assert terms(of(plan, "a")) == {"Cascade": value}
