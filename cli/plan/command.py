@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 import click
 
+from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm
 from api.plans import Outcome
 from cli.common.documents import InputError, read_file
 from cli.common.lines import answer_file
@@ -16,6 +17,7 @@ from cli.plan.offline import decide, plain
 from cli.plan.render import render
 from cli.plan.stream import PlanLines
 from nodes.search.unmodelled import why_blocked
+from nodes.state.costs import CostRules
 
 __all__ = ["plan"]
 
@@ -46,6 +48,19 @@ the cluster stores, with the phase Blocked and the reason in its status.
 @MORE_FILES
 @click.option("--for", "preemptor", metavar="NAMESPACE/NAME", help="The PodGroup to plan for.")
 @click.option("--pod", is_flag=True, help="NAMESPACE/NAME is a single pod.")
+@click.option(
+    "--score-term",
+    "terms",
+    multiple=True,
+    type=click.Choice(get_args(ScoreTerm)),
+    help="As planning.score.terms of the Configuration; repeat it for several. By default DisruptionCost alone.",
+)
+@click.option(
+    "--disruption-budgets",
+    "budgets",
+    type=click.Choice(BUDGET_POLICIES),
+    help="As planning.disruptionBudgets of the Configuration. By default Prefer.",
+)
 @OUTPUT
 @click.option(
     "--jsonl",
@@ -60,6 +75,8 @@ def plan(
     more: tuple[str, ...],
     preemptor: str | None,
     pod: bool,
+    terms: tuple[ScoreTerm, ...],
+    budgets: BudgetPolicy | None,
     output: str | None,
     stream: str | None,
 ) -> None:
@@ -69,13 +86,14 @@ def plan(
     """
     paths = files + more
     if stream is not None:
-        if paths or preemptor or pod or output:
+        if paths or preemptor or pod or terms or budgets or output:
             raise click.UsageError("--jsonl takes no other option: the lines say what to plan for")
         context.exit(_stream(stream))
     if not paths or not preemptor:
         raise click.UsageError("-f FILE and --for NAMESPACE/NAME are needed (or --jsonl FILE)")
     try:
-        context.exit(_plan(paths, preemptor, pod, output or "text"))
+        costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
+        context.exit(_plan(paths, preemptor, pod, costs, output or "text"))
     except InputError as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(BAD_INPUT)
@@ -88,8 +106,8 @@ def _stream(path: str) -> int:
     return NOT_PLACED if answers.any_blocked else 0
 
 
-def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, output: str) -> int:
-    objects = Objects()
+def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, costs: CostRules, output: str) -> int:
+    objects = Objects(costs)
     for path in paths:
         objects.add_file(read_file(path), path)
     spec, snapshot = decide(objects, preemptor, pod=pod)

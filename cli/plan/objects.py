@@ -11,6 +11,7 @@ from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.validation import FieldError
 from cli.common.documents import Kind, Reader, located, only
 from cli.plan.checks import check_budget, check_group, check_node, check_pod
+from nodes.state.costs import CostRules
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 
@@ -37,9 +38,9 @@ class Objects(Reader):
     }
     matter: ClassVar[str] = "preemption"
 
-    def __init__(self) -> None:
+    def __init__(self, costs: CostRules | None = None) -> None:
         super().__init__()
-        self.tables = Tables()
+        self.tables = Tables(costs)
         self._uids: dict[str, str] = {}
         self._unclassed: list[tuple[Pod, str]] = []
 

@@ -10,9 +10,11 @@ from msgspec import UNSET
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from api.disruption import ScoreTerm
 from api.plans import Outcome, PreemptionPlanSpec, Score, Victim
 from api.words import counted
 from cli.common.output import line, plain_table, some, title, with_rest
+from nodes.search.costs import TERM_WORDS
 from nodes.search.survivors import budget_text, budgets_of, survivors, waiting
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
@@ -32,11 +34,15 @@ SCORE: Final = (
     "compared by budgets broken, highest victim priority, sum of priorities (each + 2^31), units, pods, start"
 )
 
+TERMS: Final[dict[ScoreTerm, str]] = {"DisruptionCost": "cost", "Cascade": "stuck", "Fragmentation": "whole"}
+"""The columns of the optional terms."""
+
 MAX_VICTIMS: Final = 30
 MAX_SURVIVORS: Final = 5
 MAX_NODES: Final = 20
 MAX_DOMAINS: Final = 15
 MAX_EXCLUDED: Final = 15
+MAX_BUDGETS: Final = 15
 
 
 def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
@@ -49,6 +55,8 @@ def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
         parts += [title("Placements"), _placements(spec, waiting(snapshot, spec))]
     if spec.domains:
         parts += [title("Domains"), _domains(spec)]
+    if spec.stopped_by_pod_disruption_budgets:
+        parts += [title("Budgets that stop it"), _stopping(spec)]
     if spec.excluded:
         parts += [title("Excluded"), _excluded(spec)]
     if spec.not_modelled:
@@ -146,11 +154,12 @@ def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
 
 def _domains(spec: PreemptionPlanSpec) -> RenderableType:
     scored = any(result.score is not None for result in spec.domains)
-    scores = (">budgets", ">highest", ">sum", ">units", ">pods") if scored else ()
-    table = plain_table("", "domain", "outcome", *scores, "why")
+    terms = _terms(spec)
+    scores = (">budgets", ">highest", ">sum", ">units", ">pods", *(f">{TERMS[term]}" for term in terms))
+    table = plain_table("", "domain", "outcome", *(scores if scored else ()), "why")
     for result in spec.domains[:MAX_DOMAINS]:
         won = spec.domain is not None and result.value == spec.domain.value
-        columns = _score(result.score) if scored else ()
+        columns = _score(result.score, terms) if scored else ()
         outcome = Text(result.outcome, COLOURS[result.outcome] if won else "")
         table.add_row("*" if won else "", result.value or "the cluster", outcome, *columns, result.reason)
     others = [
@@ -158,20 +167,37 @@ def _domains(spec: PreemptionPlanSpec) -> RenderableType:
         for other in spec.other_domains
     ]
     parts = [with_rest(table, len(spec.domains) - MAX_DOMAINS), *others]
-    return Group(line(SCORE, "dim"), *parts) if scored else Group(*parts)
+    by = "".join(f", then {TERM_WORDS[term]} ({TERMS[term]})" for term in terms)
+    return Group(line(SCORE + by, "dim"), *parts) if scored else Group(*parts)
 
 
-def _score(score: Score | None) -> Iterable[str]:
+def _terms(spec: PreemptionPlanSpec) -> list[ScoreTerm]:
+    """The optional terms that some domain costs something by."""
+    values = [term for result in spec.domains if result.score is not None for term in result.score.terms]
+    return list(dict.fromkeys(term.name for term in values if term.value))
+
+
+def _score(score: Score | None, terms: list[ScoreTerm]) -> Iterable[str]:
     if score is None:
-        return [""] * 5
+        return [""] * (5 + len(terms))
+    values = {term.name: term.value for term in score.terms}
     numbers = (
         score.pod_disruption_budget_violations,
         score.highest_victim_priority,
         score.priority_sum,
         score.units,
         score.pods,
+        *(values.get(term) for term in terms),
     )
     return ["" if number is None else str(number) for number in numbers]
+
+
+def _stopping(spec: PreemptionPlanSpec) -> RenderableType:
+    table = plain_table("budget", ">allows")
+    listed = spec.stopped_by_pod_disruption_budgets or []
+    for each in listed[:MAX_BUDGETS]:
+        table.add_row(Text(f"{each.namespace}/{each.name}", "cyan"), str(each.allowed))
+    return with_rest(table, len(listed) - MAX_BUDGETS)
 
 
 def _excluded(spec: PreemptionPlanSpec) -> RenderableType:

@@ -71,6 +71,18 @@ def test_the_object_is_the_plain_one() -> None:
     assert yaml.safe_load(text) == plan
 
 
+def test_the_score_and_the_budgets_are_options() -> None:
+    ignoring = planned("-f", TRAINING, "--for", "research/llama-train", "--disruption-budgets", "Ignore")[
+        "spec"
+    ]
+    assert ignoring["podDisruptionBudgetPolicy"] == "Ignore"
+    options = ("--score-term", "Cascade", "--score-term", "Fragmentation")
+    spec = planned("-f", TRAINING, "--for", "research/llama-train", *options)["spec"]
+    terms = [term["name"] for term in spec["domains"][0]["score"]["terms"]]
+    assert terms == ["Cascade", "Fragmentation"]
+    assert "podDisruptionBudgetPolicy" not in spec
+
+
 def test_exit_codes() -> None:
     assert invoke("-f", TRAINING, "--for", "research/llama-train").exit_code == 0
     assert invoke("-f", TRAINING, "--for", "research/llama-train-0", "--pod").exit_code == 0

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
 from api.plans import Excluded
 from cli.common.documents import JsonDocument
 from cli.common.output import show
@@ -121,6 +122,30 @@ def test_nobody_goes(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.startswith("Fits  PodGroup d/gang, priority 100\n")
     assert "Who goes" not in shown
     assert "Who stays" not in shown
+
+
+def guard(allowed: int) -> dict[str, Any]:
+    budget = objects.pod_disruption_budget("guard", "d", {"app": "web"}, min_available=1)
+    return budget | {"status": {"disruptionsAllowed": allowed}}
+
+
+def test_budgets_that_stop_a_gang_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    hero = group("gang", 100, 1)
+    hero["metadata"]["annotations"] = {BUDGETS_ANNOTATION: "Respect"}
+    guarded = pod("low", 1, "4", "n", labels={"app": "web"})
+    shown = text(capsys, node("n"), hero, GANG[1], guarded, guard(0))
+    assert "PodDisruptionBudgets are respected, and stop it: guard (allows 0);" in " ".join(shown.split())
+    assert "Budgets that stop it" in shown
+    assert ["d/guard", "0"] in [row.split() for row in shown.splitlines()]
+    assert "Budgets that stop it" not in text(capsys, node("n"), *GANG, guarded, guard(0))
+
+
+def test_optional_terms_are_columns_where_they_cost_something(capsys: pytest.CaptureFixture[str]) -> None:
+    cheap, dear = pod("low", 1, "4", "n"), pod("low", 1, "4", "n", annotations={COST_ANNOTATION: "12"})
+    assert "disruption cost" not in text(capsys, node("n"), *GANG, cheap)
+    shown = text(capsys, node("n"), *GANG, dear)
+    assert "then disruption cost (cost)" in " ".join(shown.split())
+    assert any("12" in row.split() for row in shown.splitlines() if "the cluster" in row)
 
 
 def test_members_that_differ_from_their_group(capsys: pytest.CaptureFixture[str]) -> None:
