@@ -23,7 +23,7 @@ from quota.amounts import QuotaError
 from quota.decision import Decision, Options, Tried, decide
 from quota.entries import Entry, Outcome
 from quota.overlap import Usage, fits, kept_free, numbered, preferring, without
-from quota.promises import Promise, Promises, Standing, respects
+from quota.promises import Promise, Promises, Standing
 from quota.queues import RequeueReason, backs_off, precedence, requeue
 from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.tournament import Contestant, Tournament
@@ -190,7 +190,7 @@ class _Turns:
     def _not_kept_from(self, nominee: _Nominee) -> Iterator[None]:
         """Within this context no quota is kept free for those who respect the promise to this head."""
         own = self.promises.own(nominee.workload)
-        kept = [each for each in self.kept if own and respects(each[0].workload, own.promise)]
+        kept = [each for each in self.kept if own and self.promises.respects(each[0].workload, own.promise)]
         for other, usage in kept:
             self.world.ledger.unreserve(other.queue.node, *numbered(self.world, usage))
         try:

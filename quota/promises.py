@@ -15,7 +15,7 @@ from quota.overlap import Usage, numbered
 from quota.snapshot import Holder, Queue, QuotaSnapshot
 from quota.workloads import effective_priority, key_of
 
-__all__ = ["Promise", "Promises", "Standing", "respects"]
+__all__ = ["Promise", "Promises", "Standing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class Promises:
         self._ledger = snapshot.ledger
         self._parent: list[int] = snapshot.layout.quotas.parent.tolist()
         possible = [each for each in promises if _is_possible(snapshot, each)]
+        self._gone = frozenset[str]().union(*(each.victims | each.former for each in possible))
         wanted = [each for each in possible if self._is_seen(snapshot, each, heads)]
         roots = {self._root(snapshot.queues[each.queue].node) for each in wanted}
         nodes = [queue.node for queue in snapshot.queues.values() if self._root(queue.node) in roots]
@@ -85,8 +86,21 @@ class Promises:
         return [
             each
             for each in self._standing.values()
-            if self._root(each.node) == root and respects(workload, each.promise)
+            if self._root(each.node) == root and self.respects(workload, each.promise)
         ]
+
+    def respects(self, workload: Workload, promise: Promise) -> bool:
+        """Whether the workload must leave the promised quota alone: to another preemptor of equal or higher priority.
+
+        A victim of a plan leaves all promises alone.
+        """
+        key = key_of(workload)
+        if key == promise.key:
+            return False
+        # A victim of higher priority exists: reclaimWithinCohort may be Any. It must not take its room back either,
+        # nor that of the next victim: two of them would take turns for ever. And if it took what another plan frees,
+        # two preemptors would count on what is left, and one would evict it again.
+        return effective_priority(workload) <= promise.priority or key in self._gone
 
     @contextmanager
     def counted(self, seen: Iterable[Standing]) -> Iterator[None]:
@@ -124,24 +138,13 @@ class Promises:
     ) -> bool:
         root = self._root(snapshot.queues[promise.queue].node)
         return any(
-            self._root(queue.node) == root and respects(workload, promise) for queue, workload in heads
+            self._root(queue.node) == root and self.respects(workload, promise) for queue, workload in heads
         )
 
     def _root(self, node: int) -> int:
         while self._parent[node] >= 0:
             node = self._parent[node]
         return node
-
-
-def respects(workload: Workload, promise: Promise) -> bool:
-    """Whether the workload must leave the promised quota alone: to another preemptor of equal or higher priority, and
-    to the preemptor for which it goes itself, or went before."""
-    key = key_of(workload)
-    if key == promise.key:
-        return False
-    # A victim of higher priority exists: reclaimWithinCohort may be Any. It must not take its room back either, nor
-    # that of the next victim: two of them would take turns for ever.
-    return effective_priority(workload) <= promise.priority or key in promise.victims | promise.former
 
 
 def _is_possible(snapshot: QuotaSnapshot, promise: Promise) -> bool:

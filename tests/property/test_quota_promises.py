@@ -72,10 +72,10 @@ def possible(world: QuotaSnapshot, promises: list[Promise]) -> list[Promise]:
     ]
 
 
-def respects(workload: Workload, promise: Promise) -> bool:
+def respects(workload: Workload, promise: Promise, promises: list[Promise]) -> bool:
     key = f"ns/{workload.metadata.name}"
     return key != promise.key and (
-        (workload.spec.priority or 0) <= promise.priority or key in promise.victims
+        (workload.spec.priority or 0) <= promise.priority or any(key in each.victims for each in promises)
     )
 
 
@@ -130,7 +130,7 @@ def test_admitted_is_what_is_free_beside_the_promises_while_no_victim_has_left(
         root(world, each.queue)
         for each in promises
         for head in waiting
-        if respects(head, each) and root(world, head.spec.queue_name) == root(world, each.queue)
+        if respects(head, each, promises) and root(world, head.spec.queue_name) == root(world, each.queue)
     }
     now = held_by(world)
     admitted: set[str] = set()
@@ -141,7 +141,7 @@ def test_admitted_is_what_is_free_beside_the_promises_while_no_victim_has_left(
         node, used = world.queues[entry.decision.queue].node, amounts(world, entry.decision.assignment.usage)
         tree = now.copy()
         for each in promises:
-            if respects(entry.workload, each) and each.key not in admitted:
+            if respects(entry.workload, each, promises) and each.key not in admitted:
                 tree.use(world.queues[each.queue].node, amounts(world, each.usage))
         if root(world, entry.decision.queue) in seen_somewhere:
             assert all(tree.available(node, fr) >= amount for fr, amount in used.items())
@@ -256,7 +256,7 @@ def test_nobody_is_a_victim_of_two(scene: tuple[list[Object], list[Promise]], op
         tree = root(world, entry.decision.queue)
         for each in promises:
             if (
-                respects(entry.workload, each)
+                respects(entry.workload, each, promises)
                 and each.key not in admitted
                 and root(world, each.queue) == tree
             ):

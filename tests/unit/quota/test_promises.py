@@ -108,6 +108,16 @@ def test_a_victim_of_an_earlier_plan_does_not_take_the_room_of_the_next_victim()
     assert outcomes(*world, replace(asked, former=frozenset({"ns/earlier"}))) == {"earlier": "NoFit"}
 
 
+def test_a_victim_does_not_take_what_another_plan_frees() -> None:
+    """Of ten, four are promised to its preemptor, and five to another one of a lower priority than the victim's."""
+    victim = preempted(held(workload("victim", "b", 6, priority=50), 0), 900, "InCohortReclamation")
+    world = queue("a", 10, reclaim="Any"), queue("b"), victim
+    asked, other = promise("asker", "a", 4, "victim"), promise("other", "a", 5)
+    assert outcomes(*world, asked) == {"victim": "Admit"}
+    assert outcomes(*world, other) == {"victim": "Admit"}
+    assert outcomes(*world, asked, other) == {"victim": "NoFit"}
+
+
 def test_what_fits_only_once_the_victims_are_gone_waits_for_that() -> None:
     """Two of the ten stay free: the victim gives six back and the preemptor takes four."""
     world = LEND, queue("a"), queue("b"), queue("c")
