@@ -134,7 +134,7 @@ class WorkloadWriter:
         except FencedError:
             return Outcome(False)
         except ApiError as error:
-            return await self._failed(key, before, error)
+            return await self._failed(step, before, error)
         return Outcome(True)
 
     async def _patch(self, before: Workload, subresource: str, change: Mapping[str, Any]) -> Workload:
@@ -148,20 +148,22 @@ class WorkloadWriter:
         self._quota.workloads.apply(after)
         return after
 
-    async def _failed(self, key: str, before: Workload, error: ApiError) -> Outcome:
+    async def _failed(self, step: Step, before: Workload, error: ApiError) -> Outcome:
         """What the Workload is now: the write may have come through although no answer came back."""
         if error.status == TOO_MANY:
             self._slots.halve()
             return Outcome(False, "", error.retry_after or 1.0)
-        is_there = await self._look(key, before)
+        key, found = key_of(before), await self._look(before)
+        if found is not None and _shows(found, step):
+            return Outcome(True)  # an attempt without an answer came through
         if error.status in (CONFLICT, GONE):
-            return Outcome(False, "", 0.0 if is_there else GONE_SECONDS)
+            return Outcome(False, "", 0.0 if found is not None else GONE_SECONDS)
         log.warning("a Workload was not written", workload=key, error=str(error))
         return Outcome(False, str(error), answer=f"{error.status or 'no answer'} {error.reason}")
 
-    async def _look(self, key: str, before: Workload) -> bool:
-        """Whether the Workload is there, as far as anybody may still ask."""
-        retry = Retry(LOOK_BACKOFF)
+    async def _look(self, before: Workload) -> Workload | None:
+        """The Workload as it is, as far as anybody may still ask. None if it is gone."""
+        key, retry = key_of(before), Retry(LOOK_BACKOFF)
         while self._sender.may_send:
             try:
                 found = await get_or_none(self._client, path_of(before))
@@ -170,10 +172,22 @@ class WorkloadWriter:
                 log.warning("a Workload is not known", workload=key, error=str(error), wait=round(wait, 2))
                 await asyncio.sleep(wait)
                 continue
-            if found is not None:
-                self._quota.workloads.apply(msgspec.json.decode(found, type=Workload))
-            return found is not None
-        return False
+            if found is None:
+                return None
+            workload = msgspec.json.decode(found, type=Workload)
+            self._quota.workloads.apply(workload)
+            return workload
+        return None
+
+
+def _shows(workload: Workload, step: Step) -> bool:
+    """Whether the Workload is as the step wants it."""
+    is_deactivated = not (step.deactivates and workload.spec.active)
+    return (
+        workload.metadata.uid == step.workload.metadata.uid
+        and workload.status == step.workload.status
+        and is_deactivated
+    )
 
 
 def path_of(workload: Workload) -> str:
