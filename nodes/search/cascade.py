@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from nodes.search.room import Room
 from nodes.search.units import Units
 
 __all__ = ["Cascade"]
+
+MANY: Final = 2**31
+"""How often a pod fits that requests nothing. Every pod requests one of `pods`."""
 
 Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
@@ -49,13 +53,15 @@ class _Look:
 
     def __init__(self, cluster: Cluster, places: Int64s, units: Units) -> None:
         self._cluster, self._snapshot, self._places, self._units = cluster, cluster.snapshot, places, units
-        kinds = np.stack([self._snapshot.pod_class[units.pods], self._snapshot.pod_labels[units.pods]])
-        _, first, inverse = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
+        snapshot, labels = cluster.snapshot, len(cluster.snapshot.label_sets)
+        kinds = snapshot.pod_class[units.pods].astype(np.int64) * labels + snapshot.pod_labels[units.pods]
+        _, first, inverse = np.unique(kinds, return_index=True, return_inverse=True)
         self._of: dict[int, int] = dict(
-            zip(units.pods.tolist(), units.pods[first][inverse.ravel()].tolist(), strict=True)
+            zip(units.pods.tolist(), units.pods[first][inverse].tolist(), strict=True)
         )
         """The pod that stands for each pod."""
         self._fits: dict[int, Bools] = {}
+        self._slots: dict[int, Int64s] = {}
         self._known: dict[tuple[object, ...], bool] = {}
 
     def stuck(self, chosen: Rows) -> Int64s:
@@ -63,21 +69,46 @@ class _Look:
         return np.array([not self._fits_elsewhere(unit) for unit in chosen.tolist()], np.int64)
 
     @cached_property
-    def _room(self) -> Room:
-        """The room that is free with nobody gone, for those pods."""
+    def _asking(self) -> Cluster:
+        """The cluster as those pods would see it that stand for the others."""
         asking = replace(self._cluster.preemptor, unbound=tuple(sorted(set(self._of.values()))), bound=())
-        return Room(Cluster(self._snapshot, asking, self._cluster.layout))
+        return Cluster(self._snapshot, asking, self._cluster.layout)
+
+    @cached_property
+    def _room(self) -> Room:
+        """The room that is free with nobody gone."""
+        return Room(self._asking)
+
+    @cached_property
+    def _only_room_counts(self) -> bool:
+        """Whether no pod keeps another one away, or needs one beside it."""
+        return not len(self._asking.tokens) and not len(self._asking.conditions)
 
     def _fits_elsewhere(self, unit: int) -> bool:
         pods = self._units.members(unit)
         places = np.unique(self._places[self._snapshot.pod_node[pods]])
         counts = Counter(self._of[pod] for pod in pods)
         group = int(self._snapshot.pod_group[pods[0]]) if self._units.whole[unit] else -1
+        if len(counts) == 1 and self._only_room_counts and self._topology_key(group) is None:
+            slots = self._slots_of(*counts)
+            return int(slots.sum() - slots[places + 1].sum()) >= len(pods)
         key = (*sorted(counts.items()), *places.tolist(), self._topology_key(group))
         if key not in self._known:
             outside = np.flatnonzero(self._snapshot.node_live & ~np.isin(self._places, places))
             self._known[key] = any(self._fit(counts, nodes) for nodes in self._domains(outside, group))
         return self._known[key]
+
+    def _slots_of(self, pod: int) -> Int64s:
+        """For each place, how many pods of this one's class fit there. The first entry is for nodes of no domain."""
+        its_class = int(self._snapshot.pod_class[pod])
+        if its_class not in self._slots:
+            request = self._asking.request(pod)
+            fit = (self._room.free[:, request > 0] // request[request > 0]).min(axis=1, initial=MANY)
+            fit = np.where(self._asking.mask(pod) & self._snapshot.node_live, np.maximum(fit, 0), 0)
+            slots = np.zeros(int(self._places.max(initial=-1)) + 2, np.int64)
+            np.add.at(slots, self._places + 1, fit)
+            self._slots[its_class] = slots
+        return self._slots[its_class]
 
     def _topology_key(self, group: int) -> str | None:
         known = self._snapshot.groups[group] if group >= 0 else None

@@ -97,7 +97,8 @@ def _costs_of_groups(snapshot: Snapshot) -> Int64s:
     """[G + 1], what each PodGroup says. The last one stands for pods without a group."""
     costs = np.full(len(snapshot.groups) + 1, UNSAID, np.int64)
     for row, group in enumerate(snapshot.groups):
-        if group is not None and (cost := disruption_cost(group.metadata.annotations)) is not None:
+        annotations = group.metadata.annotations if group is not None else None
+        if annotations and (cost := disruption_cost(annotations)) is not None:
             costs[row] = cost
     return costs
 

@@ -187,7 +187,8 @@ def _counts(groups: NDArray[np.integer]) -> tuple[list[int], list[int]]:
 def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows, terms: Int64s) -> Units:
     """The chosen units in order of importance. `terms`: of the chosen units."""
     keys = (unit.start[chosen], -unit.size[chosen], ~unit.whole[chosen], -unit.priority[chosen])
-    order = np.lexsort((_name_ranks(snapshot, unit, chosen), *-terms[::-1], *keys))
+    dearer = (-term for term in terms[::-1] if term.any())
+    order = np.lexsort((_name_ranks(snapshot, unit, chosen), *dearer, *keys))
     chosen, terms = chosen[order], terms[:, order]
     size = unit.size[chosen]
     first = np.concatenate(([0], np.cumsum(size))).astype(np.intp)

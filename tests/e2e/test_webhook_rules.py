@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import pytest
 
 from api.crds import schema_of
+from api.disruption import COST_ANNOTATION
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE
 from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL
 from cli.validate.verdicts import Context, Write, verdict
@@ -38,6 +39,14 @@ RULES: Final = (
     *(*SPEC, *WHILE_RESERVED, *STATUS, *TOPOLOGY, *GATES, *RETRIES),
     *POD_GROUPS,
 )
+
+
+ACCOUNT: Final[Json] = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": "rules", "namespace": "default"},
+}
+"""Nobody else makes one on this plane."""
 
 
 def written(plane: ControlPlane, group: Json) -> Json | None:
@@ -132,11 +141,6 @@ def test_a_warning(plane: ControlPlane, rule: Rule) -> None:
 
 
 def test_a_member_whose_priority_is_not_its_groups_gets_a_warning(plane: ControlPlane) -> None:
-    account = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": "rules", "namespace": "default"},
-    }
     group = {**GANG, "metadata": {"name": "rules", "namespace": "default"}}
 
     def warnings(name: str) -> list[str]:
@@ -154,11 +158,40 @@ def test_a_member_whose_priority_is_not_its_groups_gets_a_warning(plane: Control
         plane.client.request("POST", f"{path_of('v1', 'Pod', 'default')}?{STRICT}", pod)
         return list(plane.client.warnings)
 
-    with existing(plane, account, group):
+    with existing(plane, ACCOUNT, group):
         expected = f"the pod's priority is 0, and that of its PodGroup rules, which counts, {VALUE}"
         wait_until(lambda: warnings("") != [], PATIENCE_SECONDS, lambda: "no group")
         assert [expected in warning for warning in warnings("")] == [True]
         assert warnings(CLASS) == []
+
+
+def test_a_pod_gets_a_warning_for_a_cost_that_cannot_be_read(plane: ControlPlane) -> None:
+    """When it is made, and when the annotation changes, whether or not it is of a group."""
+    client = plane.client
+    said = f"metadata.annotations[{COST_ANNOTATION}]: "
+
+    def warnings(act: Callable[[], object]) -> list[str]:
+        client.warnings.clear()
+        act()
+        return [warning for warning in client.warnings if said in warning]
+
+    def annotated(cost: str) -> Json:
+        return {"metadata": {"annotations": {COST_ANNOTATION: cost}}}
+
+    def patched(change: Json) -> list[str]:
+        return warnings(lambda: client.patch("v1", "Pod", "costly", change, "default"))
+
+    pod = objects.pod("costly", "default", annotations={COST_ANNOTATION: "much"})
+    pod["spec"]["serviceAccountName"] = ACCOUNT["metadata"]["name"]
+    with existing(plane, ACCOUNT):
+        made = warnings(lambda: client.create(pod))
+        try:
+            assert len(made) == 1
+            assert patched({"metadata": {"labels": {"a": "b"}}}) == []
+            assert len(patched(annotated("1.5"))) == 1
+            assert patched(annotated("15")) == []
+        finally:
+            client.delete("v1", "Pod", "costly", "default", grace_seconds=0)
 
 
 def test_a_member_gets_the_scheduling_gate(plane: ControlPlane) -> None:
