@@ -156,9 +156,15 @@ def _refused(planned: PlannedPod, roster: Roster) -> str:
 
 
 def over_budget(victims: Iterable[Victim], plan: ActivePlan, roster: Roster) -> str:
-    """Which budget does not allow any longer that what is left of these victims goes; empty if it may."""
-    if not plan.respects_budgets:
+    """Which budget does not allow any longer that what is left of these victims goes; empty if it may.
+
+    A plan that was made while budgets were not respected ends if they are to be respected now.
+    """
+    if plan.releases:
         return ""
+    if not plan.respects_budgets:
+        respects = roster.budget_policy(plan.group) == "Respect"
+        return "PodDisruptionBudgets are to be respected now" if respects else ""
     pods = (pod.uid for victim in victims for pod in victim.pods if roster.evictable(pod.uid) is not None)
     return roster.over_budget(pods, plan.namespace)
 

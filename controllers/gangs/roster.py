@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from api.disruption import BudgetPolicy, budget_policy
 from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
@@ -241,6 +242,15 @@ class Roster:
         """Where a bound pod runs that one may ask to delete, and what it uses; None if it is no such pod."""
         view = self.view(uid)
         return _claim(view) if view is not None and not view.flags & (TERMINATING | MIRROR) else None
+
+    def budget_policy(self, key: GroupKey) -> BudgetPolicy:
+        """How far budgets count now for the PodGroup, or for a pod that preempts alone."""
+        pod = lone_pod(key)
+        group = self.group(key) if pod is None else None
+        if pod is not None and (named := self.group_of_pod(pod.uid)) is not None:
+            group = self.group(named)
+        said = budget_policy(group.metadata.annotations) if group is not None else None
+        return self._tables.costs.budget_policy(key[0], said)
 
     def over_budget(self, pods: Iterable[str], namespace: str) -> str:
         """See `controllers.gangs.respecting.exceeded`."""

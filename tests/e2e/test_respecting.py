@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from api.disruption import BUDGETS_ANNOTATION
 from hack.controlplane import objects
+from hack.controlplane.client import Json
 from tests.e2e.support import Sandbox, wait_for
 
 GUARDED = {"app": "guarded"}
@@ -67,13 +68,23 @@ def test_gangs_that_come_together_do_not_exceed_a_budget(sandbox: Sandbox) -> No
         respecting(sandbox, name, 1)
     wait_for(lambda: len(bound(sandbox, gangs)) == 1, what=sandbox.report)
     for name in set(gangs) - set(bound(sandbox, gangs)):
-        plan = sandbox.wait_plan(name, "Unschedulable")
-        assert [each["name"] for each in plan["spec"]["stoppedByPodDisruptionBudgets"]] == [GUARD]
+        for plan in wait_stopped(sandbox, name):
+            assert [each["name"] for each in plan["spec"]["stoppedByPodDisruptionBudgets"]] == [GUARD]
     sandbox.watch_quietly(3, *(f"{name}-0" for name in set(gangs) - set(bound(sandbox, gangs))))
     gone = sandbox.history.deleted()
     assert len(gone) == 1
     assert set(gone) <= set(victims)
     assert allowed(sandbox) == 0
+
+
+def wait_stopped(sandbox: Sandbox, gang: str) -> list[Json]:
+    """The decisions by which nobody goes for the gang. One that was Aborted may be of the same second."""
+
+    def found() -> list[Json]:
+        plans = sandbox.plans(gang)
+        return [plan for plan in plans if plan.get("status", {}).get("phase") == "Unschedulable"]
+
+    return wait_for(found, what=lambda: f"{gang}: {[plan.get('status') for plan in sandbox.plans(gang)]}")
 
 
 def bound(sandbox: Sandbox, gangs: list[str]) -> list[str]:

@@ -160,6 +160,24 @@ async def test_a_budget_that_the_mirror_shows_stops_the_plan_before_anybody_is_a
         assert any("PodDisruptionBudget web allows 0 of 1 eviction" in reason for reason in reasons)
 
 
+async def test_a_plan_made_before_budgets_were_respected_evicts_nobody() -> None:
+    hurried, careful = gang(minimum=1), gang(minimum=1)
+    careful.metadata.annotations = {BUDGETS_ANNOTATION: "Respect"}
+    async with staged(*protected(1), hurried, hero()[1], web(0)) as stage:
+        stage.agrees = False
+        await stage.settle()
+        assert stage.phases() == ["Planned"]
+        stage.add(careful)
+        stage.agrees = True
+        await stage.settle()
+        stage.clock += 5
+        await stage.settle()
+        assert sorted(stage.phases()) == ["Aborted", "Unschedulable"]
+        messages = [plan["status"]["conditions"][-1]["message"] for plan in stage.api.plans.values()]
+        assert "PodDisruptionBudgets are to be respected now" in messages
+        assert stage.api.deleted == []
+
+
 async def test_a_gang_that_a_budget_stops_is_planned_again_when_a_budget_changes() -> None:
     async with staged(*protected(1), *hero(), web(0), configuration=RESPECT) as stage:
         await stage.settle()
