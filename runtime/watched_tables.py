@@ -11,7 +11,7 @@ from kube.reflector import HasMetadata
 from nodes.state.costs import CostRules
 from nodes.state.pods import ENDED, Change
 from nodes.state.tables import Tables
-from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
+from runtime.resources import BUDGETS, GROUPS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
 from runtime.views import ObjectHook, Views
 
 __all__ = ["WatchedTables"]
@@ -35,7 +35,7 @@ class _Kept(Generic[T_contra]):
 
 
 class WatchedTables:
-    """Tables of nodes, pods, groups, budgets and priority classes, and the views that fill them."""
+    """Tables of nodes, pods, groups, budgets, priority classes and namespaces, and the views that fill them."""
 
     def __init__(self, views: Views, costs: CostRules | None = None) -> None:
         self.tables = tables = Tables(costs)
@@ -46,8 +46,18 @@ class WatchedTables:
             PRIORITY_CLASSES,
             _Kept(tables.upsert_priority_class, lambda _, name: tables.delete_priority_class(name)),
         )
+        self.namespaces = views.watch(
+            NAMESPACES, _Kept(tables.upsert_namespace, lambda _, name: tables.delete_namespace(name))
+        )
         self.groups = views.watch(GROUPS, _Kept(tables.upsert_group, tables.delete_group))
-        self.views = (self.nodes, self.pods, self.budgets, self.priority_classes, self.groups)
+        self.views = (
+            self.nodes,
+            self.pods,
+            self.budgets,
+            self.priority_classes,
+            self.namespaces,
+            self.groups,
+        )
 
     def on_change(self, hook: Callable[[], None]) -> None:
         """Call `hook` after changes that decisions depend on, and after changes of a member's status.

@@ -26,7 +26,8 @@ PLACED: Final[frozenset[Outcome]] = frozenset({"Fits", "Preempts"})
 
 EPILOG: Final = """\b
 Examples:
-  kubectl get nodes,pods,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev -A -o json > cluster.json
+  kubectl get namespaces,nodes,pods,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev \\
+    -A -o json > cluster.json
   reprieve plan -f cluster.json --for team-a/training
   reprieve plan -f cluster.json -f change.yaml --for team-a/web-0 --pod -o yaml
 

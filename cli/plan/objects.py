@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.validation import FieldError
@@ -23,6 +23,7 @@ STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
     PodGroup: Tables.upsert_group,
     PodDisruptionBudget: Tables.upsert_budget,
     PriorityClass: Tables.upsert_priority_class,
+    Namespace: Tables.upsert_namespace,
 }
 
 
@@ -31,6 +32,7 @@ class Objects(Reader):
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         ("v1", "Node"): Kind(Node, False, check_node),
+        ("v1", "Namespace"): Kind(Namespace, False),
         ("v1", "Pod"): Kind(Pod, True, check_pod),
         (API_VERSION, "PodGroup"): Kind(PodGroup, True, check_group),
         ("policy/v1", "PodDisruptionBudget"): Kind(PodDisruptionBudget, True, check_budget),

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Set
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.members import MemberView, member_of
 from nodes.search.mismatch import Asking
+from nodes.state.pod_view import PodView
 from nodes.state.snapshot import GATED, TERMINATING
-from nodes.state.tables import PodView, Tables
+from nodes.state.tables import Tables
 
 __all__ = ["GroupMembers", "Members"]
 

@@ -11,8 +11,9 @@ from controllers.gangs.keys import GroupKey, LonePod
 from controllers.gangs.members import member_of
 from nodes.search.demand import Count, Demand
 from nodes.search.mismatch import mismatch
+from nodes.state.pod_view import PodView
 from nodes.state.snapshot import GATED, NEVER, TERMINATING
-from nodes.state.tables import PodView, Tables
+from nodes.state.tables import Tables
 
 __all__ = ["LonePods"]
 

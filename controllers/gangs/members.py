@@ -10,8 +10,8 @@ from api.groups import POD_GROUP_LABEL
 from api.requests import PODS
 from controllers.gangs.keys import GroupKey
 from nodes.search.mismatch import Asking
+from nodes.state.pod_view import PodView
 from nodes.state.snapshot import NEVER
-from nodes.state.tables import PodView
 
 __all__ = ["MemberView", "group_of", "member_of", "requests_of"]
 

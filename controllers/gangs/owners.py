@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from controllers.gangs.keys import GroupKey
-from nodes.state.tables import PodView, Tables
+from nodes.state.pod_view import PodView
+from nodes.state.tables import Tables
 from runtime.owner_stops import PodOwner
 
 __all__ = ["Owners"]

@@ -27,8 +27,9 @@ from controllers.gangs.table_changes import TableChanges
 from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import mismatch
 from nodes.state.classes import admits
+from nodes.state.pod_view import PodView
 from nodes.state.snapshot import MIRROR, STAYING, TERMINATING
-from nodes.state.tables import PodView, Tables
+from nodes.state.tables import Tables
 
 __all__ = ["MemberView", "Nominee", "Roster", "group_of"]
 

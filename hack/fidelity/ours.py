@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from api.core import Node, Pod
+from api.core import Namespace, Node, Pod
 from api.groups import PodGroup
 from hack.fidelity.worlds import GROUP, World
 from nodes.search.preemptor import group_preemptor
@@ -39,6 +39,8 @@ def tables_of(world: World) -> Tables:
     tables = Tables()
     for node in world.nodes:
         tables.upsert_node(_typed(Node, node))
+    for namespace in world.objects.get("namespaces", []):
+        tables.upsert_namespace(_typed(Namespace, namespace))
     group = {
         "metadata": {"name": GROUP, "namespace": "default", "uid": "uid-gang"},
         "spec": {"schedulingPolicy": {"gang": {"minCount": len(world.members)}}, "priority": 100},

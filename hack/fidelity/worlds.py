@@ -276,6 +276,8 @@ def _term(random: Random, keys: tuple[str, ...]) -> Json:
                 {},
                 {"matchLabels": {"team": "a"}},
                 {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
+                {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]},
+                {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["b"]}]},
             ]
         )
     return term

@@ -41,6 +41,11 @@ class Filter(Generic[N]):
         """Whether what a node says of a pod with these needs may depend on pods on other nodes."""
         return False
 
+    def namespaces_asked(self, needs: N) -> str | None:
+        """What to name if the labels of some pod's namespace are not known, or None: a pod with these needs does not
+        ask for the labels of namespaces."""
+        return None
+
     def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Names of the features of this pod that the filter sees but does not model.
 
@@ -64,6 +69,8 @@ class Tenant(NamedTuple):
     """What the filter needs of the pod. None if the filter has nothing to say about the pod itself."""
     namespace: str
     labels: Mapping[str, str]
+    namespace_labels: Mapping[str, str] | None = None
+    """The labels of the namespace; None if they are not known."""
 
 
 class Token(ABC):

@@ -2,8 +2,8 @@
 
 A member's term of anti-affinity keeps the member out of each domain that has a pod that the term selects. A running
 pod's term keeps the members that it selects out of the pod's domain. A domain is all nodes with one value of the
-term's topology key. Namespaces that a selector chooses by label are only named. Sources: kube-scheduler's
-interpodaffinity plugin, and for label keys the API server's pod strategy.
+term's topology key. Sources: kube-scheduler's interpodaffinity plugin, and for label keys the API server's pod
+strategy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Affinities(msgspec.Struct, frozen=True, array_like=True):
     modelled: tuple[PodTerm, ...]
     """Terms of anti-affinity."""
     others: tuple[PodAffinityTerm, ...]
-    """Terms of anti-affinity that are not modelled: namespaces chosen by label, or an invalid selector."""
+    """Terms of anti-affinity that are not modelled, because a selector is invalid."""
     attracted: tuple[PodTerm, ...]
     """Terms of affinity. Empty if one of them is not modelled."""
 
@@ -176,6 +176,12 @@ class InterPodAffinity(PodFilter[Affinities], StaticFilter[Affinities], Counting
         wide = any(term.topology_key != HOSTNAME for term in needs.modelled)
         return wide or bool(needs.attracted or needs.others)
 
+    def namespaces_asked(self, needs: Affinities) -> str | None:
+        """Name the kind of a term that chooses namespaces by label."""
+        if any(each.term.asks_for_labels for each in needs.attracted):
+            return AFFINITY
+        return ANTI_AFFINITY if any(each.term.asks_for_labels for each in needs.modelled) else None
+
     def condition(self, member: Tenant) -> Attraction | None:
         """The member's affinity."""
         terms = member.needs.attracted if member.needs is not None else ()
@@ -199,13 +205,16 @@ class InterPodAffinity(PodFilter[Affinities], StaticFilter[Affinities], Counting
         return FOREIGN if self.conflict_keys(running, member) else None
 
     def conflict_keys(self, running: Tenant, member: Tenant) -> set[str]:
-        """The keys of the terms of the running pod that are not modelled and could select the member."""
-        return {
+        """The keys of the terms of the running pod that nobody can judge and that could select the member: they are
+        not modelled, or choose namespaces by labels that are not known."""
+        keys = {
             term.topology_key
             for term in running.needs.others
             if _names_namespace(term, running.namespace, member.namespace)
             and _could_select(term, member.labels)
         }
+        unsure = (each for each in running.needs.modelled if each.term.is_unsure(member))
+        return keys | {each.topology_key for each in unsure}
 
     def reaches(self, running: Tenant, member: Tenant) -> bool:
         """Whether a term of the running pod could keep the member off other nodes too."""
@@ -223,10 +232,7 @@ def _attracted(pod: Pod) -> list[PodTerm | None]:
 
 def _modelled(term: PodAffinityTerm, pod: Pod) -> PodTerm | None:
     """The modelled form of a pod's term, or None if it is not modelled."""
-    namespaces = term.namespace_selector
-    everywhere = namespaces is not None
-    if namespaces is not None and (namespaces.match_labels or namespaces.match_expressions):
-        return None  # the mirror has no labels of namespaces
+    chosen = term.namespace_selector
     selector = with_label_keys(
         term.label_selector or NOTHING,
         pod.metadata.labels or {},
@@ -236,10 +242,12 @@ def _modelled(term: PodAffinityTerm, pod: Pod) -> PodTerm | None:
     try:
         if term.label_selector is not None:
             check_selector(selector)
+        if chosen is not None:
+            check_selector(chosen)
     except ValueError:
         return None
-    own = () if everywhere else tuple(sorted(set(term.namespaces or ())))
-    return PodTerm(Term(selector, own, everywhere), term.topology_key)
+    named = tuple(sorted(set(term.namespaces or ())))
+    return PodTerm(Term(selector, named, chosen), term.topology_key)
 
 
 def _terms(tenants: Iterable[Tenant]) -> list[PodTerm]:

@@ -57,7 +57,7 @@ class Balance(Condition):
         self._spread = spread
         self.keys = [each.topology_key for each in spread.constraints]
         terms = [
-            Term(each.selector or LabelSelector(), (member.namespace,), False) for each in spread.constraints
+            Term(each.selector or LabelSelector(), (member.namespace,), None) for each in spread.constraints
         ]
         self.counters: Sequence[Counter] = [(term,) for term in terms]
         self._own = [

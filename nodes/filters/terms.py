@@ -20,19 +20,45 @@ class Term(msgspec.Struct, frozen=True, array_like=True):
     """A valid selector. It includes the requirements that stand for `matchLabelKeys` and `mismatchLabelKeys`."""
     namespaces: tuple[str, ...]
     """Sorted. Empty means the namespace of the pod that has the term."""
-    everywhere: bool
-    """True for an empty `namespaceSelector`, which selects every namespace."""
+    chosen: LabelSelector | None
+    """`namespaceSelector`, a valid one: it adds the namespaces that it selects. An empty one selects every namespace;
+    None adds none."""
+
+    @property
+    def asks_for_labels(self) -> bool:
+        """Whether it depends on a namespace's labels if the namespace is chosen."""
+        return self.chosen is not None and not _is_empty(self.chosen)
 
     def of(self, namespace: str) -> Term:
         """The same term. If it names no namespace, it gets the given namespace of its pod."""
-        if self.everywhere or self.namespaces:
+        if self.chosen is not None or self.namespaces:
             return self
-        return Term(self.selector, (namespace,), False)
+        return Term(self.selector, (namespace,), None)
 
     def matches(self, tenant: Tenant) -> bool:
-        """Whether the term selects the pod. Call `of` first, so that the term has its namespaces."""
-        inside = self.everywhere or tenant.namespace in self.namespaces
-        return inside and selects(self.selector, tenant.labels)
+        """Whether the term selects the pod. Call `of` first, so that the term has its namespaces.
+
+        A namespace whose labels are not known is selected by an empty selector only: see `is_unsure`.
+        """
+        return self._chooses(tenant) is True and selects(self.selector, tenant.labels)
+
+    def is_unsure(self, tenant: Tenant) -> bool:
+        """Whether the term would select the pod if the unknown labels of its namespace are right."""
+        return self._chooses(tenant) is None and selects(self.selector, tenant.labels)
+
+    def _chooses(self, tenant: Tenant) -> bool | None:
+        """Whether the pod's namespace is one of the term's; None if nobody knows."""
+        if tenant.namespace in self.namespaces:
+            return True
+        if self.chosen is None:
+            return False
+        if _is_empty(self.chosen):
+            return True
+        return None if tenant.namespace_labels is None else selects(self.chosen, tenant.namespace_labels)
+
+
+def _is_empty(selector: LabelSelector) -> bool:
+    return not selector.match_labels and not selector.match_expressions
 
 
 def with_label_keys(

@@ -34,7 +34,8 @@ class Kinds:
         for class_row, labels_row in self._keys:
             its_class, labels = self._snapshot.classes[class_row], self._snapshot.label_sets[labels_row]
             needs = its_class.needs[place] if its_class is not None and place is not None else None
-            found.append(Tenant(needs, *(labels or ("", {}))))
+            namespace, own = labels or ("", {})
+            found.append(Tenant(needs, namespace, own, self._snapshot.namespaces.get(namespace)))
         return found
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.plans import PreemptionPlanSpec
-from nodes.filters.registry import POD_FILTERS
-from nodes.search.kinds import Kinds
+from nodes.filters.registry import FILTERS, POD_FILTERS
+from nodes.search.kinds import Kinds, on_nodes
 from nodes.search.problem import Cluster
 from nodes.search.tokens import interested
-from nodes.state.snapshot import is_leaving
+from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["not_modelled", "why_blocked"]
 
@@ -36,7 +36,25 @@ def not_modelled(
     classes = {int(row) for row in snapshot.pod_class[list(members)]}
     names = {name for row in classes if (each := snapshot.classes[row]) for name in each.unmodelled}
     names.update(_between(cluster, members, gone, placed))
+    names.update(_in_unknown_namespaces(snapshot, members))
     return sorted(names)
+
+
+def _in_unknown_namespaces(snapshot: Snapshot, members: Collection[int]) -> Iterator[str]:
+    """What members ask of the labels of namespaces, if there are pods in a namespace whose labels are not known."""
+    asked = {
+        name
+        for row in np.unique(snapshot.pod_class[list(members)]).tolist()
+        if (its_class := snapshot.classes[row]) is not None
+        for each, needs in zip(FILTERS, its_class.needs, strict=True)
+        if needs is not None and (name := each.namespaces_asked(needs)) is not None
+    }
+    if not asked:
+        return
+    pods = np.concatenate([on_nodes(snapshot)[0], np.array(list(members), np.intp)])
+    inhabited = (snapshot.label_sets[row] for row in np.unique(snapshot.pod_labels[pods]).tolist())
+    if any(each is not None and each[0] not in snapshot.namespaces for each in inhabited):
+        yield from asked
 
 
 def _between(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.requests import PODS
-from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
+from nodes.filters.registry import COUNTING_FILTERS, FILTERS, POD_FILTERS
 from nodes.state.classes import PodClass
 from nodes.state.columns import Columns, Register
 from nodes.state.resources import Resources
@@ -22,6 +22,8 @@ class ClassTable:
         self.keeping_apart: set[int] = set()
         """Rows of the classes of pods that may keep other pods off nodes, by host ports or anti-affinity, or that count
         other pods."""
+        self.choosing_namespaces: set[int] = set()
+        """Rows of the classes of pods that choose namespaces by their labels."""
 
     def hold(self, pod_class: PodClass) -> int:
         """Count one more reference to the class. Returns its row."""
@@ -31,6 +33,8 @@ class ClassTable:
             self.requests.array[row] = self._resources.vector({**pod_class.requests, PODS: 1})
             if _keeps_apart(pod_class):
                 self.keeping_apart.add(row)
+            if _chooses_namespaces(pod_class):
+                self.choosing_namespaces.add(row)
         return row
 
     def drop(self, row: int) -> None:
@@ -39,6 +43,14 @@ class ClassTable:
         if self.classes.drop(row) and pod_class is not None:
             self.requests.array[row] = 0
             self.keeping_apart.discard(row)
+            self.choosing_namespaces.discard(row)
+
+
+def _chooses_namespaces(pod_class: PodClass) -> bool:
+    return any(
+        needs is not None and each.namespaces_asked(needs) is not None
+        for each, needs in zip(FILTERS, pod_class.needs, strict=True)
+    )
 
 
 def _keeps_apart(pod_class: PodClass) -> bool:

@@ -161,6 +161,9 @@ class Snapshot:
     costs: CostRules = field(default_factory=CostRules)
     """What the configuration says of the cost of evictions."""
 
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Labels by namespace. A namespace that nobody has shown is not in it."""
+
     nominated: Mapping[int, int] = field(default_factory=dict)
     """Row of the node by row of the pod: nominations of pods that are neither bound nor terminating. The node may be
     dead. `used` does not count them, for who must respect a nomination depends on who asks."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
-from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.groups import PodGroup
 from nodes.filters.filter import Tenant
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
@@ -18,13 +17,13 @@ from nodes.state.classes import PodClass
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.pod_facts import Controller, MemberStatus
-from nodes.state.pods import DEFAULT_GRACE, ENDED, Change, PodTable
+from nodes.state.pod_view import MemberCounts, PodView
+from nodes.state.pods import ENDED, Change, PodTable
 from nodes.state.resources import Resources
 from nodes.state.snapshot import Snapshot
 from nodes.state.succeeded import SucceededMembers
 
-__all__ = ["MemberCounts", "PodView", "Tables"]
+__all__ = ["Tables"]
 
 
 class Tables:
@@ -47,6 +46,8 @@ class Tables:
         self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets)
         self.succeeded_members = SucceededMembers(self.groups)
         self.priority_classes: dict[str, PriorityClass] = {}
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        """Labels by namespace."""
         self.class_changes = 0
         """Grows whenever a PriorityClass comes, goes, or changes what decisions depend on."""
 
@@ -101,6 +102,17 @@ class Tables:
     def delete_priority_class(self, name: str) -> Change:
         """Remove a PriorityClass."""
         return self._decides_classes(self.priority_classes.pop(name, None) is not None)
+
+    def upsert_namespace(self, namespace: Namespace) -> Change:
+        """Add or change a namespace."""
+        name, labels = namespace.metadata.name, namespace.metadata.labels or {}
+        before = self.namespaces.get(name)
+        self.namespaces[name] = labels
+        return self._decides_labels(before != labels)
+
+    def delete_namespace(self, name: str) -> Change:
+        """Remove a namespace. Its pods stay until they are deleted too."""
+        return self._decides_labels(self.namespaces.pop(name, None) is not None)
 
     def tell_time(self, overdue: float) -> list[str]:
         """Pods that should have been gone by `overdue` (seconds since the epoch) and are still there count as staying.
@@ -213,7 +225,8 @@ class Tables:
         return {(classes[row], labels) for row, labels in kinds}
 
     def _tenant(self, its_class: PodClass, place: int, labels: int) -> Tenant:
-        return Tenant(its_class.needs[place], *(self.label_sets.sets[labels] or ("", {})))
+        namespace, own = self.label_sets.sets[labels] or ("", {})
+        return Tenant(its_class.needs[place], namespace, own, self.namespaces.get(namespace))
 
     # ---- what has changed since somebody last asked
 
@@ -290,6 +303,7 @@ class Tables:
             budgets=self.budgets.rows.copy(),
             priority_classes=MappingProxyType(self.priority_classes.copy()),
             costs=self.costs,
+            namespaces=MappingProxyType(self.namespaces.copy()),
             nominated=MappingProxyType(pods.nominations.copy()),
         )
 
@@ -303,102 +317,21 @@ class Tables:
         self.class_changes += changed
         return self._decides(changed)
 
+    def _decides_labels(self, changed: bool) -> Change:
+        """Labels of namespaces matter only while a pod chooses namespaces by them. Then they may matter on any node."""
+        if not changed or not self.classes.choosing_namespaces:
+            return Change.NOTHING
+        self.pods.apart_changes += 1
+        for node in np.flatnonzero(self.nodes.live.array).tolist():
+            self.nodes.count(self.nodes.label_changes, node)
+        return self._decides(True)
+
     def _decides(self, changed: bool) -> Change:
         return self._note(Change.DECISION if changed else Change.NOTHING)
 
     def _note(self, change: Change) -> Change:
         self.version += change is Change.DECISION
         return change
-
-
-class MemberCounts(NamedTuple):
-    """Members of a group."""
-
-    waiting: int
-    """They wait for a node. Gated pods do not count."""
-    bound: int
-    gated: int
-
-
-class PodView:
-    """A pod by its row. Each property reads the columns when it is asked. Valid until the next event."""
-
-    __slots__ = ("_tables", "row")
-
-    def __init__(self, tables: Tables, row: int) -> None:
-        self._tables = tables
-        self.row = row
-
-    @property
-    def namespace(self) -> str:
-        """metadata.namespace."""
-        return self._tables.pods.namespaces[self.row]
-
-    @property
-    def name(self) -> str:
-        """metadata.name."""
-        return self._tables.pods.names[self.row]
-
-    @property
-    def uid(self) -> str:
-        """metadata.uid."""
-        return self._tables.pods.uids[self.row]
-
-    @property
-    def node(self) -> str | None:
-        """The name of the node that the pod is bound to, even if that node does not exist."""
-        row = self._tables.pods.node.array.item(self.row)
-        return self._tables.nodes.names.keys[row] if row >= 0 else None
-
-    @property
-    def group(self) -> GroupKey | None:
-        """The PodGroup that the pod's label names, even if that PodGroup does not exist."""
-        row = self._tables.pods.group.array.item(self.row)
-        return self._tables.groups.keys.keys[row] if row >= 0 else None
-
-    @property
-    def pod_class(self) -> PodClass:
-        """What the filters see of the pod. LookupError if the row holds no pod."""
-        its_class = self._tables.classes.classes.keys[self._tables.pods.pod_class.array.item(self.row)]
-        if its_class is None:
-            raise LookupError(f"row {self.row} holds no pod")
-        return its_class
-
-    @property
-    def priority(self) -> int:
-        """The pod's own spec.priority. The priority of an existing group replaces it."""
-        return self._tables.pods.priority.array.item(self.row)
-
-    @property
-    def scheduler(self) -> str:
-        """spec.schedulerName."""
-        return self._tables.pods.schedulers.keys[self._tables.pods.scheduler.array.item(self.row)] or ""
-
-    @property
-    def controller(self) -> Controller | None:
-        """The owner that would create the pod again; None for a pod without a controller."""
-        row = self._tables.pods.controller.array.item(self.row)
-        return self._tables.pods.controllers.keys[row] if row >= 0 else None
-
-    @property
-    def created(self) -> int:
-        """metadata.creationTimestamp, in seconds since the epoch."""
-        return self._tables.pods.created.array.item(self.row)
-
-    @property
-    def flags(self) -> int:
-        """`nodes.state.snapshot`'s TERMINATING, MIRROR, GATED, NEVER and STAYING."""
-        return self._tables.pods.flags.array.item(self.row)
-
-    @property
-    def grace_seconds(self) -> int:
-        """spec.terminationGracePeriodSeconds."""
-        return self._tables.pods.graces.get(self.row, DEFAULT_GRACE)
-
-    @property
-    def status(self) -> MemberStatus | None:
-        """The scheduler's status of a group's member. None for another pod."""
-        return self._tables.pods.status.get(self.row)
 
 
 def _weight(priority_class: PriorityClass) -> tuple[int, bool, str | None]:

@@ -98,9 +98,44 @@ def test_label_keys_stand_for_the_pods_own_labels() -> None:
 
 
 UNMODELLED: list[dict[str, Any]] = [
-    {"namespaceSelector": {"matchLabels": {"team": "a"}}},
+    {"namespaceSelector": {"matchLabels": {"team": "no value!"}}},
     {"labelSelector": {"matchLabels": {"app": "no value!"}}},
 ]
+TEAM_A: dict[str, Any] = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+NOT_A: dict[str, Any] = {
+    "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}
+}
+
+
+@pytest.mark.parametrize(
+    ("term", "namespace", "its_labels", "selected"),
+    [
+        (TEAM_A, "other", {"team": "a"}, True),
+        (TEAM_A, "other", {"team": "b"}, False),
+        (TEAM_A, "own", {}, False),
+        ({**TEAM_A, "namespaces": ["own"]}, "own", {}, True),
+        ({**TEAM_A, "namespaces": ["own"]}, "other", {}, False),
+        (NOT_A, "other", {}, True),
+        (NOT_A, "other", {"team": "a"}, False),
+        (TEAM_A, "other", None, False),
+        (NOT_A, "other", None, False),
+    ],
+)
+def test_a_term_chooses_namespaces_by_their_labels(
+    term: dict[str, Any], namespace: str, its_labels: dict[str, str] | None, selected: bool
+) -> None:
+    other, labels = tenant(anti(**term)), {"app": "db"}
+    there = Tenant(None, namespace, labels, its_labels)
+    assert apart(AFFINITY.tokens([other], []), other, there) is selected
+    tokens = list(AFFINITY.tokens([there], [other]))
+    assert apart(tokens, there, other) is selected
+    assert AFFINITY.reaches(tenant(anti(topologyKey="zone", **term)), there) is (
+        selected or its_labels is None
+    )
+    named = AFFINITY.unmodelled_between(other, there)
+    assert named == ("anti-affinity of running pods" if its_labels is None else None)
+    assert AFFINITY.unmodelled_between(other, there._replace(labels={"app": "web"})) is None
+    assert AFFINITY.namespaces_asked(other.needs) == "inter-pod anti-affinity"
 
 
 @pytest.mark.parametrize("term", UNMODELLED)

@@ -103,7 +103,7 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
                 "affinity": {
                     "podAffinity": {
                         "requiredDuringSchedulingIgnoredDuringExecution": [
-                            {"topologyKey": "z", "namespaceSelector": {"matchLabels": {"a": "b"}}}
+                            {"topologyKey": "z", "labelSelector": {"matchLabels": {"a": "no value!"}}}
                         ]
                     }
                 }
