@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from api.core import Pod
-from api.requests import PODS, pod_requests
 from controllers.gangs.account import pod_asks_with
 from controllers.gangs.controller import GangController
 from controllers.gangs.gangs import Gang
@@ -110,7 +109,7 @@ class LiveWorld:
 
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         """On which of these nodes the pod would take promised room. It may be on its way to the others from now on."""
-        requests, priority = {**pod_requests(pod), PODS: 1}, self.priority(pod)
+        requests, priority = self._controller.roster.asks_for(pod), self.priority(pod)
         if not self.leads:
             return self._barred_without_leader(pod, priority, names)
         judged = self._controller.leftover.judge(pod.metadata.uid, requests, priority, names)

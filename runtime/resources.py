@@ -6,6 +6,7 @@ from typing import Final
 
 from api.checks import AdmissionCheck
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
+from api.devices import DeviceClass
 from api.groups import PodGroup
 from api.jobs import TemplatedJob
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
@@ -19,6 +20,7 @@ __all__ = [
     "BUDGETS",
     "CLUSTER_QUEUES",
     "COHORTS",
+    "DEVICE_CLASSES",
     "GROUPS",
     "JOBS",
     "KUEUE",
@@ -70,4 +72,5 @@ WORKLOAD_PRIORITY_CLASSES: Final = Resource(
 JOBS: Final = Resource("jobs", "/apis/batch/v1/jobs", TemplatedJob)
 NAMESPACES: Final = Resource("namespaces", "/api/v1/namespaces", Namespace)
 LIMIT_RANGES: Final = Resource("limitranges", "/api/v1/limitranges", LimitRange)
+DEVICE_CLASSES: Final = Resource("deviceclasses", "/apis/resource.k8s.io/v1/deviceclasses", DeviceClass)
 RUNTIME_CLASSES: Final = Resource("runtimeclasses", "/apis/node.k8s.io/v1/runtimeclasses", RuntimeClass)

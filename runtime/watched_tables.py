@@ -8,10 +8,12 @@ from typing import Generic, TypeVar
 
 from api.core import Pod
 from kube.reflector import HasMetadata
+from nodes.filters.profile import Profiles
+from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.pods import ENDED, Change
 from nodes.state.tables import Tables
-from runtime.resources import BUDGETS, GROUPS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
+from runtime.resources import BUDGETS, DEVICE_CLASSES, GROUPS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
 from runtime.views import ObjectHook, Views
 
 __all__ = ["WatchedTables"]
@@ -37,8 +39,11 @@ class _Kept(Generic[T_contra]):
 class WatchedTables:
     """Tables of nodes, pods, groups, budgets, priority classes and namespaces, and the views that fill them."""
 
-    def __init__(self, views: Views, costs: CostRules | None = None) -> None:
-        self.tables = tables = Tables(costs)
+    def __init__(
+        self, views: Views, costs: CostRules | None = None, profiles: Profiles = NO_PROFILES
+    ) -> None:
+        """`costs` and `profiles`: see `Tables`."""
+        self.tables = tables = Tables(costs, profiles)
         self.nodes = views.watch(NODES, _Kept(tables.upsert_node, lambda _, name: tables.delete_node(name)))
         self.pods = views.watch(PODS, _Kept(tables.upsert_pod, tables.delete_pod))
         self.budgets = views.watch(BUDGETS, _Kept(tables.upsert_budget, tables.delete_budget))
@@ -49,6 +54,11 @@ class WatchedTables:
         self.namespaces = views.watch(
             NAMESPACES, _Kept(tables.upsert_namespace, lambda _, name: tables.delete_namespace(name))
         )
+        self.device_classes = views.watch(
+            DEVICE_CLASSES,
+            _Kept(tables.upsert_device_class, lambda _, name: tables.delete_device_class(name)),
+        )
+        """Nobody waits for them: a cluster may not serve them, and an older role may not allow to read them."""
         self.groups = views.watch(GROUPS, _Kept(tables.upsert_group, tables.delete_group))
         self.views = (
             self.nodes,
@@ -64,7 +74,7 @@ class WatchedTables:
 
         One call covers many changes.
         """
-        for view in self.views:
+        for view in (*self.views, self.device_classes):
             view.on_change(hook)
 
     def on_pod(self, hook: ObjectHook[Pod]) -> None:

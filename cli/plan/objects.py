@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
+from api.devices import DeviceClass
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.validation import FieldError
@@ -24,6 +25,7 @@ STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
     PodDisruptionBudget: Tables.upsert_budget,
     PriorityClass: Tables.upsert_priority_class,
     Namespace: Tables.upsert_namespace,
+    DeviceClass: Tables.upsert_device_class,
 }
 
 
@@ -32,6 +34,7 @@ class Objects(Reader):
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         ("v1", "Node"): Kind(Node, False, check_node),
+        ("resource.k8s.io/v1", "DeviceClass"): Kind(DeviceClass, False),
         ("v1", "Namespace"): Kind(Namespace, False),
         ("v1", "Pod"): Kind(Pod, True, check_pod),
         (API_VERSION, "PodGroup"): Kind(PodGroup, True, check_group),

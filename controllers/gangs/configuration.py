@@ -75,7 +75,8 @@ class PlanningConfiguration(Section):
     when this is not done. Keep: they stay, and an event says so.
     partialGangSeconds: how long such a gang waits for a plan that frees room for its other members.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,
-    and which pods it never sends us. Null: the scheduler's defaults count, and every pod comes.
+    which pods it never sends us, and how the filters of its profiles differ. Null: the scheduler's defaults count, and
+    every pod comes.
     """
 
     score: ScoreConfiguration = field(default_factory=ScoreConfiguration)

@@ -64,7 +64,10 @@ class GangController:
         Raises FieldError if the scheduler's configuration file cannot be read, or does not fit our settings.
         """
         self._configuration, self._client, self._executor = configuration, client, executor
-        self.mirror, self.clock = WatchedTables(views, configuration.costs()), clock
+        path = configuration.scheduler_configuration
+        self.scheduler = load(path) if path is not None else SchedulerConfiguration()
+        check_scheduler(configuration, self.scheduler)
+        self.mirror, self.clock = WatchedTables(views, configuration.costs(), self.scheduler.profiles), clock
         self.queued: Final = queued or QueuedGroups()
         self.stops: Final = stops or OwnerStops()
         self.roster = Roster(self.mirror.tables)
@@ -76,9 +79,6 @@ class GangController:
         self.gated = GatedPods(clock)
         self.pending = PendingPods()
         self.marked = MarkedPods()
-        path = configuration.scheduler_configuration
-        self.scheduler = load(path) if path is not None else SchedulerConfiguration()
-        check_scheduler(configuration, self.scheduler)
         self._workload_claims = WorkloadClaims(self.roster, self.reservations)
         self.places: Final = WorkloadPlaces(
             self.mirror.tables,

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.core import Pod
-from api.requests import PODS, pod_requests
 from controllers.gangs.account import pod_asks_with
 from controllers.gangs.grants import Requests
 from controllers.gangs.leftover import Leftover
@@ -130,7 +129,7 @@ class KeptOut:
         """
         uid = pod.metadata.uid
         if uid not in self._pods:
-            requests = {**pod_requests(pod), PODS: 1}
+            requests = self._roster.asks_for(pod)
             self.hold(pod, pod_asks_with(self._roster, pod), requests, (ANY,))
             if uid not in self._woken:
                 self._recalled.add(uid)

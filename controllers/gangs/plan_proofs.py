@@ -145,7 +145,7 @@ class PlanProofs:
             victims=self._victims,
             never=view is not None and bool(view.flags & NEVER),
             asks_about_others=view is not None and view.pod_class.asks_about_others,
-            kept_away=view is not None and self._scheduler.keeps_away(view.pod_class.requests.keys()),
+            kept_away=view is not None and self._scheduler.keeps_away(view.pod_class.resources),
             nomination_changes=roster.nomination_changes(member.node),
         )
         shown = offers.shown(uid, member.node)

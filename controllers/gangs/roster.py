@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from api.core import Pod
 from api.disruption import BudgetPolicy, budget_policy
 from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
+from api.requests import PODS
 from controllers.gangs.bound_domains import BoundDomains
 from controllers.gangs.group_members import GroupMembers, Members
 from controllers.gangs.keys import GroupKey, lone_pod
@@ -26,7 +28,7 @@ from controllers.gangs.respecting import exceeded
 from controllers.gangs.table_changes import TableChanges
 from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import mismatch
-from nodes.state.classes import admits
+from nodes.state.classes import admits, counted_requests
 from nodes.state.pod_view import PodView
 from nodes.state.snapshot import MIRROR, STAYING, TERMINATING
 from nodes.state.tables import Tables
@@ -261,6 +263,10 @@ class Roster:
         """The longest grace period among these pods (UIDs)."""
         views = (self.view(uid) for uid in victims)
         return max((float(view.grace_seconds) for view in views if view is not None), default=0.0)
+
+    def asks_for(self, pod: Pod) -> dict[str, int]:
+        """What the pod's scheduler looks for on a node, with `pods`. Raises QuantityError."""
+        return {**counted_requests(pod, self._tables.profiles), PODS: 1}
 
     def waiting_requests(self, uid: str) -> Mapping[str, int] | None:
         """What a pod that waits for a node asks for; None if it is bound, terminates, or is gone."""

@@ -1,4 +1,4 @@
-"""kube-scheduler's own configuration file: which lists that it sends are complete, and which pods it never sends.
+"""kube-scheduler's own configuration file: which lists are complete, which pods never come, and how its filters differ.
 
 `planning.schedulerConfiguration` names the file. Without it the scheduler's defaults count. Fields that do not matter
 here are not looked at, so files of every version can be read.
@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
 from api.meta import Defaulting, OrDefault, Struct
 from api.validation import FieldError, convert, join
 from api.yaml import YamlError, documents
+from controllers.gangs.scheduler_profiles import PluginConfig, Plugins, plugin_args, profile_of
+from nodes.filters.profile import Profiles
 
 __all__ = ["Limits", "SchedulerConfiguration", "load", "parse"]
 
@@ -64,6 +66,8 @@ class SchedulerConfiguration:
     """By schedulerName, one for each profile."""
     managed: frozenset[frozenset[str]] = NOTHING
     """The managedResources of our entries that have some. A pod comes to us if it asks for one of each set."""
+    profiles: Profiles = field(default_factory=dict)
+    """What the filters of each profile do, by schedulerName."""
 
     def limits_of(self, scheduler_name: str) -> Limits:
         """The limits of a pod's scheduler. A pod without a schedulerName has the default one."""
@@ -75,13 +79,6 @@ class SchedulerConfiguration:
 
 
 # ---- the file
-
-
-class PluginConfig(Struct):
-    """Arguments of a plugin, whatever they are."""
-
-    name: str = ""
-    args: Any = None
 
 
 class PreemptionArgs(Struct):
@@ -96,6 +93,7 @@ class Profile(Struct):
 
     scheduler_name: str | None = None
     percentage_of_nodes_to_score: Percentage | None = None
+    plugins: Plugins | None = None
     plugin_config: list[PluginConfig] | None = None
 
 
@@ -103,6 +101,7 @@ class ManagedResource(Struct):
     """ExtenderManagedResource."""
 
     name: Annotated[str, Meta(min_length=1)]
+    ignored_by_scheduler: bool | None = None
 
 
 class Extender(Defaulting):
@@ -154,8 +153,22 @@ def parse(text: str) -> SchedulerConfiguration:
     extenders = sorted(file.extenders or (), key=lambda extender: extender.ignorable)
     filters = _ours([each.url(each.filter_verb) for each in extenders], "filter")
     preempts = _ours([each.url(each.preempt_verb) for each in extenders], "preempt")
+    ignored = {
+        resource.name
+        for extender in extenders
+        for resource in extender.managed_resources or ()
+        if resource.ignored_by_scheduler
+    }
+    profiles = list(_named(file))
     return SchedulerConfiguration(
-        limits=dict(_limits(file, is_alone=(filters.is_alone, preempts.is_alone))),
+        limits={
+            name: _limits(file, profile, path, is_alone=(filters.is_alone, preempts.is_alone))
+            for name, profile, path in profiles
+        },
+        profiles={
+            name: profile_of(profile.plugins, profile.plugin_config, ignored, path)
+            for name, profile, path in profiles
+        },
         managed=frozenset(
             frozenset(resource.name for resource in extenders[place].managed_resources or ())
             for place in (*filters.places, *preempts.places)
@@ -184,8 +197,8 @@ def _ours(urls: Sequence[str], verb: str) -> _Ours:
     return _Ours(places, not before)
 
 
-def _limits(file: File, *, is_alone: tuple[bool, bool]) -> Iterator[tuple[str, Limits]]:
-    """For each profile its name and limits. `is_alone`: at filter and at preempt."""
+def _named(file: File) -> Iterator[tuple[str, Profile, str]]:
+    """For each profile its name, and its path in the file."""
     profiles = file.profiles or [Profile()]
     seen: set[str] = set()
     for index, profile in enumerate(profiles):
@@ -198,19 +211,21 @@ def _limits(file: File, *, is_alone: tuple[bool, bool]) -> Iterator[tuple[str, L
         if name in seen:
             raise FieldError(join(path, "schedulerName"), f"{name} is there twice")
         seen.add(name)
-        percentage = profile.percentage_of_nodes_to_score
-        if percentage is None:
-            percentage = file.percentage_of_nodes_to_score
-        args = _preemption_args(profile, path)
-        absolute = args.min_candidate_nodes_absolute
-        absolute = CANDIDATE_NODES if absolute is None else absolute
-        yield (
-            name,
-            Limits(
-                _limit(percentage, FEASIBLE_NODES, is_alone=is_alone[0]),
-                _limit(args.min_candidate_nodes_percentage, absolute, is_alone=is_alone[1]),
-            ),
-        )
+        yield name, profile, path
+
+
+def _limits(file: File, profile: Profile, path: str, *, is_alone: tuple[bool, bool]) -> Limits:
+    """The limits of a profile. `is_alone`: at filter and at preempt."""
+    percentage = profile.percentage_of_nodes_to_score
+    if percentage is None:
+        percentage = file.percentage_of_nodes_to_score
+    args, _ = plugin_args(profile.plugin_config, PREEMPTION, PreemptionArgs, path)
+    absolute = args.min_candidate_nodes_absolute
+    absolute = CANDIDATE_NODES if absolute is None else absolute
+    return Limits(
+        _limit(percentage, FEASIBLE_NODES, is_alone=is_alone[0]),
+        _limit(args.min_candidate_nodes_percentage, absolute, is_alone=is_alone[1]),
+    )
 
 
 def _limit(percentage: int | None, minimum: int, *, is_alone: bool) -> int | None:
@@ -220,15 +235,3 @@ def _limit(percentage: int | None, minimum: int, *, is_alone: bool) -> int | Non
     if percentage == 100:
         return None
     return minimum if is_alone else 0
-
-
-def _preemption_args(profile: Profile, path: str) -> PreemptionArgs:
-    for index, plugin in enumerate(profile.plugin_config or ()):
-        if plugin.name == PREEMPTION and plugin.args is not None:
-            try:
-                args: PreemptionArgs = convert(plugin.args, PreemptionArgs)
-            except FieldError as error:
-                place = f"{path}.pluginConfig[{index}].args"
-                raise FieldError(f"{place}.{error.path}" if error.path else place, error.problem) from None
-            return args
-    return PreemptionArgs()

@@ -14,7 +14,6 @@ from typing import Final
 
 import structlog
 
-from api.requests import pod_requests
 from controllers.gangs.account import subtract
 from controllers.gangs.keys import workload_key
 from controllers.gangs.reservations import Claim, Reservations
@@ -22,6 +21,7 @@ from controllers.gangs.workload_claims import WorkloadClaims
 from nodes.search.decision import Decision, DecisionError, workload_decision
 from nodes.search.supposed import SupposedPods, WorkloadName, leaving_with, priority_of
 from nodes.search.unmodelled import why_blocked
+from nodes.state.classes import counted_requests
 from nodes.state.snapshot import GATED, TERMINATING, Snapshot
 from nodes.state.tables import Tables
 from runtime.placements import Answer, Asking, NoPlace, Owner, Place, Placed
@@ -137,7 +137,10 @@ class WorkloadPlaces:
             return False
         try:
             priority = priority_of(self._tables.snapshot(), _name(asking), _pods(asking))
-            requests = {each.pod_set: {**pod_requests(each.pod), PODS: 1} for each in asking.pods}
+            profiles = self._tables.profiles
+            requests = {
+                each.pod_set: {**counted_requests(each.pod, profiles), PODS: 1} for each in asking.pods
+            }
         except ValueError as error:
             log.warning("no room is promised", workload=f"{asking.namespace}/{asking.name}", error=str(error))
             return False
@@ -188,7 +191,7 @@ def _answer(found: Decision) -> Answer:
     spec = found.spec
     if spec.outcome not in ("Fits", "Preempts"):
         return NoPlace(spec.reason)
-    if blocked := why_blocked(spec):
+    if blocked := why_blocked(spec, asks=False):
         return NoPlace(blocked)
     places = tuple(Place(each.pod, each.node) for each in spec.placements)
     return Placed(places, evicts=bool(spec.victims))

@@ -138,6 +138,11 @@ def _worlds_less(world: World) -> Iterator[World]:
                 less.pods = [pod for pod in less.pods if pod["spec"]["nodeName"] in here]
                 less.steps = [step for step in less.steps if not step.node or step.node in here]
             yield less
+    if world.configuration is not None:
+        for part in ("plugins", "pluginConfig"):
+            less = deepcopy(world)
+            _remove(less.configuration, ("profiles", 0, part))
+            yield less
     for name, objects in lists.items():
         for place, each in enumerate(objects):
             for path in _paths(each):

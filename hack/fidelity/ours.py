@@ -10,6 +10,7 @@ import numpy as np
 
 from api.core import Namespace, Node, Pod
 from api.groups import PodGroup
+from controllers.gangs.scheduler_configuration import parse
 from hack.fidelity.worlds import GROUP, World
 from nodes.search.preemptor import group_preemptor
 from nodes.search.problem import Cluster, lay_out
@@ -36,7 +37,9 @@ class Said:
 
 def tables_of(world: World) -> Tables:
     """The mirror of the cluster."""
-    tables = Tables()
+    configuration = world.configuration
+    known = parse(msgspec.json.encode(configuration).decode()) if configuration is not None else None
+    tables = Tables(profiles=known.profiles) if known is not None else Tables()
     for node in world.nodes:
         tables.upsert_node(_typed(Node, node))
     for namespace in world.objects.get("namespaces", []):

@@ -47,6 +47,8 @@ class World:
     objects: dict[str, list[Json]]
     """Other objects, by the name of the list in the case (see main.go)."""
     steps: list[Step]
+    configuration: Json | None = None
+    """A KubeSchedulerConfiguration with one profile; None: the default."""
 
     @property
     def case(self) -> Json:
@@ -62,7 +64,8 @@ class World:
             }
             for step in self.steps
         ]
-        return {"nodes": self.nodes, "pods": self.pods, **self.objects, "steps": steps}
+        lists = {"nodes": self.nodes, "pods": self.pods, **self.objects}
+        return {**lists, "configuration": self.configuration, "steps": steps}
 
 
 def random_world(random: Random, family: str | None = None) -> World:
@@ -377,6 +380,62 @@ def _features(random: Random, world: World) -> None:
             container["volumeMounts"] = [mount]
 
 
+PROFILES: Final = 60
+"""Different profiles. The probe keeps each of them."""
+DISABLED: Final = (
+    "NodeUnschedulable",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "NodeDeclaredFeatures",
+)
+
+
+def _profile(random: Random, world: World) -> None:
+    others = [each for each in FAMILIES.values() if each is not _profile]
+    for decorate in random.sample(others, 3):
+        decorate(random, world)
+    world.configuration = _configuration(Random(random.randrange(PROFILES)))  # noqa: S311 - no secret
+
+
+def _configuration(random: Random) -> Json:
+    multi_point, filters = (random.sample(DISABLED, random.choice([0, 0, 1, 2])) for _ in range(2))
+    plugins: Json = {
+        "multiPoint": {"disabled": [{"name": name} for name in multi_point]},
+        "filter": {"disabled": [{"name": name} for name in filters]},
+    }
+    if random.random() < 0.1:
+        plugins["filter"] = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]}
+    elif multi_point and random.random() < 0.3:
+        again = [{"name": multi_point[0]}]
+        plugins["filter"]["enabled"] = again
+        if multi_point[0] not in ("NodeUnschedulable", "TaintToleration"):
+            plugins["preFilter"] = {"enabled": again}
+    args: Json = {}
+    if random.random() < 0.5:
+        terms = [{"matchExpressions": [_requirement(random)]} for _ in range(random.randint(1, 2))]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        args["NodeAffinity"] = {"addedAffinity": required}
+    if random.random() < 0.5:
+        name = random.choice(["ignoredResources", "ignoredResourceGroups"])
+        args["NodeResourcesFit"] = {name: ["example.com" if name.endswith("Groups") else "example.com/gpu"]}
+    extender: Json = {"urlPrefix": "http://127.0.0.1/v1", "filterVerb": "filter", "preemptVerb": "preempt"}
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "plugins": plugins,
+                "pluginConfig": [{"name": name, "args": each} for name, each in args.items()],
+            }
+        ],
+        "extenders": [extender],
+    }
+
+
 FAMILIES: Final[dict[str, Callable[[Random, World], None]]] = {
     "resources": _resources,
     "taints": _taints,
@@ -387,4 +446,5 @@ FAMILIES: Final[dict[str, Callable[[Random, World], None]]] = {
     "affinity": _affinity,
     "spread": _spread,
     "declared features": _features,
+    "profile": _profile,
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from api.core import Pod, Taint
+from nodes.filters.profile import Profile
 
 __all__ = ["Filter", "NodeShape", "PodFilter", "StaticFilter", "Tenant", "Token"]
 
@@ -32,6 +33,9 @@ class Filter(Generic[N]):
 
     name: ClassVar[str]
     """The scheduler's name of the plugin."""
+    local: ClassVar[frozenset[str]] = frozenset()
+    """Names of what the filter sees but does not model, and what depends only on the pod, the node and the pods there.
+    The scheduler's word on one node settles it, whatever happens on other nodes."""
 
     def needs(self, pod: Pod) -> N | None:
         """What the filter needs of the pod. None means that the filter has nothing to say about this pod."""
@@ -40,6 +44,14 @@ class Filter(Generic[N]):
     def looks_afar(self, needs: N) -> bool:
         """Whether what a node says of a pod with these needs may depend on pods on other nodes."""
         return False
+
+    def needs_in(self, profile: Profile, needs: N | None) -> N | None:
+        """What the filter needs of a pod of that profile, from what `needs` says."""
+        return needs
+
+    def unmodelled_in(self, profile: Profile, pod: Pod) -> Iterable[str]:
+        """Names of what the profile makes the filter see of this pod, and that nobody models."""
+        return ()
 
     def namespaces_asked(self, needs: N) -> str | None:
         """What to name if the labels of some pod's namespace are not known, or None: a pod with these needs does not
@@ -71,6 +83,8 @@ class Tenant(NamedTuple):
     labels: Mapping[str, str]
     namespace_labels: Mapping[str, str] | None = None
     """The labels of the namespace; None if they are not known."""
+    asks: bool = True
+    """Whether the pod's scheduler asks the filter about the pod. Other pods may ask about it all the same."""
 
 
 class Token(ABC):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
 
+from api.core import Pod
 from api.requests import PODS
 from nodes.filters.filter import Filter
+from nodes.filters.profile import Profile
 
 __all__ = ["NodeResourcesFit"]
+
+
+DISABLED: Final = "NodeResourcesFit is disabled"
 
 
 class NodeResourcesFit(Filter[Any]):
@@ -17,6 +23,11 @@ class NodeResourcesFit(Filter[Any]):
     """
 
     name: ClassVar[str] = "NodeResourcesFit"
+    local: ClassVar[frozenset[str]] = frozenset({DISABLED})
+
+    def unmodelled_in(self, profile: Profile, pod: Pod) -> Iterable[str]:
+        """Name a profile without the filter: the kernel always counts."""
+        return (DISABLED,) if self.name in profile.off else ()
 
     @staticmethod
     def reason(resource: str) -> str:

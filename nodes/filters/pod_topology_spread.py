@@ -1,6 +1,6 @@
 """PodTopologySpread: the constraints with DoNotSchedule. Constraints with ScheduleAnyway refuse no node.
 
-The default constraints of a cluster are not modelled. kube-scheduler's own ones refuse no node.
+The default constraints of a scheduler's profile are only named. kube-scheduler's own ones refuse no node.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from api.selectors import check_selector
 from nodes.filters.counting import Bools, Condition, Counter, CountingFilter, Int64s, Nodes
 from nodes.filters.filter import NodeShape, StaticFilter, Tenant
 from nodes.filters.node_affinity import NodeAffinity, Selection
+from nodes.filters.profile import Profile
 from nodes.filters.taint_toleration import TaintToleration
 from nodes.filters.terms import Term, with_label_keys
 
 __all__ = ["PodTopologySpread", "Spread"]
 
 SPREAD: Final = "topology spread (DoNotSchedule)"
+BY_DEFAULT: Final = "default topology spread of the scheduler's profile"
 NO_LABEL: Final = "node(s) didn't match pod topology spread constraints (missing required label)"
 
 
@@ -156,6 +158,12 @@ class PodTopologySpread(StaticFilter[Spread], CountingFilter[Spread]):
     def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Name constraints with an invalid selector."""
         return () if _valid(_hard(pod)) else (SPREAD,)
+
+    def unmodelled_in(self, profile: Profile, pod: Pod) -> Iterable[str]:
+        """Name the profile's default constraints: they select pods by Services and owners, which are not read."""
+        return (
+            (BY_DEFAULT,) if profile.spreads_by_default and not pod.spec.topology_spread_constraints else ()
+        )
 
 
 def _hard(pod: Pod) -> list[TopologySpreadConstraint]:

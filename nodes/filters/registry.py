@@ -24,6 +24,7 @@ from nodes.filters.volumes import Volumes
 __all__ = [
     "COUNTING_FILTERS",
     "FILTERS",
+    "LOCAL",
     "NEEDS",
     "POD_FILTERS",
     "RESOURCES_FIT",
@@ -65,5 +66,7 @@ NEEDS: Final = tuple((place, each.needs) for place, each in enumerate(FILTERS) i
 UNMODELLED: Final = tuple(each.unmodelled for each in FILTERS if _has_own(each, "unmodelled"))
 """The method `unmodelled` of each filter that has its own. Every event of a pod calls the methods of NEEDS and
 UNMODELLED, so both leave out the filters that would return nothing."""
+LOCAL: Final = frozenset[str]().union(*(each.local for each in FILTERS))
+"""See `Filter.local`."""
 RESOURCES_FIT: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, NodeResourcesFit))
 """The place of NodeResourcesFit in FILTERS."""

@@ -30,6 +30,10 @@ class Volumes(Filter[Any]):
     """The four filters in one class, because each of them checks several sources."""
 
     name: ClassVar[str] = "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone"
+    local: ClassVar[frozenset[str]] = frozenset(
+        name for name, _ in SOURCES if name not in ("persistent volume claim", "ephemeral volume")
+    )
+    """A claim may be used elsewhere, and a storage pool may have room for one claim in many nodes."""
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Name the kinds of volumes in the pod's spec."""

@@ -102,7 +102,7 @@ def _asked(kinds: Kinds) -> list[list[Condition]]:
     asked: list[list[Condition]] = [[] for _ in kinds.tenants()]
     for place, each in COUNTING_FILTERS:
         for conditions, tenant in zip(asked, kinds.tenants(place), strict=True):
-            condition = each.condition(tenant) if tenant.needs is not None else None
+            condition = each.condition(tenant) if tenant.asks and tenant.needs is not None else None
             if condition is not None:
                 conditions.append(condition)
     return asked

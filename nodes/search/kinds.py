@@ -35,7 +35,9 @@ class Kinds:
             its_class, labels = self._snapshot.classes[class_row], self._snapshot.label_sets[labels_row]
             needs = its_class.needs[place] if its_class is not None and place is not None else None
             namespace, own = labels or ("", {})
-            found.append(Tenant(needs, namespace, own, self._snapshot.namespaces.get(namespace)))
+            asks = its_class is None or place not in its_class.off
+            its_labels = self._snapshot.namespaces.get(namespace)
+            found.append(Tenant(needs, namespace, own, its_labels, asks))
         return found
 
 

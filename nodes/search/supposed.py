@@ -119,7 +119,7 @@ def with_pods(
 
     `group`: the row of their PodGroup, -1 for none. Raises ValueError for a quantity that cannot be read.
     """
-    classes = [pod_class(each.pod) for each in sets]
+    classes = [pod_class(each.pod, snapshot.profiles) for each in sets]
     snapshot = _with_resources(snapshot, classes)
     class_rows, snapshot = _with_classes(snapshot, classes)
     label_rows = [len(snapshot.label_sets) + place for place in range(len(sets))]

@@ -44,7 +44,9 @@ class Tokens:
             self.tokens += tokens
             self.before_resources += [place < RESOURCES_FIT] * len(tokens)
             brings.append(_matrix([[token.brought_by(kind) for token in tokens] for kind in mine]))
-            forbids.append(_matrix([[token.forbidden_by(kind) for token in tokens] for kind in mine]))
+            forbids.append(
+                _matrix([[kind.asks and token.forbidden_by(kind) for token in tokens] for kind in mine])
+            )
             brought.append(_brought(snapshot, tokens, place, bound, running, theirs))
         self.brings = _by_member(rows, kinds, brings)
         """For each member [T], with 1 for each token that it brings."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.plans import PreemptionPlanSpec
-from nodes.filters.registry import FILTERS, POD_FILTERS
+from nodes.filters.dynamic_resources import DynamicResources
+from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS
 from nodes.search.kinds import Kinds, on_nodes
 from nodes.search.problem import Cluster
 from nodes.search.tokens import interested
@@ -17,10 +18,21 @@ from nodes.state.snapshot import Snapshot, is_leaving
 __all__ = ["not_modelled", "why_blocked"]
 
 
-def why_blocked(spec: PreemptionPlanSpec) -> str:
-    """Why the victims of the plan are not evicted. Empty if they may be evicted, or if there are no victims."""
-    blocked = spec.outcome == "Preempts" and bool(spec.not_modelled)
-    return f"not modelled: {', '.join(spec.not_modelled)}" if blocked else ""
+def why_blocked(spec: PreemptionPlanSpec, *, asks: bool = True) -> str:
+    """Why the victims of the plan are not evicted. Empty if they may be evicted, or if there are no victims.
+
+    `asks`: somebody asks the scheduler about each member before anybody goes (docs/decisions/0056).
+    """
+    if spec.outcome != "Preempts" or not spec.not_modelled or (asks and _can_be_asked(spec)):
+        return ""
+    return f"not modelled: {', '.join(spec.not_modelled)}"
+
+
+def _can_be_asked(spec: PreemptionPlanSpec) -> bool:
+    """Whether the scheduler's word on each member settles what is not modelled: each is alone on its node, and what is
+    not modelled depends on nothing else."""
+    nodes = [each.node for each in spec.placements]
+    return len(set(nodes)) == len(nodes) and LOCAL.issuperset(spec.not_modelled)
 
 
 def not_modelled(
@@ -36,6 +48,9 @@ def not_modelled(
     classes = {int(row) for row in snapshot.pod_class[list(members)]}
     names = {name for row in classes if (each := snapshot.classes[row]) for name in each.unmodelled}
     names.update(_between(cluster, members, gone, placed))
+    if placed is None:  # a planned node counts in its allocatable what members request
+        resources = {name for row in classes if (each := snapshot.classes[row]) for name in each.resources}
+        names.update(DynamicResources.backed(resources, snapshot.backed_by_devices))
     names.update(_in_unknown_namespaces(snapshot, members))
     return sorted(names)
 
@@ -46,7 +61,8 @@ def _in_unknown_namespaces(snapshot: Snapshot, members: Collection[int]) -> Iter
         name
         for row in np.unique(snapshot.pod_class[list(members)]).tolist()
         if (its_class := snapshot.classes[row]) is not None
-        for each, needs in zip(FILTERS, its_class.needs, strict=True)
+        for place, (each, needs) in enumerate(zip(FILTERS, its_class.needs, strict=True))
+        if place not in its_class.off
         if needs is not None and (name := each.namespaces_asked(needs)) is not None
     }
     if not asked:
@@ -72,7 +88,7 @@ def _between(
         members_seen = mine.tenants(place)
         for kind, running in enumerate(theirs.tenants(place)):
             for mine_kind, member in enumerate(members_seen):
-                name = each.unmodelled_between(running, member)
+                name = each.unmodelled_between(running, member) if member.asks else None
                 if name is None:
                     continue
                 there = snapshot.pod_node[pods[theirs.of == kind]]

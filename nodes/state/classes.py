@@ -5,7 +5,7 @@ Equal classes and equal shapes are stored once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,12 +14,14 @@ import msgspec
 
 from api.core import Node, Pod
 from api.requests import pod_requests
-from nodes.filters.filter import NodeShape
+from nodes.filters.filter import NodeShape, PodFilter
+from nodes.filters.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Profile, Profiles
 from nodes.filters.registry import FILTERS, NEEDS, STATIC_FILTERS, UNMODELLED
 
-__all__ = ["PodClass", "admits", "node_shape", "pod_class"]
+__all__ = ["NO_PROFILES", "PodClass", "counted_requests", "admits", "node_shape", "pod_class"]
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+NO_PROFILES: Final[Profiles] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +38,28 @@ class PodClass:
     """What each filter of the registry needs of the pod, in the registry's order. None means nothing."""
     unmodelled: tuple[str, ...] = field(compare=False)
     """Names of what the filters see of the pod but do not model, sorted."""
+    off: frozenset[int] = field(compare=False, default=frozenset())
+    """Places in the registry of the filters that the pod's scheduler does not ask."""
+    ignored: frozenset[str] = field(compare=False, default=frozenset())
+    """Resources that the pod requests, but that its scheduler does not look at. `requests` has them not."""
+
+    @property
+    def resources(self) -> Set[str]:
+        """Names of all resources that the pod requests."""
+        return self.requests.keys() | self.ignored
 
     @property
     def asks_about_others(self) -> bool:
         """Whether what a node says of the pod may depend on pods on other nodes, or on what is not modelled."""
         return bool(self.unmodelled) or any(
-            needs is not None and each.looks_afar(needs)
-            for each, needs in zip(FILTERS, self.needs, strict=True)
+            needs is not None and place not in self.off and each.looks_afar(needs)
+            for place, (each, needs) in enumerate(zip(FILTERS, self.needs, strict=True))
         )
 
 
-def pod_class(pod: Pod) -> PodClass:
-    """The pod's class. Raises QuantityError, which names the field."""
+def pod_class(pod: Pod, profiles: Profiles = NO_PROFILES) -> PodClass:
+    """The pod's class. `profiles`: of the schedulers. Raises QuantityError, which names the field."""
+    profile = profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER) if profiles else None
     requests = pod_requests(pod)
     needs: list[Any] = [None] * len(FILTERS)
     for place, ask in NEEDS:
@@ -55,9 +67,40 @@ def pod_class(pod: Pod) -> PodClass:
     names: list[str] = []
     for ask_names in UNMODELLED:
         names += ask_names(pod)
+    if profile is not None and profile != DEFAULT_PROFILE:
+        return _in_profile(profile, pod, requests, needs)
     unmodelled = tuple(sorted(set(names)))
     key = msgspec.json.encode((requests, needs, unmodelled), order="deterministic")
     return PodClass(key, requests, tuple(needs), unmodelled)
+
+
+def _in_profile(profile: Profile, pod: Pod, requests: dict[str, int], needs: list[Any]) -> PodClass:
+    """The class of a pod whose scheduler's profile is not the default one.
+
+    A bound pod holds what its scheduler did not look at: schedulers with another profile may count it.
+    """
+    off = frozenset(place for place, each in enumerate(FILTERS) if each.name in profile.off)
+    own = tuple(
+        None if place in off and not isinstance(each, PodFilter) else each.needs_in(profile, needs[place])
+        for place, each in enumerate(FILTERS)
+    )
+    names = set(profile.named)
+    for place, each in enumerate(FILTERS):
+        names.update(() if place in off else each.unmodelled(pod))
+        names.update(each.unmodelled_in(profile, pod))
+        if each.name in profile.half_off and place not in off and needs[place] is not None:
+            names.add(f"{each.name} without its filter")
+    ignored = frozenset(name for name in requests if not pod.spec.node_name and profile.ignores(name))
+    counted = {name: amount for name, amount in requests.items() if name not in ignored}
+    unmodelled = tuple(sorted(names))
+    key = msgspec.json.encode((counted, own, unmodelled, sorted(off), sorted(ignored)), order="deterministic")
+    return PodClass(key, counted, own, unmodelled, off, ignored)
+
+
+def counted_requests(pod: Pod, profiles: Profiles) -> dict[str, int]:
+    """The amounts that the pod's scheduler looks at, by resource, without `pods`. Raises QuantityError."""
+    profile = profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER, DEFAULT_PROFILE)
+    return {name: amount for name, amount in pod_requests(pod).items() if not profile.ignores(name)}
 
 
 def node_shape(node: Node) -> NodeShape:
@@ -79,6 +122,8 @@ def admits(pod_class: PodClass, node_shape: NodeShape, node_name: str) -> str | 
     """None if all static filters admit the pod, otherwise the reason of the first filter that refuses it."""
     for place, static in STATIC_FILTERS:
         needs = pod_class.needs[place]
+        if place in pod_class.off:
+            continue
         if needs is not None and (refusal := static.refusal(needs, node_shape, node_name)) is not None:
             return refusal
     return None

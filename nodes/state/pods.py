@@ -15,6 +15,7 @@ import numpy as np
 
 from api.core import Pod
 from api.groups import POD_GROUP_LABEL
+from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
 from nodes.state.budgets import LabelSets
 from nodes.state.change_log import ChangeLog
 from nodes.state.class_table import ClassTable
@@ -41,7 +42,6 @@ ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
 DEFAULT_GRACE: Final = 30
 """Seconds that a pod has to end if its spec does not say."""
-DEFAULT_SCHEDULER: Final = "default-scheduler"
 """What an API server fills in."""
 NO_LABELS: Final[dict[str, str]] = {}
 
@@ -60,8 +60,14 @@ class PodTable:
     """Pods by row; see `nodes.state.snapshot` for what the columns mean."""
 
     def __init__(
-        self, classes: ClassTable, nodes: NodeTable, groups: GroupTable, label_sets: LabelSets
+        self,
+        classes: ClassTable,
+        nodes: NodeTable,
+        groups: GroupTable,
+        label_sets: LabelSets,
+        profiles: Profiles,
     ) -> None:
+        self._profiles = profiles
         self._classes, self._nodes, self._groups, self._label_sets = classes, nodes, groups, label_sets
         self.live = Column(np.bool_)
         self.node = Column(np.int32, NOWHERE)
@@ -221,7 +227,7 @@ class PodTable:
         """The pod's facts; classes, nodes, groups and label sets are referred to once more."""
         meta, spec = pod.metadata, pod.spec
         # Calls that may raise come first, so that an error changes nothing.
-        its_class = pod_class(pod)
+        its_class = pod_class(pod, self._profiles)
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
         start = whole_seconds(pod.status.start_time, "status.startTime", created)
         labels = meta.labels or NO_LABELS

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from api.core import PriorityClass
     from api.groups import PodGroup
     from nodes.filters.filter import NodeShape
+    from nodes.filters.profile import Profiles
     from nodes.state.classes import PodClass
 
 __all__ = [
@@ -160,6 +161,12 @@ class Snapshot:
 
     costs: CostRules = field(default_factory=CostRules)
     """What the configuration says of the cost of evictions."""
+
+    profiles: Profiles = field(default_factory=dict)
+    """What the filters of schedulers do, if it is not the default."""
+
+    backed_by_devices: frozenset[str] = frozenset()
+    """Extended resources that a DeviceClass backs. A node without them in its allocatable may have devices for them."""
 
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Labels by namespace. A namespace that nobody has shown is not in it."""

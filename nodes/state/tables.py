@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
+from api.devices import DeviceClass
 from api.groups import PodGroup
 from nodes.filters.filter import Tenant
+from nodes.filters.profile import Profiles
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.class_table import ClassTable
-from nodes.state.classes import PodClass
+from nodes.state.classes import NO_PROFILES, PodClass
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
@@ -33,8 +36,10 @@ class Tables:
     changes a table returns what changed. It raises ValueError, and changes nothing, for an invalid quantity or time.
     """
 
-    def __init__(self, costs: CostRules | None = None) -> None:
+    def __init__(self, costs: CostRules | None = None, profiles: Profiles = NO_PROFILES) -> None:
+        """`profiles`: what the schedulers' filters do, if it is not the default."""
         self.costs = costs or CostRules()
+        self.profiles: Final = profiles
         self.version = 0
         """Grows with every change that could change a decision: see `Snapshot.version`."""
         self.resources = Resources()
@@ -43,11 +48,13 @@ class Tables:
         self.budgets = BudgetTable()
         self.label_sets = LabelSets(self.budgets)
         self.classes = ClassTable(self.resources)
-        self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets)
+        self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets, profiles)
         self.succeeded_members = SucceededMembers(self.groups)
         self.priority_classes: dict[str, PriorityClass] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         """Labels by namespace."""
+        self._backed: dict[str, str] = {}
+        """Extended resources by the name of the DeviceClass that backs them."""
         self.class_changes = 0
         """Grows whenever a PriorityClass comes, goes, or changes what decisions depend on."""
 
@@ -102,6 +109,19 @@ class Tables:
     def delete_priority_class(self, name: str) -> Change:
         """Remove a PriorityClass."""
         return self._decides_classes(self.priority_classes.pop(name, None) is not None)
+
+    def upsert_device_class(self, device_class: DeviceClass) -> Change:
+        """Add or change a DeviceClass."""
+        name, resource = device_class.metadata.name, device_class.spec.extended_resource_name
+        if not resource:
+            return self.delete_device_class(name)
+        before = self._backed.get(name)
+        self._backed[name] = resource
+        return self._decides(before != resource)
+
+    def delete_device_class(self, name: str) -> Change:
+        """Remove a DeviceClass."""
+        return self._decides(self._backed.pop(name, None) is not None)
 
     def upsert_namespace(self, namespace: Namespace) -> Change:
         """Add or change a namespace."""
@@ -201,10 +221,12 @@ class Tables:
         its_class, labels = self.view(row).pod_class, self.pods.labels.array.item(row)
         for place, counting in COUNTING_FILTERS:
             member = self._tenant(its_class, place, labels)
-            if member.needs is not None and counting.condition(member) is not None:
+            if member.asks and member.needs is not None and counting.condition(member) is not None:
                 return True
         for place, each in POD_FILTERS:
             member = self._tenant(its_class, place, labels)
+            if not member.asks:
+                continue
             for theirs, their_labels in self._elsewhere(place, node):
                 if each.reaches(self._tenant(theirs, place, their_labels), member):
                     return True
@@ -226,7 +248,8 @@ class Tables:
 
     def _tenant(self, its_class: PodClass, place: int, labels: int) -> Tenant:
         namespace, own = self.label_sets.sets[labels] or ("", {})
-        return Tenant(its_class.needs[place], namespace, own, self.namespaces.get(namespace))
+        asks = place not in its_class.off
+        return Tenant(its_class.needs[place], namespace, own, self.namespaces.get(namespace), asks)
 
     # ---- what has changed since somebody last asked
 
@@ -301,6 +324,8 @@ class Tables:
             label_sets=self.label_sets.sets.copy(),
             label_budgets=self.label_sets.selected_by.copy(),
             budgets=self.budgets.rows.copy(),
+            profiles=self.profiles,
+            backed_by_devices=frozenset(self._backed.values()),
             priority_classes=MappingProxyType(self.priority_classes.copy()),
             costs=self.costs,
             namespaces=MappingProxyType(self.namespaces.copy()),

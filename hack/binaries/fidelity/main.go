@@ -17,10 +17,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
@@ -41,7 +44,9 @@ type Case struct {
 	CSINodes               []*storagev1.CSINode            `json:"csiNodes"`
 	CSIDrivers             []*storagev1.CSIDriver          `json:"csiDrivers"`
 	CSIStorageCapacities   []*storagev1.CSIStorageCapacity `json:"csiStorageCapacities"`
-	Steps                  []Step                          `json:"steps"`
+	// Configuration is a KubeSchedulerConfiguration with one profile. Without one, the default profile is asked.
+	Configuration json.RawMessage `json:"configuration"`
+	Steps         []Step          `json:"steps"`
 }
 
 // Step removes pods (namespace/name), or asks about a pod and then places it on the node, if it names one.
@@ -57,11 +62,13 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// probe is one framework, whose snapshot and listers are replaced for each case.
+// probe has a framework for each configuration. Its snapshot and listers are replaced for each case.
 type probe struct {
 	framework.Framework
-	lister    *lister
-	informers *factory
+	frameworks map[string]framework.Framework
+	client     clientset.Interface
+	lister     *lister
+	informers  *factory
 }
 
 // lister is the snapshot of the moment.
@@ -70,14 +77,14 @@ type lister struct{ fwk.SharedLister }
 func main() {
 	ctx := context.Background()
 	metrics.Register()
-	asked, err := newProbe(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	asked := newProbe()
 	in, out := json.NewDecoder(bufio.NewReaderSize(os.Stdin, 1<<20)), bufio.NewWriter(os.Stdout)
 	for in.More() {
 		var each Case
 		if err := in.Decode(&each); err != nil {
+			log.Fatal(err)
+		}
+		if err := asked.use(ctx, each.Configuration); err != nil {
 			log.Fatal(err)
 		}
 		line, err := json.Marshal(asked.answer(ctx, &each))
@@ -93,40 +100,74 @@ func main() {
 	}
 }
 
-// newProbe makes the framework of the default profile. DynamicResources is left out: we model nothing of it.
-func newProbe(ctx context.Context) (*probe, error) {
-	defaults, err := latest.Default()
+func newProbe() *probe {
+	client := fake.NewClientset()
+	return &probe{
+		frameworks: map[string]framework.Framework{},
+		client:     client,
+		lister:     &lister{internalcache.NewEmptySnapshot()},
+		informers:  newFactory(client),
+	}
+}
+
+// use has the probe ask the first profile of the configuration. Its extenders are not asked.
+func (p *probe) use(ctx context.Context, text []byte) error {
+	known, ok := p.frameworks[string(text)]
+	if !ok {
+		configuration, err := decode(text)
+		if err != nil {
+			return err
+		}
+		if known, err = p.framework(ctx, configuration); err != nil {
+			return err
+		}
+		p.frameworks[string(text)] = known
+	}
+	p.Framework = known
+	return nil
+}
+
+func decode(text []byte) (*config.KubeSchedulerConfiguration, error) {
+	if len(text) == 0 || string(text) == "null" {
+		return latest.Default()
+	}
+	object, _, err := scheme.Codecs.UniversalDecoder().Decode(text, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	profile := defaults.Profiles[0]
+	configuration, ok := object.(*config.KubeSchedulerConfiguration)
+	if !ok {
+		return nil, fmt.Errorf("not a configuration: %T", object)
+	}
+	return configuration, validation.ValidateKubeSchedulerConfiguration(configuration)
+}
+
+// framework makes the framework of the first profile. DynamicResources is left out: we model nothing of it.
+func (p *probe) framework(
+	ctx context.Context, configuration *config.KubeSchedulerConfiguration,
+) (framework.Framework, error) {
+	profile := configuration.Profiles[0]
 	profile.Plugins.MultiPoint.Disabled = append(
 		profile.Plugins.MultiPoint.Disabled, config.Plugin{Name: names.DynamicResources},
 	)
-	kept := profile.Plugins.MultiPoint.Enabled[:0]
+	kept := []config.Plugin{}
 	for _, each := range profile.Plugins.MultiPoint.Enabled {
 		if each.Name != names.DynamicResources {
 			kept = append(kept, each)
 		}
 	}
 	profile.Plugins.MultiPoint.Enabled = kept
-	client := fake.NewClientset()
-	asked := &probe{
-		lister:    &lister{internalcache.NewEmptySnapshot()},
-		informers: newFactory(client),
-	}
-	asked.Framework, err = frameworkruntime.NewFramework(
+	return frameworkruntime.NewFramework(
 		ctx, plugins.NewInTreeRegistry(), &profile,
-		frameworkruntime.WithClientSet(client),
-		frameworkruntime.WithInformerFactory(asked.informers),
-		frameworkruntime.WithSnapshotSharedLister(asked.lister),
+		frameworkruntime.WithClientSet(p.client),
+		frameworkruntime.WithInformerFactory(p.informers),
+		frameworkruntime.WithSnapshotSharedLister(p.lister),
 		frameworkruntime.WithSharedCSIManager(
-			nodevolumelimits.NewCSIManager(asked.informers.Storage().V1().CSINodes().Lister()),
+			nodevolumelimits.NewCSIManager(p.informers.Storage().V1().CSINodes().Lister()),
 		),
 		frameworkruntime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done())),
 		frameworkruntime.WithParallelism(1),
 	)
-	return asked, err
 }
 
 func (p *probe) answer(ctx context.Context, each *Case) []map[string]Refusal {

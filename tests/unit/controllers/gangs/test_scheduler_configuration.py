@@ -38,7 +38,7 @@ def read(**fields: Any) -> SchedulerConfiguration:
 
 def preemption(**args: Any) -> list[dict[str, Any]]:
     return [
-        {"name": "NodeResourcesFit", "args": {"minCandidateNodesPercentage": 100}},
+        {"name": "ImageLocality", "args": {"minCandidateNodesPercentage": 100}},
         {"name": "DefaultPreemption", "args": {"kind": "DefaultPreemptionArgs", **args}},
     ]
 
@@ -183,7 +183,7 @@ def test_fields_of_no_matter_may_be_anything() -> None:
     scheduler = read(
         leaderElection=7,
         podInitialBackoffSeconds="soon",
-        profiles=[{"plugins": None, "pluginConfig": [{"name": "NodeResourcesFit", "args": 7}]}],
+        profiles=[{"plugins": None, "pluginConfig": [{"name": "ImageLocality", "args": 7}]}],
         extenders=[
             FILTER | {"weight": "much", "nodeCacheCapable": None},
             PREEMPT | {"managedResources": None},
