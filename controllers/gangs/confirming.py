@@ -48,14 +48,17 @@ def confirm(
     The model does not count against a refusal that stands: it would evict in vain whenever a node changes a moment
     before the scheduler refuses it.
 
+    A plan with something that is not modelled needs the scheduler's word on every member, whatever the setting.
+
     `after_vain`: the gang has evicted in vain. Then our model counts only for members that the scheduler cannot show.
     """
+    insists = rules.confirmation == "Require" or bool(plan.spec.not_modelled)
     unknown = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
     confirmed = Confirmed(len(seen.proofs) - len(unknown), len(unknown))
-    if seen.presented and (not unknown or (rules.confirmation == "Off" and not after_vain)):
+    if seen.presented and (not unknown or (rules.confirmation == "Off" and not after_vain and not insists)):
         return confirmed
     if not plan.asking:
-        to_ask = _to_ask(unknown, seen, again=after_vain or rules.confirmation == "Require")
+        to_ask = _to_ask(unknown, seen, again=after_vain or insists)
         if to_ask.members or plan.asked is None:
             return to_ask
     if plan.asked is None:
@@ -68,7 +71,7 @@ def confirm(
     if not seen.presented:
         return Ending("Aborted", "NotAttempted", "no scheduler has tried to schedule a pod of the group")
     refused = _in_doubt(seen, Doubt.STANDS)
-    if refused or (unknown and rules.confirmation == "Require"):
+    if refused or (unknown and insists):
         return Ending("Aborted", "NotConfirmed", _why_unknown(plan, refused or unknown, seen))
     could_tell = tuple(uid for uid in unknown if not seen.proofs[uid].cannot_tell)
     if after_vain and could_tell:

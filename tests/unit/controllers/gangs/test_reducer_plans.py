@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from controllers.gangs.effects import (
@@ -139,6 +140,23 @@ def test_a_member_that_was_just_tried_is_asked_about_once_its_node_changes() -> 
     (ask,) = gang.looks(proofs=UNKNOWN, after=1.0)
     assert isinstance(ask, Ask)
     assert gang.looks(proofs=UNKNOWN, after=100.0) == [], "it is not asked yet"
+
+
+@pytest.mark.parametrize("confirmation", ["Prefer", "Require", "Off"])
+@pytest.mark.parametrize("proofs", [CONFIRMED, UNKNOWN], ids=["confirmed", "unknown"])
+def test_what_is_not_modelled_needs_the_schedulers_word(
+    confirmation: Confirmation, proofs: dict[str, MemberProof]
+) -> None:
+    """Our model counts for no member, whatever the setting."""
+    gang = in_phase("Planned")
+    plan = replace(gang.plan, spec=msgspec.structs.replace(gang.plan.spec, not_modelled=["CSI volume"]))
+    gang.life, gang.rules = replace(gang.life, plan=plan), replace(RULES, confirmation=confirmation)
+    if proofs is CONFIRMED:
+        assert kinds(gang.looks()) == [Advance]
+    else:
+        assert kinds(gang.looks(proofs=proofs)) == [Ask]
+        gang(Asked())
+        assert gang.ending(after=60.0, proofs=proofs) == "NotConfirmed"
 
 
 @pytest.mark.parametrize(("confirmation", "vain"), [("Require", 0), ("Prefer", 1)])
