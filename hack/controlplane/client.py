@@ -45,6 +45,7 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("batch/v1", "Job"): ("jobs", True),
     ("coordination.k8s.io/v1", "Lease"): ("leases", True),
     ("policy/v1", "PodDisruptionBudget"): ("poddisruptionbudgets", True),
+    ("resource.k8s.io/v1", "ResourceClaim"): ("resourceclaims", True),
     ("networking.k8s.io/v1", "NetworkPolicy"): ("networkpolicies", True),
     ("scheduling.k8s.io/v1", "PriorityClass"): ("priorityclasses", False),
     ("scheduling.k8s.io/v1beta1", "PodGroup"): ("podgroups", True),

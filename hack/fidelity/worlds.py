@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from api.groups import POD_GROUP_LABEL
 
-__all__ = ["FAMILIES", "GROUP", "Step", "World", "random_world"]
+__all__ = ["FAMILIES", "GROUP", "NAMESPACES", "Step", "World", "random_world"]
 
 Json = dict[str, Any]
 

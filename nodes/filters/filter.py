@@ -133,6 +133,10 @@ class PodFilter(Filter[N], ABC):
         """Name a conflict that the running pod could have with the member and that no token models, or None."""
         return None
 
+    def unnoticed_between(self, victim: Tenant, member: Tenant) -> str | None:
+        """Name a conflict that ends with the victim, but after which the scheduler does not try the member, or None."""
+        return None
+
     def conflict_keys(self, running: Tenant, member: Tenant) -> Collection[str]:
         """Topology keys: what `unmodelled_between` names could matter only in the running pod's domains of these."""
         return ()

@@ -27,6 +27,7 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 AFFINITY: Final = "inter-pod affinity"
 ANTI_AFFINITY: Final = "inter-pod anti-affinity"
 FOREIGN: Final = "anti-affinity of running pods"
+UNNOTICED: Final = "anti-affinity by namespaceSelector of a victim: the scheduler does not notice its end"
 NO_MATCH: Final = "node(s) didn't match pod affinity rules"
 NOTHING: Final = LabelSelector(match_expressions=[LabelSelectorRequirement(key="", operator="In", values=[])])
 """Selects no pod."""
@@ -203,6 +204,16 @@ class InterPodAffinity(PodFilter[Affinities], StaticFilter[Affinities], Counting
     def unmodelled_between(self, running: Tenant, member: Tenant) -> str | None:
         """Name a term of the running pod that is not modelled and could select the member on some node."""
         return FOREIGN if self.conflict_keys(running, member) else None
+
+    def unnoticed_between(self, victim: Tenant, member: Tenant) -> str | None:
+        """Name a term of one of them that selects the other one by the labels of its namespace."""
+        pairs = ((victim, member), (member, victim))
+        unnoticed = any(
+            term.term.of(asking.namespace).is_unnoticed(other)
+            for asking, other in pairs
+            for term in (asking.needs.modelled if asking.needs is not None else ())
+        )
+        return UNNOTICED if unnoticed else None
 
     def conflict_keys(self, running: Tenant, member: Tenant) -> set[str]:
         """The keys of the terms of the running pod that nobody can judge and that could select the member: they are

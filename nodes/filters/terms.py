@@ -46,6 +46,13 @@ class Term(msgspec.Struct, frozen=True, array_like=True):
         """Whether the term would select the pod if the unknown labels of its namespace are right."""
         return self._chooses(tenant) is None and selects(self.selector, tenant.labels)
 
+    def is_unnoticed(self, tenant: Tenant) -> bool:
+        """Whether the term selects the pod, and kube-scheduler does not notice that this ends when a pod goes.
+
+        It then asks the term without the labels of the namespace (isSchedulableAfterAssignedPodChange, 1.37.1).
+        """
+        return self.matches(tenant) and self._chooses(tenant._replace(namespace_labels={})) is not True
+
     def _chooses(self, tenant: Tenant) -> bool | None:
         """Whether the pod's namespace is one of the term's; None if nobody knows."""
         if tenant.namespace in self.namespaces:

@@ -13,6 +13,7 @@ from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS
 from nodes.search.kinds import Kinds, on_nodes
 from nodes.search.problem import Cluster
 from nodes.search.tokens import interested
+from nodes.state.classes import PodClass
 from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["not_modelled", "why_blocked"]
@@ -21,7 +22,7 @@ __all__ = ["not_modelled", "why_blocked"]
 def why_blocked(spec: PreemptionPlanSpec, *, asks: bool = True) -> str:
     """Why the victims of the plan are not evicted. Empty if they may be evicted, or if there are no victims.
 
-    `asks`: somebody asks the scheduler about each member before anybody goes (docs/decisions/0056).
+    `asks`: somebody asks the scheduler about each member before anybody goes (docs/decisions/0058).
     """
     if spec.outcome != "Preempts" or not spec.not_modelled or (asks and _can_be_asked(spec)):
         return ""
@@ -51,6 +52,7 @@ def not_modelled(
     if placed is None:  # a planned node counts in its allocatable what members request
         resources = {name for row in classes if (each := snapshot.classes[row]) for name in each.resources}
         names.update(DynamicResources.backed(resources, snapshot.backed_by_devices))
+    names.update(_unnoticed(snapshot, members, gone))
     names.update(_in_unknown_namespaces(snapshot, members))
     return sorted(names)
 
@@ -71,6 +73,28 @@ def _in_unknown_namespaces(snapshot: Snapshot, members: Collection[int]) -> Iter
     inhabited = (snapshot.label_sets[row] for row in np.unique(snapshot.pod_labels[pods]).tolist())
     if any(each is not None and each[0] not in snapshot.namespaces for each in inhabited):
         yield from asked
+
+
+def _unnoticed(snapshot: Snapshot, members: Collection[int], gone: list[int]) -> Iterator[str]:
+    """Conflicts of members with victims whose end the scheduler would not notice."""
+    if not any(each is not None and _asks_for_namespaces(each) for each in snapshot.classes):
+        return
+    victims, mine = (
+        Kinds(snapshot, np.array(gone, np.intp)),
+        Kinds(snapshot, np.array(list(members), np.intp)),
+    )
+    for place, each in POD_FILTERS:
+        members_seen = [member for member in mine.tenants(place) if member.asks]
+        for victim in victims.tenants(place):
+            names = (each.unnoticed_between(victim, member) for member in members_seen)
+            yield from (name for name in names if name is not None)
+
+
+def _asks_for_namespaces(its_class: PodClass) -> bool:
+    return any(
+        needs is not None and each.namespaces_asked(needs) is not None
+        for each, needs in zip(FILTERS, its_class.needs, strict=True)
+    )
 
 
 def _between(

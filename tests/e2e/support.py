@@ -257,6 +257,20 @@ class Sandbox:
         self.group(name, min_count=min_count or members, priority=priority, mode=mode, topology=topology)
         return self.pods(name, members, priority=priority, group=name, **pod)
 
+    def claim(self, name: str = "claim") -> dict[str, Any]:
+        """Create a ResourceClaim that asks for no device, and give what a pod's spec has to say to use it.
+
+        It is a thing that the search does not model.
+        """
+        claim = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {},
+        }
+        self.client.create(claim)
+        return {"resourceClaims": [{"name": name, "resourceClaimName": name}]}
+
     def filler(self, prefix: str, node: str, count: int, *, priority: int = 10, **pod: Any) -> list[str]:
         """Bound, running pods on a node, to be in the way."""
         created = self.pods(prefix, count, priority=priority, node_name=node, **pod)

@@ -18,14 +18,6 @@ from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.support import REPRIEVE, Sandbox, condition, wait_for
 
-TERM = {
-    "topologyKey": "kubernetes.io/hostname",
-    "labelSelector": {"matchLabels": {"app": "none"}},
-    "namespaceSelector": {"matchLabels": {"team": "none"}},
-}
-CHOSEN = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}
-"""A term that the search does not model: it chooses namespaces by label."""
-
 SOON_SECONDS = 2.0
 """In this time a planner that is asked to plans again."""
 QUIET_SECONDS = 60
@@ -285,21 +277,21 @@ def test_two_gangs_in_order_of_creation(sandbox: Sandbox) -> None:
 
 
 def test_a_gang_that_needs_a_filter_we_lack_is_blocked(sandbox: Sandbox) -> None:
-    """Done 12: namespaces chosen by label are not modelled; nobody is evicted, event and plan say which filter."""
+    """Done 12: resource claims are not modelled; nobody is evicted, event and plan say which filter."""
     sandbox.full_nodes(2)
-    sandbox.gang("hero", 2, priority=100, affinity=CHOSEN)
+    sandbox.gang("hero", 2, priority=100, **sandbox.claim())
     plan = sandbox.wait_plan("hero", "Blocked")
-    assert plan["spec"]["notModelled"] == ["inter-pod anti-affinity"]
+    assert plan["spec"]["notModelled"] == ["resource claims (DRA)"]
     assert plan["spec"]["outcome"] == "Preempts"
     event = wait_for(lambda: sandbox.events("Blocked", "hero"), what="no event")[0]
-    assert "inter-pod anti-affinity" in event["note"]
+    assert "resource claims (DRA)" in event["note"]
     sandbox.watch_quietly(5, "hero-0", "hero-1")
 
 
 def test_a_gang_that_needs_a_filter_we_lack_goes_on_where_it_fits(sandbox: Sandbox) -> None:
     """notModelled and Fits: the scheduler's own filters decide."""
     sandbox.nodes(2, cpu="1")
-    members = sandbox.gang("hero", 2, priority=100, affinity=CHOSEN)
+    members = sandbox.gang("hero", 2, priority=100, **sandbox.claim())
     sandbox.wait_bound(*members)
 
 

@@ -77,22 +77,17 @@ def test_the_cheaper_one_is_evicted(sandbox: Sandbox, group: int, single: int, g
 
 def test_without_a_plan_the_scheduler_breaks_no_group(sandbox: Sandbox) -> None:
     """Every plan rests on a filter that is not modelled. The scheduler gets what is left after striking."""
-    term = {
-        "topologyKey": "kubernetes.io/hostname",
-        "labelSelector": {"matchLabels": {"none": "such"}},
-        "namespaceSelector": {"matchLabels": {"none": "such"}},
-    }
-    chosen = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    claimed = sandbox.claim()
     first, second = sandbox.nodes(2, cpu="1")
     unit(sandbox, [first])
     sandbox.filler("high", second, 1, priority=200)
-    sandbox.pod("hero", priority=100, affinity=chosen)
+    sandbox.pod("hero", priority=100, **claimed)
     wait_for(lambda: sandbox.events("PreemptionRefused", "hero"), what=sandbox.report)
     assert sandbox.history.evictions() == {}
     sandbox.delete_pod("hero")
     sandbox.wait_gone("hero")
     sandbox.filler("single", sandbox.node("n2", cpu="1"), 1)
-    sandbox.pod("another", priority=100, affinity=chosen)
+    sandbox.pod("another", priority=100, **claimed)
     sandbox.wait_bound("another")
     assert sandbox.history.evictions() == {"single-0": 1}
     assert {plan["status"]["phase"] for plan in sandbox.plans()} == {"Blocked"}

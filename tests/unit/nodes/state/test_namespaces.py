@@ -95,3 +95,26 @@ def test_labels_count_only_while_a_pod_chooses_namespaces_by_them() -> None:
     assert found.delete_namespace("other") == Change.NOTHING
     found.delete_pod("default", "m")
     assert found.upsert_namespace(namespace("other", team="c")) == Change.NOTHING
+
+
+def test_a_victim_whose_end_the_scheduler_does_not_notice_is_named() -> None:
+    """kube-scheduler asks the term of a deleted pod without the labels of the member's namespace."""
+    unnoticed = "anti-affinity by namespaceSelector of a victim: the scheduler does not notice its end"
+
+    def plan(term: dict[str, Any], **member: Any) -> tuple[str, list[str]]:
+        repels = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM | term]}}
+        found = tables(
+            node("n1", cpu="2", labels={HOSTNAME: "n1"}),
+            pod("victim", namespace="default", node="n1", priority=0, affinity=repels),
+            gang(minimum=1),
+            pod("m", group=GANG, **member),
+        )
+        found.upsert_namespace(namespace("default", team="a"))
+        return decided(found)
+
+    assert plan({}) == ("Preempts", [unnoticed])
+    assert plan({"namespaces": ["default"]}) == ("Preempts", [])
+    assert plan({"namespaceSelector": {}}) == ("Preempts", [])
+    assert plan({"labelSelector": {"matchLabels": {"app": "x"}}}, requests={"cpu": "2"}) == ("Preempts", [])
+    absent = {"matchExpressions": [{"key": "absent", "operator": "DoesNotExist"}]}
+    assert plan({"namespaceSelector": absent}) == ("Preempts", [])
