@@ -233,7 +233,7 @@ class DomainResult(PlanStruct):
     reason: str
     """Why this domain won or lost."""
     score: Score | None
-    """The cost of this domain. Null if the preemptor cannot be placed here."""
+    """The cost of this domain. Null if the preemptor cannot be placed here, or if `reason` gives only a bound."""
 
 
 class OtherDomains(PlanStruct):

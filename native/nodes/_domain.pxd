@@ -26,9 +26,9 @@ cdef class Domain:
     # The domain's state.
     cdef int64_t[:, ::1] room
     cdef int32_t[:, ::1] placed, asked
-    cdef uint8_t[::1] gone, seen
+    cdef uint8_t[::1] gone
     cdef int64_t[::1] evicted, tally
-    cdef int32_t[::1] units
+    cdef int32_t[::1] units, members, member
     cdef Py_ssize_t index, count, first, end
     cdef int64_t pieces, violations
 
@@ -38,6 +38,7 @@ cdef class Domain:
     cdef int32_t[:, ::1] held, barred
     cdef uint8_t[::1] alone
 
+    cdef list_units(self, Py_ssize_t nodes)
     cdef void enter(self, Py_ssize_t index) noexcept nogil
     cdef void leave(self) noexcept nogil
     cdef void take(self, Py_ssize_t unit) noexcept nogil

@@ -9,16 +9,9 @@ The plain twin is tests/twins/nodes/domain.py.
 
 import numpy as np
 
-from libc.stdlib cimport qsort
-
 
 cdef int64_t WEIGHT = 1 << 31
 cdef int64_t MANY = 1 << 31
-
-
-cdef int _ascending(const void* one, const void* other) noexcept nogil:
-    cdef int32_t a = (<int32_t*>one)[0], b = (<int32_t*>other)[0]
-    return (a > b) - (a < b)
 
 
 cdef bint less(Score* one, Score* other) noexcept nogil:
@@ -72,27 +65,46 @@ cdef class Domain:
         self.placed = np.zeros((self.shapes, nodes), np.int32)
         self.asked = np.zeros((nodes, self.resources), np.int32)
         self.gone = np.zeros(units, np.uint8)
-        self.seen = np.zeros(units, np.uint8)
         self.units = np.zeros(units, np.int32)
         self.evicted = np.zeros(self.budgets, np.int64)
         self.tally = np.zeros(self.budgets, np.int64)
+        self.members = np.zeros(len(problem.domains), np.int32)
+        self.member = np.zeros(0, np.int32)
+        self.list_units(nodes)
+
+    cdef list_units(self, Py_ssize_t nodes):
+        """The units with a piece in each domain, most important first: count them, then write them down."""
+        cdef Py_ssize_t unit, piece, domain, domains = self.domains.shape[0] - 1
+        cdef bint writes
+        cdef int32_t[::1] home = np.full(nodes, -1, np.int32)
+        cdef int32_t[::1] latest, ends = np.zeros(domains + 1, np.int32)
+        for domain in range(domains):
+            for piece in range(self.domains[domain], self.domains[domain + 1]):
+                home[piece] = <int32_t>domain
+        for writes in (False, True):
+            latest = np.full(domains, -1, np.int32)
+            for unit in range(self.unit_pods.shape[0]):
+                for piece in range(self.unit_pieces[unit], self.unit_pieces[unit + 1]):
+                    domain = home[self.piece_node[piece]]
+                    if domain < 0 or latest[domain] == unit:
+                        continue
+                    latest[domain] = <int32_t>unit
+                    if writes:
+                        self.member[ends[domain]] = <int32_t>unit
+                    ends[domain] += 1
+            if not writes:
+                np.cumsum(ends[:domains], out=np.asarray(self.members)[1:])
+                self.member = np.zeros(self.members[domains], np.int32)
+                ends = self.members.copy()
 
     cdef void enter(self, Py_ssize_t index) noexcept nogil:
-        cdef Py_ssize_t k, unit
+        cdef Py_ssize_t k
         self.index = index
         self.first, self.end = self.domains[index], self.domains[index + 1]
-        self.count = 0
         self.pieces = self.node_pieces[self.end] - self.node_pieces[self.first]
-        for k in range(self.node_pieces[self.first], self.node_pieces[self.end]):
-            unit = self.piece_unit[self.node_piece[k]]
-            if not self.seen[unit]:
-                self.seen[unit] = 1
-                self.units[self.count] = <int32_t>unit
-                self.count += 1
-        if self.count:
-            qsort(&self.units[0], self.count, sizeof(int32_t), _ascending)
+        self.count = self.members[index + 1] - self.members[index]
         for k in range(self.count):
-            self.seen[self.units[k]] = 0
+            self.units[k] = self.member[self.members[index] + k]
 
     cdef void leave(self) noexcept nogil:
         cdef Py_ssize_t k

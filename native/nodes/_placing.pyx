@@ -2,9 +2,11 @@
 # cython: freethreading_compatible=True
 """Place the preemptor where it needs the fewest and cheapest victims.
 
-The plain twin, tests/twins/nodes/placing.py, looks at every node before every step. This one looks again
-only at nodes whose cost can have changed: the node that was chosen, those on which a unit that now goes has
-a piece, and those with a unit under a budget that is drawn on and not yet spent.
+The plain twin, tests/twins/nodes/placing.py, looks at every node before every step. This one keeps the
+nodes in a heap, the cheapest first, and looks again only at nodes whose cost can have changed: the node that was
+chosen, those on which a unit that now goes has a piece, and those whose units, all gone, would overdraw a
+budget that is drawn on and not yet spent. A node with more members than are left becomes only dearer, so it is
+looked at again when it comes first.
 
 See docs/decisions/0006.
 """
@@ -31,15 +33,18 @@ cdef bint _cheaper(Cost* a, Cost* b) noexcept nogil:
 
 
 def _nodes_by_budget(problem):
-    """[B + 1], where each budget's part begins, and the nodes with a unit that draws on it."""
+    """[B + 1], where each budget's part begins; the nodes with a unit that draws on it; what they draw at most."""
     nodes = max(1, len(problem.free))
     units = np.repeat(np.arange(len(problem.unit_priority)), np.diff(problem.unit_budgets))
     pieces = np.diff(problem.unit_pieces)[units]
     first = np.cumsum(pieces) - pieces
     piece = np.repeat(problem.unit_pieces[units] - first, pieces) + np.arange(pieces.sum())
-    pairs = np.unique(np.repeat(problem.budget.astype(np.int64), pieces) * nodes + problem.piece_node[piece])
+    keys = np.repeat(problem.budget.astype(np.int64), pieces) * nodes + problem.piece_node[piece]
+    pairs, inverse = np.unique(keys, return_inverse=True)
+    drawn = np.zeros(len(pairs), np.int64)
+    np.add.at(drawn, inverse, np.repeat(problem.budget_pods, pieces))
     beginning = np.searchsorted(pairs, np.arange(len(problem.allowed) + 1) * nodes)
-    return beginning.astype(np.int32), (pairs % nodes).astype(np.int32)
+    return beginning.astype(np.int32), (pairs % nodes).astype(np.int32), drawn
 
 
 cdef class Placer:
@@ -56,7 +61,13 @@ cdef class Placer:
         self.evicted = np.zeros(domain.budgets, np.int64)
         self.before = np.zeros(domain.resources, np.int64)
         self.costs = np.zeros(nodes, COST)
-        self.budget_nodes, self.budget_node = _nodes_by_budget(problem)
+        self.heap = np.zeros(nodes, np.int32)
+        self.position = np.zeros(nodes, np.int32)
+        self.dirty = np.zeros(nodes, np.int32)
+        self.budget_nodes, self.budget_node, self.budget_most = _nodes_by_budget(problem)
+        self.most_drawn = np.zeros(domain.budgets, np.int64)
+        drawing = np.repeat(np.arange(domain.budgets), np.diff(self.budget_nodes))
+        np.maximum.at(np.asarray(self.most_drawn), drawing, np.asarray(self.budget_most))
         self.budgeted = np.zeros(nodes, np.uint8)
         np.asarray(self.budgeted)[np.asarray(self.budget_node)] = 1
 
@@ -80,10 +91,18 @@ cdef class Placer:
             self.evicted[i] = 0
 
     cdef bint place_shape(self, Py_ssize_t shape, bint batches, bint shared) noexcept nogil:
-        cdef Py_ssize_t node
-        cdef int64_t left = self.domain.counts[shape]
-        for node in range(self.domain.first, self.domain.end):
-            self.stale[node] = 1
+        cdef Py_ssize_t node, i
+        cdef int64_t left = self.domain.counts[shape], most = left if batches else 1
+        self.size = self.domain.end - self.domain.first
+        self.dirt = 0
+        for i in range(self.size):
+            node = self.domain.first + i
+            self.stale[node] = 0
+            self.costs[node] = self.best_batch(shape, node, most, shared)
+            self.heap[i] = <int32_t>node
+            self.position[node] = <int32_t>i
+        for i in range(self.size // 2 - 1, -1, -1):
+            self.sink(i)
         while left:
             node = self.cheapest(shape, left if batches else 1, shared)
             if node < 0:
@@ -93,16 +112,64 @@ cdef class Placer:
         return True
 
     cdef Py_ssize_t cheapest(self, Py_ssize_t shape, int64_t most, bint shared) noexcept nogil:
-        cdef Py_ssize_t node, best = -1
-        for node in range(self.domain.first, self.domain.end):
-            if self.stale[node] or self.costs[node].members > most:
-                self.costs[node] = self.best_batch(shape, node, most, shared)
-                self.stale[node] = 0
-            if not self.costs[node].members:
-                continue
-            if best < 0 or _cheaper(&self.costs[node], &self.costs[best]):
-                best = node
-        return best
+        cdef Py_ssize_t i, node
+        for i in range(self.dirt):
+            self.stale[self.dirty[i]] = 0
+            self.refresh(shape, self.dirty[i], most, shared)
+        self.dirt = 0
+        if self.size == 0:
+            return -1
+        while self.costs[self.heap[0]].members > most:
+            self.refresh(shape, self.heap[0], most, shared)
+        node = self.heap[0]
+        return node if self.costs[node].members else -1
+
+    # ---- the heap
+
+    cdef void refresh(self, Py_ssize_t shape, Py_ssize_t node, int64_t most, bint shared) noexcept nogil:
+        cdef Cost cost = self.best_batch(shape, node, most, shared)
+        self.costs[node] = cost
+        self.rise(self.position[node])
+        self.sink(self.position[node])
+
+    cdef bint goes_first(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil:
+        """Whether node `one` is cheaper; of equal ones the first, and those without room last."""
+        cdef Cost* a = &self.costs[one]
+        cdef Cost* b = &self.costs[other]
+        if a.members == 0 or b.members == 0:
+            return a.members > b.members or (a.members == b.members and one < other)
+        if _cheaper(a, b):
+            return True
+        return one < other and not _cheaper(b, a)
+
+    cdef void swap(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef int32_t node = self.heap[i]
+        self.heap[i], self.heap[k] = self.heap[k], node
+        self.position[self.heap[i]], self.position[node] = <int32_t>i, <int32_t>k
+
+    cdef void rise(self, Py_ssize_t i) noexcept nogil:
+        while i > 0 and self.goes_first(self.heap[i], self.heap[(i - 1) // 2]):
+            self.swap(i, (i - 1) // 2)
+            i = (i - 1) // 2
+
+    cdef void sink(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t child = 2 * i + 1
+        while child < self.size:
+            if child + 1 < self.size and self.goes_first(self.heap[child + 1], self.heap[child]):
+                child += 1
+            if not self.goes_first(self.heap[child], self.heap[i]):
+                return
+            self.swap(i, child)
+            i, child = child, 2 * child + 1
+
+    cdef void mark(self, Py_ssize_t node) noexcept nogil:
+        """The node's cost can have changed."""
+        if self.domain.first <= node < self.domain.end and not self.stale[node]:
+            self.stale[node] = 1
+            self.dirty[self.dirt] = <int32_t>node
+            self.dirt += 1
+
+    # ---- what a node costs
 
     cdef Cost best_batch(self, Py_ssize_t shape, Py_ssize_t node, int64_t most, bint shared) noexcept nogil:
         """The members that are cheapest together; none (0) where there is no room for one."""
@@ -201,17 +268,22 @@ cdef class Placer:
             self.needed[unit] = 1
             self.draw(unit)
             for piece in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
-                self.stale[self.domain.piece_node[piece]] = 1
+                self.mark(self.domain.piece_node[piece])
         self.domain.add(shape, node, members)
-        self.stale[node] = 1
+        self.mark(node)
 
     cdef void draw(self, Py_ssize_t unit) noexcept nogil:
-        """The unit goes: what its budgets protect may cost more elsewhere, unless they are spent already."""
+        """The unit goes: what its budgets protect may cost more on nodes that can overdraw them now."""
         cdef Py_ssize_t k, i, budget
+        cdef int64_t rest
         for k in range(self.domain.unit_budgets[unit], self.domain.unit_budgets[unit + 1]):
             budget = self.domain.budget[k]
             if self.evicted[budget] >= self.domain.allowed[budget]:
                 continue
+            rest = self.domain.allowed[budget] - self.evicted[budget] - self.domain.budget_pods[k]
+            if self.most_drawn[budget] <= rest:
+                continue
             for i in range(self.budget_nodes[budget], self.budget_nodes[budget + 1]):
-                self.stale[self.budget_node[i]] = 1
+                if self.budget_most[i] > rest:
+                    self.mark(self.budget_node[i])
         self.evict(unit, 1)

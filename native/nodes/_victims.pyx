@@ -10,8 +10,10 @@ import numpy as np
 from native.nodes.problem import Solution
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport qsort
 
 from native.codes cimport EXHAUSTED, FEASIBLE, FITS, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
+from native.nodes._bounds cimport Bound, Bounds, before
 from native.nodes._domain cimport Domain, Score, less
 from native.nodes._packing cimport Packer
 from native.nodes._placing cimport Placer
@@ -23,6 +25,15 @@ def search(problem, int64_t budget, int64_t effort):
     with nogil:
         found.run()
     return found.answer()
+
+
+BOUND = np.dtype(
+    [("status", np.intc), ("cutoff", np.int64), ("priorities", np.int64), ("domain", np.intp)], align=True
+)
+
+
+cdef int _by_bound(const void* one, const void* other) noexcept nogil:
+    return -1 if before(<Bound*>one, <Bound*>other) else 1
 
 
 cdef class Plan:
@@ -51,6 +62,9 @@ cdef class Search:
     cdef Domain domain
     cdef Packer packer
     cdef Placer placer
+    cdef Bounds bounds
+    cdef Bound[::1] open
+    cdef uint8_t[::1] bounded
     cdef int64_t effort, left
     cdef uint8_t[::1] fixed, banned
     cdef int64_t[::1] priorities
@@ -67,6 +81,9 @@ cdef class Search:
         self.domain = Domain(problem)
         self.packer = Packer(self.domain, budget)
         self.placer = Placer(self.domain, self.packer, problem)
+        self.bounds = Bounds(self.domain, self.packer)
+        self.open = np.zeros(domains, BOUND)
+        self.bounded = np.zeros(domains, np.uint8)
         self.effort = effort // max(1, domains)
         self.fixed = np.zeros(units, np.uint8)
         self.banned = np.zeros(units, np.uint8)
@@ -90,12 +107,14 @@ cdef class Search:
             victims = np.asarray(self.won.victims)[:self.won.count].tolist()
         return Solution(
             outcomes=np.asarray(self.outcomes).tolist(), scores=np.asarray(self.scores).tolist(),
+            bounded=np.asarray(self.bounded).astype(bool).tolist(),
             winner=self.winner, victims=victims, placed=placed.tolist() if self.winner >= 0 else [],
         )
 
     cdef void run(self) noexcept nogil:
-        """Every domain; where one fits with nobody gone, no effort is made to better the others."""
-        cdef Py_ssize_t index, term, domains = self.outcomes.shape[0]
+        """Every domain, the one with the lowest bound first, until no other one can win."""
+        cdef Py_ssize_t index, i, term, count = 0, domains = self.outcomes.shape[0]
+        cdef Bound bound
         for index in range(domains):
             self.statuses[index] = self.fits(index)
             if self.statuses[index] != FEASIBLE:
@@ -111,10 +130,38 @@ cdef class Search:
         for index in range(domains):
             if self.statuses[index] == FEASIBLE:
                 self.outcomes[index] = FITS
-                continue
-            self.outcomes[index] = self.examine(index, self.statuses[index])
-            if self.outcomes[index] == PREEMPTS:
-                self.note(index)
+            elif self.statuses[index] == SPENT:
+                self.outcomes[index] = self.examine(index, NULL)
+            else:
+                bound = self.bounds.of(index)
+                self.outcomes[index] = UNSCHEDULABLE
+                if bound.status != INFEASIBLE:
+                    self.open[count] = bound
+                    count += 1
+        if count:
+            qsort(&self.open[0], count, sizeof(Bound), _by_bound)
+        for i in range(count):
+            self.contest(&self.open[i])
+
+    cdef void contest(self, Bound* bound) noexcept nogil:
+        """Search the domain, if it can win."""
+        if bound.status == FEASIBLE and self.loses(bound):
+            self.outcomes[bound.domain], self.bounded[bound.domain] = PREEMPTS, 1
+            self.scores[bound.domain, 1], self.scores[bound.domain, 2] = bound.cutoff, bound.priorities
+            return
+        self.outcomes[bound.domain] = self.examine(bound.domain, bound)
+        if self.outcomes[bound.domain] == PREEMPTS:
+            self.note(bound.domain)
+
+    cdef bint loses(self, Bound* bound) noexcept nogil:
+        """Whether every plan in the domain costs more than the best so far."""
+        if self.winner < 0 or self.outcomes[self.winner] == FITS:
+            return self.winner >= 0
+        if self.won.score.violations > 0:
+            return False
+        if self.won.score.highest != bound.cutoff:
+            return self.won.score.highest < bound.cutoff
+        return self.won.score.priorities < bound.priorities
 
     cdef void adopt_fit(self) noexcept nogil:
         cdef Py_ssize_t shape, node
@@ -132,7 +179,9 @@ cdef class Search:
         self.scores[index, 4], self.scores[index, 5] = score.pods, score.age
         for term in range(self.domain.terms):
             self.scores[index, 6 + term] = score.terms[term]
-        if self.winner >= 0 and (self.outcomes[self.winner] == FITS or not less(&score, &self.won.score)):
+        if self.winner >= 0 and (self.outcomes[self.winner] == FITS or less(&self.won.score, &score)):
+            return
+        if self.winner >= 0 and self.winner < index and not less(&score, &self.won.score):
             return
         self.winner = index
         self.won.copy(self.best, self.domain.first, self.domain.end)
@@ -149,7 +198,8 @@ cdef class Search:
         self.domain.leave()
         return status
 
-    cdef int examine(self, Py_ssize_t index, int fits) noexcept nogil:
+    cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil:
+        """The domain's outcome. No bound: it is not known whether the preemptor fits with nobody gone."""
         cdef Py_ssize_t i, unit
         cdef int outcome
         self.domain.enter(index)
@@ -158,24 +208,28 @@ cdef class Search:
             unit = self.domain.units[i]
             self.fixed[unit] = self.banned[unit] = 0
             self.domain.take(unit)
-        outcome = self.preempt(fits)
+        outcome = self.preempt(bound)
         for i in range(self.domain.count):
             self.banned[self.domain.units[i]] = 0
         self.domain.leave()
         return outcome
 
-    cdef int preempt(self, int fits) noexcept nogil:
+    cdef int preempt(self, Bound* bound) noexcept nogil:
         """KEP steps 2 to 7, with every potential victim gone."""
-        cdef int feasible = self.packer.pack()
+        cdef bint known = bound != NULL and bound.status == FEASIBLE
+        cdef int feasible = FEASIBLE if known else self.packer.pack()
         cdef int64_t cutoff = 0
         if feasible == INFEASIBLE:
             return UNSCHEDULABLE
-        if feasible == SPENT or fits == SPENT:
+        if feasible == SPENT or bound == NULL:
             return EXHAUSTED
-        if self.domain.violations:
-            self.reprieve_budgets()
-        if not self.cutoff(&cutoff):
-            return EXHAUSTED
+        if known and not self.domain.violations:
+            cutoff = bound.cutoff
+        else:
+            if self.domain.violations:
+                self.reprieve_budgets()
+            if not self.cutoff(&cutoff):
+                return EXHAUSTED
         self.left = self.effort
         self.packer.steps = 0
         self.attempt(cutoff)

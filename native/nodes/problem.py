@@ -102,6 +102,9 @@ class Solution:
     outcomes: list[int]
     scores: list[list[int]]
     """[D], a list of `SCORE_COLUMNS` and of K terms for each domain. Without victims, the columns are zero."""
+    bounded: list[bool]
+    """[D], whether the domain was not searched because it cannot win. Its `highest` and `priority_sum` are then what
+    every plan there has at least. The other columns are zeros."""
     winner: int
     victims: list[int]
     """Units to evict, most important first."""

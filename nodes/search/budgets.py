@@ -94,7 +94,7 @@ def bounded(found: Solution, policy: BudgetPolicy) -> Solution:
     ]
     if found.winner < 0 or outcomes[found.winner] != OVER_BUDGET:
         return replace(found, outcomes=outcomes)
-    return Solution(outcomes, found.scores, -1, [], [])
+    return replace(found, outcomes=outcomes, winner=-1, victims=[], placed=[])
 
 
 def may_be_stopped(preemptor: Preemptor, spec: PreemptionPlanSpec) -> bool:

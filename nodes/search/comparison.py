@@ -14,7 +14,7 @@ from native.nodes.problem import Solution
 from nodes.search.budgets import OVER_BUDGET
 from nodes.search.costs import stated_terms
 from nodes.search.problem import Built, Cluster
-from nodes.search.reasons import beaten, coarse_shortage, shortage
+from nodes.search.reasons import beaten, coarse_shortage, coarsely_beaten, shortage
 from nodes.search.room import Room
 from nodes.search.units import started
 
@@ -33,6 +33,7 @@ OUTCOMES: Final[dict[int, plans.Outcome]] = {
 ORDER: Final = {FITS: 0, PREEMPTS: 1, OVER_BUDGET: 2, EXHAUSTED: 3, UNSCHEDULABLE: 4}
 OVER: Final = "the best plan that was found would exceed PodDisruptionBudgets"
 SPENT: Final = "the search budget was spent before it was known whether the members fit"
+NEEDS_EVICTIONS: Final = "costs more: it needs evictions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,12 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
     """Give the outcome of each domain and the reason. `budget` is in steps: see `nodes.search.decision.BUDGET`."""
     ranked = sorted(
         range(len(found.outcomes)),
-        key=lambda domain: (ORDER[found.outcomes[domain]], found.scores[domain], domain),
+        key=lambda domain: (
+            ORDER[found.outcomes[domain]],
+            found.bounded[domain],
+            found.scores[domain],
+            domain,
+        ),
     )
     listed = ranked[: LISTED + (found.winner >= 0)]
     gone = Room(cluster, built.units.pods.tolist())
@@ -87,7 +93,9 @@ def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plan
         value=cluster.layout.values[domain],
         outcome=OUTCOMES[outcome],
         reason=reason,
-        score=_score(cluster, outcome, score) if outcome in (FITS, PREEMPTS) else None,
+        score=_score(cluster, outcome, score)
+        if outcome in (FITS, PREEMPTS) and not found.bounded[domain]
+        else None,
     )
 
 
@@ -102,11 +110,11 @@ def _reason(cluster: Cluster, found: Solution, domain: int) -> str:
         alone = sum(each in (FITS, PREEMPTS) for each in found.outcomes) == 1
         return "the only one" if alone else "costs least"
     if outcome != best:
-        return "costs more: it needs evictions"
+        return NEEDS_EVICTIONS
     mine, winner = found.scores[domain], found.scores[found.winner]
     if outcome == FITS and mine == winner:
         return "fits as well, and its name comes later"
-    return beaten(mine, winner, cluster.snapshot.costs.terms)
+    return beaten(mine, winner, cluster.snapshot.costs.terms, bounded=found.bounded[domain])
 
 
 def _score(cluster: Cluster, outcome: int, score: list[int]) -> plans.Score:
@@ -125,11 +133,18 @@ def _count_others(
     counts: Counter[tuple[plans.Outcome, str]] = Counter()
     for domain in domains:
         outcome = found.outcomes[domain]
-        reason = {FITS: "fits as well", PREEMPTS: "costs more", EXHAUSTED: SPENT, OVER_BUDGET: OVER}.get(
-            outcome, ""
-        )
-        if outcome == UNSCHEDULABLE:
+        reason = {FITS: "fits as well", EXHAUSTED: SPENT, OVER_BUDGET: OVER}.get(outcome, "")
+        if outcome == PREEMPTS:
+            reason = _coarsely(found, domain)
+        elif outcome == UNSCHEDULABLE:
             reason = coarse_shortage(cluster, domain, gone)
         counts[OUTCOMES[outcome], reason] += 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [plans.OtherDomains(outcome, reason, count) for (outcome, reason), count in ordered]
+
+
+def _coarsely(found: Solution, domain: int) -> str:
+    """Why a domain lost that needs evictions."""
+    if found.outcomes[found.winner] == FITS:
+        return NEEDS_EVICTIONS
+    return coarsely_beaten(found.scores[domain], found.scores[found.winner], bounded=found.bounded[domain])

@@ -19,7 +19,7 @@ from nodes.search.problem import EXCLUDED, Built, Cluster
 from nodes.search.room import Room
 from nodes.search.units import is_needed
 
-__all__ = ["beaten", "coarse_shortage", "shortage", "unavailable"]
+__all__ = ["beaten", "coarse_shortage", "coarsely_beaten", "shortage", "unavailable"]
 
 SCORE_WORDS = (
     "pod disruption budget violations",
@@ -35,14 +35,16 @@ NAMED: Final = 3
 """Excluded nodes that a reason names; `spec.excluded` lists them."""
 
 
-def beaten(score: list[int], winner: list[int], terms: Sequence[ScoreTerm]) -> str:
+def beaten(score: list[int], winner: list[int], terms: Sequence[ScoreTerm], *, bounded: bool) -> str:
     """Why a feasible domain lost against the winner: the first column of the score that differs.
 
-    `terms`: the optional ones, whose columns come last.
+    `terms`: the optional ones, whose columns come last. `bounded`: the score is what every plan in the domain costs at
+    least.
     """
     for words, mine, best in zip(SCORE_WORDS, score, winner, strict=False):
         if mine != best:
-            return f"costs more: {words} {mine}, not {best}"
+            least = "at least " if bounded else ""
+            return f"costs more: {words} {least}{mine}, not {best}"
     if is_needed(-score[AGE]) and not is_needed(-winner[AGE]):
         return "costs more: a victim of the highest priority is needed by its gang"
     if score[AGE] != winner[AGE]:
@@ -51,6 +53,14 @@ def beaten(score: list[int], winner: list[int], terms: Sequence[ScoreTerm]) -> s
         if mine != best:
             return f"costs more: {TERM_WORDS[term]} {mine}, not {best}"
     return "costs the same, and its name comes later"
+
+
+def coarsely_beaten(score: list[int], winner: list[int], *, bounded: bool) -> str:
+    """The reason of `beaten` without its numbers, so that many domains share it."""
+    for words, mine, best in zip(SCORE_WORDS, score, winner, strict=False):
+        if mine != best:
+            return f"costs more: {words}{', by the bound alone' if bounded else ''}"
+    return "costs more" if score != winner else "costs the same, and its name comes later"
 
 
 def unavailable(nodes: NDArray[np.intp], room: Room, pod: int, *, named: int = NAMED) -> str:

@@ -397,7 +397,7 @@ class _Checker:
         scores = {
             each["value"]: stated(each["score"])
             for each in self.plan["domains"]
-            if each["outcome"] == "Preempts"
+            if each["outcome"] == "Preempts" and each["score"] is not None
         }
         if scores.get(self.domain) != self.case.score(self.victims):
             yield f"the winner's score is {self.case.score(self.victims)}"

@@ -55,6 +55,7 @@ class Solution:
 
     outcomes: list[int]
     scores: list[list[int]]
+    bounded: list[bool]
     winner: int
     victims: list[int]
     placed: Rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.twins.nodes.bounds import Bound, bound
 from tests.twins.nodes.domain import Domain, Score
 from tests.twins.nodes.packing import FEASIBLE, INFEASIBLE, SPENT, Packer
 from tests.twins.nodes.placing import Placer
@@ -29,37 +30,65 @@ class _Search:
         self.placer = Placer(self.domain, self.packer)
         self.effort = effort // max(1, len(problem.domains) - 1)
         self.left = 0
+        count = len(problem.domains) - 1
+        zeros = [*NOBODY, *(0 for _ in problem.domain_terms)]
+        self.found = Solution([0] * count, [zeros[:] for _ in range(count)], [False] * count, -1, [], [])
+        self.winner = -1
+        self.won: tuple[Score, list[int], list[list[int]]] = (NOBODY, [], [])
         self.fixed: set[int] = set()
         self.best: Score | None = None
         self.victims: list[int] = []
         self.placement: list[list[int]] = []
 
     def run(self) -> Solution:
-        """Every domain; where one fits with nobody gone, no effort is made to better the others."""
+        """Every domain, the one with the lowest bound first, until no other one can win."""
         domains = range(len(self.problem.domains) - 1)
         statuses = [self._fits(index) for index in domains]
+        found = self.found
+        found.outcomes[:] = [FITS if status == FEASIBLE else UNSCHEDULABLE for status in statuses]
         if FEASIBLE in statuses:
             self.effort = 0
-        found = Solution([], [], -1, [], [])
-        best: tuple[int, Score] | None = None
+            fitting = [index for index in domains if statuses[index] == FEASIBLE]
+            self.winner = min(fitting, key=lambda index: (self._fit_score(index), index))
+            self._fits(self.winner)
+            self.won = (NOBODY, [], self._placed(self.winner))
+        contest = []
         for index, status in zip(domains, statuses, strict=True):
-            outcome = FITS if status == FEASIBLE else self._examine(index, status)
-            terms = [domain[index] if outcome == FITS else 0 for domain in self.problem.domain_terms]
-            score = self.best if outcome == PREEMPTS and self.best else (*NOBODY, *terms)
-            found.outcomes.append(outcome)
-            found.scores.append(list(score))
-            if outcome in (FITS, PREEMPTS) and (best is None or (outcome, score) < best):
-                best = (outcome, score)
-                if outcome == FITS:
-                    self._fits(index)
-                    self.victims, self.placement = [], self.packer.answer
-                found = Solution(found.outcomes, found.scores, index, list(self.victims), self._placed(index))
-        return found
+            if status == SPENT:
+                found.outcomes[index] = self._examine(index, None)
+            elif status == INFEASIBLE:
+                least = bound(self.domain, self.packer, self.problem, index)
+                contest += [(least[1:], index, least)] if least[0] != INFEASIBLE else []
+            else:
+                found.scores[index] = self._fit_score(index)
+        for *_, index, least in sorted(contest):
+            self._contest(index, least)
+        _, victims, placed = self.won
+        return Solution(found.outcomes, found.scores, found.bounded, self.winner, victims, placed)
+
+    def _fit_score(self, index: int) -> list[int]:
+        return [*NOBODY, *(domain[index] for domain in self.problem.domain_terms)]
+
+    def _contest(self, index: int, least: Bound) -> None:
+        """Search the domain, if it can win."""
+        found, (status, *lowest) = self.found, least
+        fits = self.winner >= 0 and found.outcomes[self.winner] == FITS
+        if status == FEASIBLE and self.winner >= 0 and (fits or list(self.won[0][:3]) < [0, *lowest]):
+            found.outcomes[index], found.bounded[index] = PREEMPTS, True
+            found.scores[index][:3] = [0, *lowest]
+            return
+        found.outcomes[index] = self._examine(index, least)
+        if found.outcomes[index] != PREEMPTS or self.best is None:
+            return
+        found.scores[index] = list(self.best)
+        if self.winner < 0 or (not fits and (self.best, index) < (self.won[0], self.winner)):
+            self.winner, self.won = index, (self.best, list(self.victims), self._placed(index))
 
     def _placed(self, index: int) -> list[list[int]]:
         """The placement in that domain alone."""
         first, end = self.problem.domains[index], self.problem.domains[index + 1]
-        return [[n if first <= k < end else 0 for k, n in enumerate(row)] for row in self.placement]
+        placement = self.placement if self.found.outcomes[index] == PREEMPTS else self.packer.answer
+        return [[n if first <= k < end else 0 for k, n in enumerate(row)] for row in placement]
 
     def _fits(self, index: int) -> int:
         """Room that is free now goes before room that terminating pods still hold."""
@@ -79,26 +108,30 @@ class _Search:
             for token, pods in enumerate(self.problem.held_by_leaving[node]):
                 self.domain.held[node][token] -= sign * pods
 
-    def _examine(self, index: int, fits: int) -> int:
+    def _examine(self, index: int, least: Bound | None) -> int:
         self.domain.enter(index)
         self.fixed.clear()
         self.best = None
         for unit in self.domain.units:
             self.domain.take(unit)
-        outcome = self._preempt(fits)
+        outcome = self._preempt(least)
         self.domain.leave()
         return outcome
 
-    def _preempt(self, fits: int) -> int:
-        """KEP steps 2 to 7, with every potential victim gone."""
-        feasible = self.packer.pack()
+    def _preempt(self, least: Bound | None) -> int:
+        """KEP steps 2 to 7, with every potential victim gone. No bound: SPENT with nobody gone."""
+        known = least is not None and least[0] == FEASIBLE
+        feasible = FEASIBLE if known else self.packer.pack()
         if feasible == INFEASIBLE:
             return UNSCHEDULABLE
-        if feasible == SPENT or fits == SPENT:
+        if feasible == SPENT or least is None:
             return EXHAUSTED
-        if self.domain.violations:
+        cutoff: int | None = least[1]
+        violates = self.domain.violations > 0
+        if violates:
             self._reprieve_budgets()
-        cutoff = self._cutoff(set())
+        if violates or not known:
+            cutoff = self._cutoff(set())
         if cutoff is None:
             return EXHAUSTED
         self.left = self.effort

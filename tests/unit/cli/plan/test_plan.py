@@ -43,8 +43,10 @@ def test_the_cheaper_rack_wins() -> None:
     victims = {victim["name"]: [pod["name"] for pod in victim["pods"]] for victim in spec["victims"]}
     assert {name: len(pods) for name, pods in victims.items()} == {"sweep": 3, "notebook": 1}
     assert [place["pod"] for place in spec["placements"]] == [f"llama-train-{number}" for number in range(4)]
-    scores = {result["value"]: result["score"]["highestVictimPriority"] for result in spec["domains"]}
-    assert scores == {"rack-b": 100, "rack-a": 500}
+    won, lost = spec["domains"]
+    assert (won["value"], won["score"]["highestVictimPriority"]) == ("rack-b", 100)
+    assert (lost["value"], lost["score"]) == ("rack-a", None)
+    assert lost["reason"] == "costs more: highest victim priority at least 500, not 100"
 
 
 def test_the_object_is_the_plain_one() -> None:

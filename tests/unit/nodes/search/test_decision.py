@@ -89,7 +89,7 @@ def test_the_cheaper_rack_wins_and_the_comparison_is_shown() -> None:
     shown = [(each.value, each.outcome, each.reason) for each in plan.domains]
     assert shown[:2] == [
         ("r1", "Preempts", "costs least"),
-        ("r0", "Preempts", "costs more: highest victim priority 5, not 4"),
+        ("r0", "Preempts", "costs more: highest victim priority at least 5, not 4"),
     ]
     assert shown[2][:2] == ("r2", "Unschedulable")
     assert names(plan) == ["v1"]
