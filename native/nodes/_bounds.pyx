@@ -42,7 +42,7 @@ cdef class Bounds:
         return bound
 
     cdef void sweep(self, Bound* bound) noexcept nogil:
-        """Let units go, the lowest priority first, until the preemptor fits or nobody knows whether it does."""
+        """Let units go, the lowest priority first, until the preemptor fits or it is not known."""
         cdef Py_ssize_t node, i = self.domain.count
         bound.status = INFEASIBLE
         self.places[:] = 0

@@ -3,10 +3,10 @@
 """Place the preemptor where it needs the fewest and cheapest victims.
 
 The plain twin, tests/twins/nodes/placing.py, looks at every node before every step. This one keeps the
-nodes in a heap, the cheapest first, and looks again only at nodes whose cost can have changed: the node that was
-chosen, those on which a unit that now goes has a piece, and those whose units, all gone, would overdraw a
-budget that is drawn on and not yet spent. A node with more members than are left becomes only dearer, so it is
-looked at again when it comes first.
+nodes in a heap, the cheapest first, and looks again only at nodes whose cost can have changed: the node
+that was chosen, those on which a unit that now goes has a piece, and those whose units, all gone, would
+overdraw a budget that is drawn on and not yet spent. A node with more members than are left becomes only
+dearer, so it is looked at again when it comes first.
 
 See docs/decisions/0006.
 """
@@ -33,7 +33,7 @@ cdef bint _cheaper(Cost* a, Cost* b) noexcept nogil:
 
 
 def _nodes_by_budget(problem):
-    """[B + 1], where each budget's part begins; the nodes with a unit that draws on it; what they draw at most."""
+    """[B + 1], where each budget's part begins; the nodes that draw on it; what they draw at most."""
     nodes = max(1, len(problem.free))
     units = np.repeat(np.arange(len(problem.unit_priority)), np.diff(problem.unit_budgets))
     pieces = np.diff(problem.unit_pieces)[units]

@@ -199,13 +199,10 @@ def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows, terms: Int64s) -> Uni
 
 
 def _name_ranks(snapshot: Snapshot, unit: Units, chosen: Rows) -> Rows:
-    """Each chosen unit's place in the order of names."""
-    pods = unit.pods[unit.first[chosen]].tolist()
-    groups = np.where(unit.whole[chosen], snapshot.pod_group[pods], -1).tolist()
-    names = [
-        snapshot.group_keys[group] if group >= 0 else (snapshot.pod_namespaces[pod], snapshot.pod_names[pod])
-        for pod, group in zip(pods, groups, strict=True)
-    ]
-    ranks = np.empty(len(names), np.intp)
-    ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    """Numbers that are in the order of the names, those of pods and those of groups apart."""
+    pods, whole = unit.pods[unit.first[chosen]], unit.whole[chosen]
+    ranks: Rows = snapshot.pod_name_rank[pods].astype(np.intp)
+    groups = snapshot.pod_group[pods[whole]].tolist()
+    place = {group: i for i, group in enumerate(sorted(groups, key=snapshot.group_keys.__getitem__))}
+    ranks[whole] = [place[group] for group in groups]
     return ranks

@@ -22,6 +22,7 @@ from nodes.state.class_table import ClassTable
 from nodes.state.classes import pod_class
 from nodes.state.columns import Column, Columns, Register, Rows
 from nodes.state.groups import GroupTable, add_count
+from nodes.state.name_order import NameOrder
 from nodes.state.nodes import NodeTable
 from nodes.state.pod_facts import (
     NOWHERE,
@@ -94,6 +95,7 @@ class PodTable:
         self.namespaces: list[str] = []
         self.names: list[str] = []
         self.uids: list[str] = []
+        self.name_order = NameOrder(self.namespaces, self.names)
         self.status: dict[int, MemberStatus] = {}
         """Of groups' members only."""
         self._on_node: dict[int, set[int]] = {}
@@ -198,6 +200,7 @@ class PodTable:
             self.uids.append(uid)
         else:
             self.namespaces[row], self.names[row], self.uids[row] = namespace, name, uid
+        self.name_order.change(row)
         self._by_name[namespace, name] = row
         if uid:
             self._own_rows()[uid] = row
@@ -220,6 +223,7 @@ class PodTable:
         self.live.array[row] = False
         self.node.array[row] = self.group.array[row] = self.controller.array[row] = NOWHERE
         self.namespaces[row] = self.names[row] = self.uids[row] = ""
+        self.name_order.change(row)
         self._rows.give_back(row)
         return max(_weight(before), nominated)
 

@@ -119,6 +119,8 @@ class Snapshot:
     pod_namespaces: list[str]
     pod_names: list[str]
     pod_uids: list[str]
+    pod_name_rank: Int32s
+    """The place of the live pod in the order of (namespace, name). Supposed pods have none."""
     pod_rows: Mapping[str, int]
     """Row by UID. The table never changes this mapping after a snapshot has it."""
     pod_node: Int32s

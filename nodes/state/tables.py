@@ -304,6 +304,7 @@ class Tables:
             pod_namespaces=pods.namespaces.copy(),
             pod_names=pods.names.copy(),
             pod_uids=pods.uids.copy(),
+            pod_name_rank=pods.name_order.ranks(),
             pod_rows=pods.share_rows(),
             pod_node=pods.node.array[:p].copy(),
             pod_class=pods.pod_class.array[:p].copy(),
