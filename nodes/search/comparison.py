@@ -57,7 +57,8 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
         ),
     )
     listed = ranked[: LISTED + (found.winner >= 0)]
-    gone = Room(cluster, built.units.pods.tolist())
+    everybody = built.units.pods if UNSCHEDULABLE in found.outcomes else []
+    gone = Room(cluster, everybody)
     short = {
         domain: shortage(cluster, built, domain, gone, budget)
         for domain in listed

@@ -185,7 +185,7 @@ def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
     rows = np.flatnonzero(snapshot.node_live).tolist()
     if preemptor.among is not None:
         rows = [row for row in rows if snapshot.node_names[row] in preemptor.among]
-    domains = {row: _domain_of(snapshot, preemptor, row) for row in rows}
+    domains = _domains_of(snapshot, preemptor, rows)
     values: list[str | None] = [None]
     fixed = _bound_domain(snapshot, preemptor, domains)
     if fixed is not None:
@@ -202,12 +202,14 @@ def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
     return Layout(preemptor.topology_key, values, first, nodes, fixed.astray if fixed is not None else "")
 
 
-def _domain_of(snapshot: Snapshot, preemptor: Preemptor, node: int) -> str | None:
-    """The domain of the node, or None. For a single pod, every node is a domain."""
-    shape = snapshot.node_shapes[node]
-    if preemptor.topology_key is None or shape is None:
-        return None
-    return snapshot.node_names[node] if preemptor.kind == "Pod" else shape.labels.get(preemptor.topology_key)
+def _domains_of(snapshot: Snapshot, preemptor: Preemptor, nodes: list[int]) -> dict[int, str | None]:
+    """The domain of each node, or None. For a single pod, every node is a domain."""
+    key, names, shapes = preemptor.topology_key, snapshot.node_names, snapshot.node_shapes
+    if key is None:
+        return dict.fromkeys(nodes)
+    if preemptor.kind == "Pod":
+        return {row: names[row] if shapes[row] is not None else None for row in nodes}
+    return {row: None if (shape := shapes[row]) is None else shape.labels.get(key) for row in nodes}
 
 
 def _bound_domain(
@@ -324,10 +326,10 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
     here = node >= 0
     wide = _wide_tokens(cluster, units, unit, nodes)
     node, unit, pods = node[here], unit[here], units.pods[here]
-    key, inverse = np.unique(
-        np.concatenate([unit, wide[:, 0]]) * max(1, len(nodes)) + np.concatenate([node, wide[:, 1]]),
-        return_inverse=True,
-    )
+    key = np.concatenate([unit, wide[:, 0]]) * max(1, len(nodes)) + np.concatenate([node, wide[:, 1]])
+    inverse = np.arange(len(key))
+    if not (key[1:] > key[:-1]).all():
+        key, inverse = np.unique(key, return_inverse=True)
     room = np.zeros((len(key), len(cluster.columns)), np.int64)
     np.add.at(room, inverse[: len(unit)], cluster.requests[snapshot.pod_class[pods]])
     tokens = np.zeros((len(key), len(cluster.tokens)), np.int32)
@@ -370,24 +372,35 @@ def _wide_tokens(cluster: Cluster, units: Units, unit: Rows, nodes: Rows) -> Int
 
 def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedinteger]]:
     """How many pods of each unit count against which budget. Pods in the budget's disruptedPods do not count."""
-    budgeted = np.array([bool(budgets) for budgets in snapshot.label_budgets], np.bool_)
-    counts: dict[tuple[int, int], int] = {}
-    unit_of = np.repeat(np.arange(len(units)), units.size)
-    drawn = (
-        np.flatnonzero(budgeted[snapshot.pod_labels[units.pods]]) if len(budgeted) else np.zeros(0, np.intp)
-    )
-    for unit, pod in zip(unit_of[drawn].tolist(), units.pods[drawn].tolist(), strict=True):
-        for row in snapshot.label_budgets[snapshot.pod_labels[pod]]:
-            budget = snapshot.budgets[row]
-            if budget is not None and snapshot.pod_names[pod] not in budget.disrupted:
-                counts[unit, row] = counts.get((unit, row), 0) + 1
-    drawn_by = np.array([unit for unit, _ in sorted(counts)], np.int64)
+    wide = max(1, len(snapshot.budgets))
+    unit, row = _draws(snapshot, units)
+    drawn, pods = np.unique(unit * wide + row, return_counts=True)
     return {
-        "unit_budgets": np.searchsorted(drawn_by, np.arange(len(units) + 1)).astype(np.int32),
-        "budget": np.array([row for _, row in sorted(counts)], np.int32),
-        "budget_pods": np.array([counts[key] for key in sorted(counts)], np.int32),
+        "unit_budgets": np.searchsorted(drawn, np.arange(len(units) + 1) * wide).astype(np.int32),
+        "budget": (drawn % wide).astype(np.int32),
+        "budget_pods": pods.astype(np.int32),
         "allowed": np.array([budget.allowed if budget else 0 for budget in snapshot.budgets], np.int64),
     }
+
+
+def _draws(snapshot: Snapshot, units: Units) -> tuple[Int64s, Int64s]:
+    """One entry for each pod of a unit and each budget that it counts against: the unit, and the budget's row."""
+    budgets = snapshot.budgets
+    selecting = [[row for row in rows if budgets[row] is not None] for rows in snapshot.label_budgets]
+    flat = np.array([row for rows in selecting for row in rows], np.int64)
+    counts = np.array([len(rows) for rows in selecting], np.int64)
+    labels = snapshot.pod_labels[units.pods]
+    each = counts[labels]
+    inside = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+    row = flat[np.repeat(_running(counts)[labels], each) + inside]
+    unit = np.repeat(np.repeat(np.arange(len(units)), units.size), each)
+    disrupted = {i: each.disrupted for i, each in enumerate(budgets) if each is not None and each.disrupted}
+    if disrupted:
+        names = [snapshot.pod_names[pod] for pod in np.repeat(units.pods, each).tolist()]
+        pairs = zip(row.tolist(), names, strict=True)
+        kept = np.array([name not in disrupted.get(budget, ()) for budget, name in pairs], np.bool_)
+        unit, row = unit[kept], row[kept]
+    return unit, row
 
 
 def _running(counts: NDArray[np.integer] | Bools) -> Int64s:

@@ -19,8 +19,8 @@ Bools = NDArray[np.bool_]
 class Room:
     """Free resources [N, R], and for each token how many pods bring it and how many members forbid it [N, T]."""
 
-    def __init__(self, cluster: Cluster, gone: Iterable[int] = ()) -> None:
-        pods = np.array(list(gone), np.intp)
+    def __init__(self, cluster: Cluster, gone: Iterable[int] | NDArray[np.intp] = ()) -> None:
+        pods = gone if isinstance(gone, np.ndarray) else np.array(list(gone), np.intp)
         self._cluster = cluster
         self.free = cluster.free_without(pods)
         self.held = cluster.tokens.held(pods.tolist())
@@ -64,6 +64,8 @@ class Room:
         """What the plan names if the member cannot be on this node because of other pods; empty if it can."""
         here = np.array([node])
         conditions, tokens = self._cluster.conditions, self._cluster.tokens
+        if not len(conditions) and not len(tokens):
+            return set()
         broken = {each.unmodelled for each, admits in conditions.admit(pod, self.counts) if not admits[node]}
         if len(tokens):
             kept_off = np.flatnonzero(self._kept_off(pod, here)[0]).tolist()

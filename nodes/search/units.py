@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ Int64s = NDArray[np.int64]
 
 NEEDED_SECONDS: Final = 2**40
 """A pod that its gang needs counts as so much older than it is. No other pod is so old."""
+
+
+WORD: Final = 62
+"""Bits of a number that the order of the units sorts by."""
 
 
 def is_needed(start: int) -> bool:
@@ -112,7 +116,8 @@ def candidates(
     rows, key, priority, whole = rows[eligible], key[eligible], priority[eligible], whole[eligible]
     order = np.argsort(key, kind="stable")
     rows, key, priority, whole = rows[order], key[order], priority[order], whole[order]
-    _, first, size = np.unique(key, return_index=True, return_counts=True)
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    size = np.diff(first, append=len(key))
     if not len(first):
         nobody = np.zeros(0, np.int64)
         terms = np.zeros((len(snapshot.costs.terms), 0), np.int64)
@@ -180,15 +185,15 @@ class _Groups:
 
 def _counts(groups: NDArray[np.integer]) -> tuple[list[int], list[int]]:
     """The groups, and how many pods of each there are."""
-    rows, counts = np.unique(groups, return_counts=True)
-    return rows.tolist(), counts.tolist()
+    counts = np.bincount(groups + 1)
+    rows = np.flatnonzero(counts)
+    return (rows - 1).tolist(), counts[rows].tolist()
 
 
 def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows, terms: Int64s) -> Units:
     """The chosen units in order of importance. `terms`: of the chosen units."""
-    keys = (unit.start[chosen], -unit.size[chosen], ~unit.whole[chosen], -unit.priority[chosen])
-    dearer = (-term for term in terms[::-1] if term.any())
-    order = np.lexsort((_name_ranks(snapshot, unit, chosen), *dearer, *keys))
+    keys = (-unit.priority[chosen], ~unit.whole[chosen], -unit.size[chosen], unit.start[chosen])
+    order = _order([*keys, *-terms, _name_ranks(snapshot, unit, chosen)])
     chosen, terms = chosen[order], terms[:, order]
     size = unit.size[chosen]
     first = np.concatenate(([0], np.cumsum(size))).astype(np.intp)
@@ -196,6 +201,24 @@ def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows, terms: Int64s) -> Uni
     inside = np.arange(first[-1]) - np.repeat(first[:-1], size)
     pods = unit.pods[np.repeat(unit.first[chosen], size) + inside]
     return Units(unit.priority[chosen], unit.start[chosen], size, unit.whole[chosen], first, pods, terms)
+
+
+def _order(keys: list[NDArray[Any]]) -> Rows:
+    """The order by these keys, the first one before all others. Keys with a small range share a number.
+
+    One sort of numbers takes a fraction of the time of a sort by six keys.
+    """
+    words = [np.zeros(len(keys[0]), np.int64)]
+    used = 0
+    for key in keys if len(keys[0]) else ():
+        low = int(key.min())
+        width = (int(key.max()) - low).bit_length()
+        if used + width > WORD:
+            words.append(np.zeros_like(words[0]))
+            used = 0
+        words[-1] = (words[-1] << width) + (key.astype(np.int64) - low)
+        used += width
+    return np.lexsort(words[::-1]) if len(words) > 1 else np.argsort(words[0])
 
 
 def _name_ranks(snapshot: Snapshot, unit: Units, chosen: Rows) -> Rows:
