@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from api.disruption import COST_ANNOTATION, ScoreTerm
 from nodes.state.costs import CostRules
 from tests.kit.examples import examples
+from tests.kit.plans.checker import Case
 from tests.kit.plans.clusters import clusters
 from tests.kit.plans.engine import plan_for
+from tests.kit.plans.raw import admits
 
 Object = dict[str, Any]
 COLUMNS = (
@@ -124,3 +126,41 @@ def test_the_domains_are_listed_by_what_they_cost(objects: list[Object], costs: 
         if first["outcome"] == second["outcome"] and columns(first["score"]) == columns(second["score"]):
             one, other = ([each["value"] for each in domain["score"]["terms"]] for domain in (first, second))
             assert one <= other
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(priced())
+def test_victims_that_fit_nowhere_else_are_counted(objects: list[Object]) -> None:
+    """By plain rules, where no pod keeps another one away. Of groups whose pods differ, either answer is right."""
+    specs = [each["spec"] for each in objects if each["kind"] == "Pod"]
+    if any("affinity" in spec or "ports" in spec["containers"][0] for spec in specs):
+        return
+    plan = plan_for(objects, "d/hero", costs=CostRules(terms=("Cascade",)))
+    if plan["outcome"] == "Preempts":
+        case = Case.of(objects, "d/hero")
+        (term,) = plan["domains"][0]["score"]["terms"]
+        stuck = [is_stuck(case, victim) for victim in plan["victims"]]
+        assert stuck.count(True) <= term["value"] <= stuck.count(True) + stuck.count(None)
+
+
+def is_stuck(case: Case, victim: Object) -> bool | None:
+    """Whether the victim fits nowhere outside of its domains with nobody gone; None if its pods differ."""
+    cluster, pods = case.cluster, [("d", pod["name"]) for pod in victim["pods"]]
+    kinds = {
+        (tuple(sorted(cluster.requests[key].items())), str(cluster.pods[key]["spec"].get("tolerations")))
+        for key in pods
+    }
+    if len(kinds) > 1:
+        return None
+    domain_of = {name: value for value, names in case.domains.items() for name in names}
+    if len(case.domains) < 2:
+        domain_of = {name: name for name in cluster.nodes}
+    home = {domain_of.get(case.node_of(key)) for key in pods}
+    room, requests = cluster.room(set()), cluster.requests[pods[0]]
+    slots = 0
+    for name, node in cluster.nodes.items():
+        if domain_of.get(name) not in home and admits(cluster.pods[pods[0]], node):
+            slots += min(
+                max(0, room[name].get(r, 0)) // amount for r, amount in requests.items() if amount > 0
+            )
+    return slots < len(pods)
