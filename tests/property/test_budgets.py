@@ -32,7 +32,7 @@ def protected(draw: st.DrawFn) -> list[Object]:
 
 @st.composite
 def budget(draw: st.DrawFn, name: str, selector: Object) -> Object:
-    status: Object = {"disruptionsAllowed": draw(st.integers(0, 3))}
+    status: Object = {"disruptionsAllowed": draw(st.sampled_from((0, 1, 1, 1, 2)))}
     if draw(st.booleans()):
         status["disruptedPods"] = {f"v{draw(st.integers(0, 9))}": "2026-01-02T00:00:00Z"}
     meta = {"name": name, "namespace": "d", "uid": f"uid-{name}"}
