@@ -24,7 +24,7 @@ from nodes.search.decision import EFFORT, decide_group
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 
-__all__ = ["run"]
+__all__ = ["RACKS", "running", "run"]
 
 ROUNDS = 3
 
@@ -52,7 +52,7 @@ class Case:
     outcome: str = "Preempts"
 
 
-_RACKS = Case("250 racks", 5000, 250, 30, 1, 1000, "rack", priorities=40, member=1 / 60)
+RACKS = Case("250 racks", 5000, 250, 30, 1, 1000, "rack", priorities=40, member=1 / 60)
 
 CASES = (
     Case("interleaved groups, gang of 100", 500, 1, 10, 10, 100),
@@ -60,14 +60,12 @@ CASES = (
     Case("5,000 nodes, 20,000 pods, gang of 500", 5000, 8, 4, 1, 500),
     Case("5,000 nodes, 150,000 pods, gang of 1,000", 5000, 8, 30, 10, 1000),
     Case("5,000 nodes, 150,000 pods, gang of 256 per zone", 5000, 8, 30, 10, 256, "rack"),
-    replace(_RACKS, title="150,000 pods, 250 racks, 40 priorities, gang of 1,000"),
-    replace(_RACKS, title="the same, one domain", topology=None),
-    replace(_RACKS, title="the same, one unspent budget over all", budgets=1, allowed=10**6),
-    replace(
-        _RACKS, title="the same, one domain, one unspent budget", topology=None, budgets=1, allowed=10**6
-    ),
-    replace(_RACKS, title="the same, 2,000 budgets", budgets=2000, allowed=10),
-    replace(_RACKS, title="the same, infeasible", member=1 / 49, outcome="Unschedulable"),
+    replace(RACKS, title="150,000 pods, 250 racks, 40 priorities, gang of 1,000"),
+    replace(RACKS, title="the same, one domain", topology=None),
+    replace(RACKS, title="the same, one unspent budget over all", budgets=1, allowed=10**6),
+    replace(RACKS, title="the same, one domain, one unspent budget", topology=None, budgets=1, allowed=10**6),
+    replace(RACKS, title="the same, 2,000 budgets", budgets=2000, allowed=10),
+    replace(RACKS, title="the same, infeasible", member=1 / 49, outcome="Unschedulable"),
 )
 
 GROWING = (2500, 5000, 10000)
@@ -93,10 +91,10 @@ def run(console: Console) -> bool:
     growing = Table("nodes", "pods", "first plan, CPU s", "exponent", title="Growth")
     before: tuple[int, float] | None = None
     for nodes in GROWING:
-        snapshot, _ = _cluster(replace(_RACKS, nodes=nodes, racks=nodes // 20))
+        snapshot, _ = _cluster(replace(RACKS, nodes=nodes, racks=nodes // 20))
         seconds = _median(lambda snapshot=snapshot: _decide(snapshot, 0))  # type: ignore[misc] # as below
         exponent = "" if before is None else f"{math.log(seconds / before[1], nodes / before[0]):.2f}"
-        growing.add_row(str(nodes), str(nodes * _RACKS.pods_per_node), f"{seconds:.3f}", exponent)
+        growing.add_row(str(nodes), str(nodes * RACKS.pods_per_node), f"{seconds:.3f}", exponent)
         before = nodes, seconds
     console.print(growing)
     return right
@@ -146,14 +144,15 @@ def _cluster(case: Case) -> tuple[Snapshot, float]:
         tables.upsert_group(msgspec.convert(body, PodGroup))
     dice = random.Random(0)
     for i in range(case.nodes * case.pods_per_node):
-        tables.upsert_pod(msgspec.convert(_running(case, i, dice), Pod))
+        tables.upsert_pod(msgspec.convert(running(case, i, dice), Pod))
     for b in range(case.budgets):
         tables.upsert_budget(msgspec.convert(_budget(case, b), PodDisruptionBudget))
     _gang(tables, case)
     return tables.snapshot(), _median(tables.snapshot)
 
 
-def _running(case: Case, i: int, dice: random.Random) -> Json:
+def running(case: Case, i: int, dice: random.Random) -> Json:
+    """The pod number `i` of the case, which runs."""
     group, member = divmod(i, case.group_size)
     node = (case.group_size * group + member) % case.nodes
     pod = objects.pod(

@@ -296,14 +296,20 @@ def shapes_of(
     """The unbound members grouped by equal requests, admitted nodes and tokens, in the order of their first members."""
     shapes: dict[tuple[bytes, ...], list[int]] = {}
     keys: dict[int, tuple[bytes, bytes]] = {}
+    alike: dict[tuple[int, int], list[int]] = {}
     tokens = cluster.tokens
     for pod in members:
         its_class = int(cluster.snapshot.pod_class[pod])
+        kind = its_class, int(cluster.snapshot.pod_labels[pod])
+        if not within and kind in alike:
+            alike[kind].append(pod)
+            continue
         if its_class not in keys:
             keys[its_class] = (cluster.request(pod).tobytes(), cluster.mask(pod).tobytes())
         apart = (tokens.brings[pod].tobytes(), tokens.forbids[pod].tobytes(), _conditions_key(cluster, pod))
         inside = within[pod].tobytes() if pod in within else b""
-        shapes.setdefault((*keys[its_class], *apart, inside), []).append(pod)
+        alike[kind] = shapes.setdefault((*keys[its_class], *apart, inside), [])
+        alike[kind].append(pod)
     return list(shapes.values())
 
 

@@ -109,6 +109,9 @@ def _most_members(
     """The largest n so that the first n required members fit together, and their placement [shape][node]."""
     low, high = 0, len(cluster.preemptor.required) - 1
     placed: list[list[int]] = []
+    if len(built.shapes) == 1 and not len(cluster.tokens):
+        high = min(high, _places(built, domain, gone))
+        low = max(0, high - 1)
     while low < high:
         middle = (low + high + 1) // 2
         found = search(_part(cluster, built, domain, gone, middle), budget, 0)
@@ -117,6 +120,17 @@ def _most_members(
         else:
             high = middle - 1
     return low, placed
+
+
+def _places(built: Built, domain: int, gone: Room) -> int:
+    """How many members of the only shape find a place in the domain."""
+    whole = built.problem
+    inside = slice(int(whole.domains[domain]), int(whole.domains[domain + 1]))
+    asked = whole.requests[0] > 0
+    each = gone.free[built.nodes[inside]][:, asked] // whole.requests[0][asked]
+    return int(
+        np.maximum(0, each.min(axis=1, initial=len(built.shapes[0])))[whole.admitted[0, inside] > 0].sum()
+    )
 
 
 def _part(cluster: Cluster, built: Built, domain: int, gone: Room, members: int) -> Problem:

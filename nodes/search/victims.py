@@ -19,9 +19,11 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
     pods, own = units.pods.tolist(), snapshot.pod_priority.tolist()
     nodes, names = snapshot.pod_node.tolist(), snapshot.pod_names
 
-    def order(pod: int) -> tuple[int, str]:
+    def ordered(members: list[int]) -> list[int]:
         """The pod that makes the unit's priority as low as it is goes last: until then the unit keeps it."""
-        return -own[pod], names[pod]
+        if len(members) == 1:
+            return members
+        return sorted(sorted(members, key=names.__getitem__), key=own.__getitem__, reverse=True)
 
     found = []
     for unit in victims:
@@ -42,7 +44,7 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
                         uid=snapshot.pod_uids[pod],
                         node=snapshot.node_names[nodes[pod]],
                     )
-                    for pod in (sorted(members, key=order) if len(members) > 1 else members)
+                    for pod in ordered(members)
                 ],
             )
         )
