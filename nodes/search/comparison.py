@@ -57,7 +57,7 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
         ),
     )
     listed = ranked[: LISTED + (found.winner >= 0)]
-    everybody = built.units.pods if UNSCHEDULABLE in found.outcomes else []
+    everybody = built.units.pods if UNSCHEDULABLE in found.outcomes else built.units.pods[:0]
     gone = Room(cluster, everybody)
     short = {
         domain: shortage(cluster, built, domain, gone, budget)
