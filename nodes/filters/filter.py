@@ -36,6 +36,9 @@ class Filter(Generic[N]):
     local: ClassVar[frozenset[str]] = frozenset()
     """Names of what the filter sees but does not model, and what depends only on the pod, the node and the pods there.
     The scheduler's word on one node settles it, whatever happens on other nodes."""
+    stricter: ClassVar[frozenset[str]] = frozenset()
+    """Names of what the filter takes as a refusal where the scheduler may admit. On a node that it admits they do not
+    matter."""
 
     def needs(self, pod: Pod) -> N | None:
         """What the filter needs of the pod. None means that the filter has nothing to say about this pod."""

@@ -23,7 +23,7 @@ class NodeResourcesFit(Filter[Any]):
     """
 
     name: ClassVar[str] = "NodeResourcesFit"
-    local: ClassVar[frozenset[str]] = frozenset({DISABLED})
+    stricter: ClassVar[frozenset[str]] = frozenset({DISABLED})
 
     def unmodelled_in(self, profile: Profile, pod: Pod) -> Iterable[str]:
         """Name a profile without the filter: the kernel always counts."""

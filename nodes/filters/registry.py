@@ -29,6 +29,7 @@ __all__ = [
     "POD_FILTERS",
     "RESOURCES_FIT",
     "STATIC_FILTERS",
+    "STRICTER",
     "UNMODELLED",
 ]
 
@@ -68,5 +69,7 @@ UNMODELLED: Final = tuple(each.unmodelled for each in FILTERS if _has_own(each, 
 UNMODELLED, so both leave out the filters that would return nothing."""
 LOCAL: Final = frozenset[str]().union(*(each.local for each in FILTERS))
 """See `Filter.local`."""
+STRICTER: Final = frozenset[str]().union(*(each.stricter for each in FILTERS))
+"""See `Filter.stricter`."""
 RESOURCES_FIT: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, NodeResourcesFit))
 """The place of NodeResourcesFit in FILTERS."""

@@ -20,7 +20,7 @@ class TaintToleration(StaticFilter[tuple[Toleration, ...]]):
     """Needs: the tolerations."""
 
     name: ClassVar[str] = "TaintToleration"
-    local: ClassVar[frozenset[str]] = frozenset({"toleration operator Gt", "toleration operator Lt"})
+    stricter: ClassVar[frozenset[str]] = frozenset({"toleration operator Gt", "toleration operator Lt"})
 
     def needs(self, pod: Pod) -> tuple[Toleration, ...]:
         """The tolerations. Every hard taint refuses a pod without tolerations."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from api.plans import PreemptionPlanSpec
 from nodes.filters.dynamic_resources import DynamicResources
-from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS
+from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
 from nodes.search.kinds import Kinds, on_nodes
 from nodes.search.problem import Cluster
 from nodes.search.tokens import interested
@@ -48,6 +48,8 @@ def not_modelled(
     snapshot = cluster.snapshot
     classes = {int(row) for row in snapshot.pod_class[list(members)]}
     names = {name for row in classes if (each := snapshot.classes[row]) for name in each.unmodelled}
+    if placed is not None:
+        names -= STRICTER
     names.update(_between(cluster, members, gone, placed))
     if placed is None:  # a planned node counts in its allocatable what members request
         resources = {name for row in classes if (each := snapshot.classes[row]) for name in each.resources}

@@ -6,7 +6,11 @@ import pytest
 
 from api.plans import Outcome, Placement, PreemptionPlanSpec, Preemptor
 from nodes.filters.registry import FILTERS, LOCAL
+from nodes.search.decision import decide_group
 from nodes.search.unmodelled import why_blocked
+from tests.kit.objects import GANG, gang, node, pod, tables
+
+LOCAL_NAME = min(LOCAL)
 
 
 def spec(names: list[str], nodes: list[str], outcome: Outcome = "Preempts") -> PreemptionPlanSpec:
@@ -23,10 +27,10 @@ def spec(names: list[str], nodes: list[str], outcome: Outcome = "Preempts") -> P
     ("names", "nodes", "blocked"),
     [
         ([], ["a", "a"], False),
-        (["toleration operator Gt"], ["a", "b"], False),
-        (["toleration operator Gt"], ["a", "a"], True),
+        ([LOCAL_NAME], ["a", "b"], False),
+        ([LOCAL_NAME], ["a", "a"], True),
         (["resource claims (DRA)"], ["a", "b"], True),
-        (["resource claims (DRA)", "toleration operator Gt"], ["a"], True),
+        (["resource claims (DRA)", LOCAL_NAME], ["a"], True),
         (["topology spread (DoNotSchedule)"], ["a"], True),
     ],
 )
@@ -43,3 +47,14 @@ def test_filters_that_look_at_other_nodes_have_nothing_local() -> None:
     looking = {"InterPodAffinity", "PodTopologySpread", "DynamicResources", "GangScheduling"}
     assert all(not each.local for each in FILTERS if each.name in looking)
     assert LOCAL
+
+
+def test_what_we_take_as_a_refusal_does_not_matter_where_we_admit() -> None:
+    """A toleration operator that we do not know can only admit more."""
+    toleration = {"key": "level", "operator": "Gt", "value": "1"}
+    member = pod("m", group=GANG, tolerations=[toleration])
+    full = [node("n1", cpu="1"), pod("low", node="n1", priority=0), gang(minimum=1), member]
+    plan = decide_group(tables(*full).snapshot(), "default", GANG)
+    assert (plan.outcome, plan.not_modelled) == ("Preempts", [])
+    plan = decide_group(tables(gang(minimum=1), member).snapshot(), "default", GANG)
+    assert (plan.outcome, plan.not_modelled) == ("Unschedulable", ["toleration operator Gt"])
