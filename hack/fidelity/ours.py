@@ -12,8 +12,8 @@ from api.core import Namespace, Node, Pod
 from api.groups import PodGroup
 from controllers.gangs.scheduler_configuration import parse
 from hack.fidelity.worlds import GROUP, World
+from nodes.search.cluster import Cluster, lay_out
 from nodes.search.preemptor import group_preemptor
-from nodes.search.problem import Cluster, lay_out
 from nodes.search.room import Room
 from nodes.search.unmodelled import not_modelled
 from nodes.state.tables import Tables

@@ -14,9 +14,9 @@ from api.plans import PreemptionPlanSpec
 from hack.fidelity.ours import tables_of
 from hack.fidelity.probe import Answer
 from hack.fidelity.worlds import GROUP, Step, World, random_world
+from nodes.search.cluster import Cluster, lay_out
 from nodes.search.decision import decide_group
 from nodes.search.preemptor import group_preemptor
-from nodes.search.problem import Cluster, lay_out
 from nodes.search.room import Room
 from nodes.state.snapshot import Snapshot
 

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from nodes.search.cluster import Cluster
 from nodes.search.gangs import topology_key_of
-from nodes.search.problem import Cluster
 from nodes.search.room import Room
 from nodes.search.units import Units
 

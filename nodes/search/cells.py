@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from nodes.search.problem import Cluster
+from nodes.search.cluster import Cluster
 from nodes.search.room import Room
 
 __all__ = ["dealt", "place_all"]

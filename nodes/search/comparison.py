@@ -12,8 +12,9 @@ from api.words import counted
 from native.codes import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE
 from native.nodes.problem import Solution
 from nodes.search.budgets import OVER_BUDGET
+from nodes.search.cluster import Cluster
 from nodes.search.costs import stated_terms
-from nodes.search.problem import Built, Cluster
+from nodes.search.problem import Built
 from nodes.search.reasons import beaten, coarse_shortage, coarsely_beaten, shortage
 from nodes.search.room import Room
 from nodes.search.units import started

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from msgspec import UNSET
 
 from api import plans
 from api.words import counted
@@ -20,14 +19,15 @@ from native.nodes.problem import Solution
 from nodes.search.budgets import bounded, may_be_stopped, name_stopping, under
 from nodes.search.cascade import Cascade
 from nodes.search.cells import dealt, place_all
+from nodes.search.cluster import Cluster, MisplacedError, lay_out
 from nodes.search.comparison import Comparison, compare
-from nodes.search.costs import domain_terms, stated_terms
 from nodes.search.excluded import list_excluded
+from nodes.search.free_room import bound_already, fill, without_victims
 from nodes.search.mismatch import Mismatch
 from nodes.search.others import TRIES, others
+from nodes.search.plan_parts import placements, spec_for
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
-from nodes.search.problem import Built, Cluster, MisplacedError, build, lay_out
-from nodes.search.reasons import unavailable
+from nodes.search.problem import Built, build
 from nodes.search.room import Room
 from nodes.search.supposed import SupposedPods, WorkloadName, supposed
 from nodes.search.unmodelled import not_modelled
@@ -151,7 +151,7 @@ def workload_decision(
     """
     asked = supposed(snapshot, workload, sets)
     if not asked.preemptor.unbound:
-        return Decision(_spec(asked.preemptor, "Fits", "it has no pods"))
+        return Decision(spec_for(asked.preemptor, "Fits", "it has no pods"))
     return _decide(asked.snapshot, asked.preemptor, budget, effort, strict=False)
 
 
@@ -176,17 +176,17 @@ def _decide_under(
 ) -> Decision:
     members = len(preemptor.bound) + len(preemptor.unbound)
     if not members and preemptor.policy == "gang" and not preemptor.minimum:
-        return Decision(_spec(preemptor, "Fits", "no member exists, and none has to run any longer"))
+        return Decision(spec_for(preemptor, "Fits", "no member exists, and none has to run any longer"))
     if members < max(1, preemptor.minimum):
         return Decision(
-            _spec(preemptor, "Unschedulable", f"{members} of {max(1, preemptor.minimum)} members exist")
+            spec_for(preemptor, "Unschedulable", f"{members} of {max(1, preemptor.minimum)} members exist")
         )
     try:
         cluster = Cluster(snapshot, preemptor, lay_out(snapshot, preemptor))
     except MisplacedError as error:
         if not preemptor.required and preemptor.bound:
-            return Decision(_spec(preemptor, "Fits", _bound_already(preemptor)))
-        return Decision(_spec(preemptor, "Unschedulable", str(error)))
+            return Decision(spec_for(preemptor, "Fits", bound_already(preemptor)))
+        return Decision(spec_for(preemptor, "Unschedulable", str(error)))
     if "Cascade" in snapshot.costs.terms:
         cluster.stuck = Cascade(cluster).stuck
     if not cluster.layout.values:
@@ -195,55 +195,15 @@ def _decide_under(
             if preemptor.kind != "Pod" and preemptor.topology_key
             else "no nodes"
         )
-        return Decision(_spec(preemptor, "Unschedulable", reason))
+        return Decision(spec_for(preemptor, "Unschedulable", reason))
     if preemptor.required:
         decision = _with_victims(cluster, budget, effort, strict)
     else:
-        decision = Decision(_without_victims(cluster))
+        decision = Decision(without_victims(cluster))
     list_excluded(cluster, decision.spec)
     if cluster.layout.astray:
         decision.spec.reason += f"; {cluster.layout.astray}"
     return decision
-
-
-# ---- no victims needed: enough members run already, or one member is enough
-
-
-def _without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
-    """A plan that places members into free room, in the cheapest domain that has room for one member."""
-    preemptor, layout = cluster.preemptor, cluster.layout
-    room, terms = Room(cluster), _terms(cluster)
-    for domain in sorted(range(len(terms)), key=terms.__getitem__):
-        value, placed = layout.values[domain], _fill(cluster, domain, room)
-        if placed:
-            spec = _spec(preemptor, "Fits", _bound_already(preemptor) if preemptor.bound else "a member fits")
-            spec.domain = plans.Domain(layout.topology_key, value)
-            spec.placements = _placements(cluster.snapshot, placed, beyond_min_count=True)
-            spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody(cluster, domain))]
-            spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [], dict(placed))
-            return spec
-    if preemptor.bound:
-        return _spec(preemptor, "Fits", _bound_already(preemptor))
-    why = unavailable(layout.nodes, room, preemptor.unbound[0])
-    return _spec(preemptor, "Unschedulable", f"no member fits: {why}")
-
-
-def _bound_already(preemptor: Preemptor) -> str:
-    wanted = f"{preemptor.minimum} needed" if preemptor.policy == "gang" else "1 needed"
-    return f"bound already: {counted(len(preemptor.bound), 'member')}, {wanted}"
-
-
-def _fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
-    """Place the later members, each on the first node that fits. Changes `room`. Returns pairs of (pod, node)."""
-    nodes = cluster.layout.of(domain)
-    placed = []
-    for pod in cluster.preemptor.later:
-        fits = room.fits(pod, nodes)
-        if fits.any():
-            node = int(nodes[int(np.argmax(fits))])
-            room.place(pod, node)
-            placed.append((pod, node))
-    return placed
 
 
 # ---- plans from a search
@@ -253,7 +213,7 @@ def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> D
     cluster, built, found = _search(cluster, budget, effort, strict)
     comparison = compare(cluster, built, found, budget)
     if found.winner < 0:
-        spec = _spec(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
+        spec = spec_for(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
         spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), [])
         if (differs := cluster.preemptor.mismatch) is not None:
             spec.mismatch = differs.reason
@@ -332,14 +292,14 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.Pree
     gone = [pod for unit in found.victims for pod in built.units.members(unit)]
     room = Room(cluster, gone)
     broken = place_all(room, required)
-    later = _fill(cluster, found.winner, room)
+    later = fill(cluster, found.winner, room)
     preempts = found.outcomes[found.winner] == PREEMPTS
-    spec = _spec(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
+    spec = spec_for(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
     spec.domain = plans.Domain(layout.topology_key, layout.values[found.winner])
     in_order = [(pod, required[pod]) for pod in cluster.preemptor.required]
     spec.placements = [
-        *_placements(snapshot, in_order, beyond_min_count=False),
-        *_placements(snapshot, later, beyond_min_count=True),
+        *placements(snapshot, in_order, beyond_min_count=False),
+        *placements(snapshot, later, beyond_min_count=True),
     ]
     named = not_modelled(cluster, list(cluster.preemptor.required), gone, required)
     spec.not_modelled = sorted({*named, *broken})
@@ -376,44 +336,3 @@ def _required_nodes(built: Built, found: Solution) -> dict[int, int]:
         places = np.repeat(built.nodes, row).tolist()
         nodes.update(zip(members, places, strict=True))
     return nodes
-
-
-def _placements(
-    snapshot: Snapshot, placed: list[tuple[int, int]], *, beyond_min_count: bool
-) -> list[plans.Placement]:
-    """The placements of pairs of (pod, node). Both are rows of the snapshot."""
-    return [
-        plans.Placement(
-            snapshot.pod_names[pod], snapshot.node_names[node], snapshot.pod_uids[pod], beyond_min_count
-        )
-        for pod, node in placed
-    ]
-
-
-def _nobody(cluster: Cluster, domain: int) -> plans.Score:
-    """The score of a domain without victims."""
-    return plans.Score(0, None, 0, 0, 0, None, stated_terms(cluster.snapshot, _terms(cluster)[domain]))
-
-
-def _terms(cluster: Cluster) -> list[list[int]]:
-    """For each domain the optional terms of its score, with nobody evicted."""
-    terms: list[list[int]] = domain_terms(
-        cluster.snapshot, cluster.layout.first, cluster.layout.nodes
-    ).T.tolist()
-    return terms
-
-
-def _spec(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:
-    return plans.PreemptionPlanSpec(
-        preemptor=plans.Preemptor(
-            kind=preemptor.kind,
-            api_version=preemptor.api_version,
-            namespace=preemptor.namespace,
-            name=preemptor.name,
-            uid=preemptor.uid,
-            priority=preemptor.priority,
-        ),
-        outcome=outcome,
-        reason=reason,
-        pod_disruption_budget_policy=UNSET if preemptor.budgets == "Prefer" else preemptor.budgets,
-    )

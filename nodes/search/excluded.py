@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from api.plans import Excluded, PreemptionPlanSpec
-from nodes.search.problem import Cluster
+from nodes.search.cluster import Cluster
 
 __all__ = ["LISTED", "list_excluded"]
 

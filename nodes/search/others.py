@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
+from nodes.search.cluster import Cluster
 from nodes.search.preemptor import Preemptor
-from nodes.search.problem import Cluster, build, shapes_of
+from nodes.search.problem import build, shapes_of
 from nodes.search.room import Room
 
 __all__ = ["TRIES", "others"]

@@ -1,11 +1,10 @@
-"""From a snapshot and a preemptor to the arrays that `native` searches, and back."""
+"""From the view of a preemptor to the arrays that `native` searches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -13,225 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native.nodes.problem import Problem
-from nodes.search.conditions import Conditions
-from nodes.search.costs import Stuck, domain_terms, unit_terms
-from nodes.search.gangs import BoundDomain, bound_domain
-from nodes.search.preemptor import Preemptor
-from nodes.search.tokens import Tokens
+from nodes.search.cluster import Cluster
+from nodes.search.costs import domain_terms, unit_terms
 from nodes.search.units import Units, candidates
-from nodes.state.classes import admits
-from nodes.state.snapshot import Exclusion, Snapshot
+from nodes.state.snapshot import Snapshot
 
-__all__ = [
-    "EXCLUDED",
-    "Admission",
-    "Built",
-    "Cluster",
-    "Layout",
-    "MisplacedError",
-    "build",
-    "lay_out",
-    "shapes_of",
-]
+__all__ = ["Built", "build", "shapes_of"]
 
 Rows = NDArray[np.intp]
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 NOWHERE: Final[Mapping[int, Bools]] = MappingProxyType({})
-
-EXCLUDED: Final = "excluded"
-"""Why a node is refused that the filters admit: a scheduler did not take a pod of the class there."""
-
-
-class MisplacedError(Exception):
-    """The bound members leave no domain for the other members. Retry after a bound member is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The preemptor's domains, sorted by value.
-
-    `nodes[first[d]:first[d + 1]]` are the rows of the nodes of domain d, sorted by node name.
-    """
-
-    topology_key: str | None
-    values: list[str | None]
-    first: list[int]
-    nodes: Rows
-    astray: str = ""
-    """Which members are bound outside of the only domain: see `BoundDomain`."""
-
-    def of(self, domain: int) -> Rows:
-        """Rows of the domain's nodes."""
-        return self.nodes[self.first[domain] : self.first[domain + 1]]
-
-
-class Admission:
-    """Which nodes admit a class of pods, by the static filters and the exclusions. All of the search asks here.
-
-    Every class and node is asked about once.
-    """
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._refusals: dict[int, list[str | None]] = {}
-        self._masks: dict[int, Bools] = {}
-
-    def refusals(self, pod_class: int) -> list[str | None]:
-        """[N], for each row of the nodes why the node refuses the class. None if it admits the class."""
-        known = self._refusals.get(pod_class)
-        if known is None:
-            its_class = self._snapshot.classes[pod_class]
-            shapes = zip(self._snapshot.node_shapes, self._snapshot.node_names, strict=True)
-            known = self._refusals[pod_class] = [
-                "no node" if shape is None or its_class is None else admits(its_class, shape, name)
-                for shape, name in shapes
-            ]
-            for class_row, node in self._snapshot.excluded:
-                if class_row == pod_class and known[node] is None:
-                    known[node] = EXCLUDED
-        return known
-
-    def mask(self, pod_class: int) -> Bools:
-        """[N], True where the class is admitted."""
-        known = self._masks.get(pod_class)
-        if known is None:
-            refusals = self.refusals(pod_class)
-            known = self._masks[pod_class] = np.array([refusal is None for refusal in refusals], np.bool_)
-        return known
-
-
-class Cluster:
-    """One preemptor's view of the snapshot: its domains, the resources and tokens that matter, and the free room.
-
-    R counts only the resources that an unbound member requests.
-    """
-
-    def __init__(self, snapshot: Snapshot, preemptor: Preemptor, layout: Layout) -> None:
-        self.snapshot, self.preemptor, self.layout = snapshot, preemptor, layout
-        self.admission = Admission(snapshot)
-        self.stuck: Stuck | None = None
-        """Who would have to evict somebody to run elsewhere, if the score asks for that: see `nodes.search.cascade`."""
-        classes = snapshot.pod_class[list(preemptor.unbound)]
-        self.columns = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
-        """Columns of the resources that a member requests. No other resource can keep a member off a node."""
-
-    def asking_with(self, preemptor: Preemptor) -> Cluster:
-        """The same view for a preemptor with the same unbound members in another order. What is known is shared."""
-        other = copy(self)
-        other.preemptor = preemptor
-        return other
-
-    @cached_property
-    def requests(self) -> Int64s:
-        """[C, R], the requests of each class."""
-        return np.ascontiguousarray(self.snapshot.class_requests[:, self.columns])
-
-    @cached_property
-    def leaving(self) -> Int64s:
-        """[N, R], the room that terminating pods will free."""
-        return self.snapshot.leaving[:, self.columns]
-
-    @cached_property
-    def free(self) -> Int64s:
-        """[N, R], the free room with terminating pods gone. May be negative."""
-        s = self.snapshot
-        return s.allocatable[:, self.columns] - s.used[:, self.columns] + self.leaving
-
-    @cached_property
-    def tokens(self) -> Tokens:
-        """The tokens that keep the unbound members away from other pods and from one another."""
-        return Tokens(self.snapshot, self.preemptor.unbound)
-
-    @cached_property
-    def conditions(self) -> Conditions:
-        """What the unbound members ask of the pods on all nodes."""
-        return Conditions(self.snapshot, self.preemptor.unbound)
-
-    @property
-    def resources(self) -> list[str]:
-        """The names of the R resources."""
-        return [self.snapshot.resources[column] for column in self.columns]
-
-    def request(self, pod: int) -> Int64s:
-        """[R], what the pod requests."""
-        row: Int64s = self.requests[self.snapshot.pod_class[pod]]
-        return row
-
-    def mask(self, pod: int) -> Bools:
-        """[N], the nodes that admit the pod by the static filters, and from which it is not excluded."""
-        return self.admission.mask(int(self.snapshot.pod_class[pod]))
-
-    def refusals(self, pod: int) -> list[str | None]:
-        """[N], why a static filter refuses each node for the pod, or EXCLUDED; None where the node admits it."""
-        return self.admission.refusals(int(self.snapshot.pod_class[pod]))
-
-    def exclusion(self, pod: int, node: int) -> Exclusion | None:
-        """What was seen, if the pod is excluded from the node."""
-        return self.snapshot.excluded.get((int(self.snapshot.pod_class[pod]), node))
-
-    def free_without(self, pods: NDArray[np.integer]) -> Int64s:
-        """[N, R], the room of `free` with these pods gone too."""
-        room = self.free.copy()
-        s = self.snapshot
-        bound = pods[s.pod_node[pods] >= 0]
-        np.add.at(room, s.pod_node[bound], self.requests[s.pod_class[bound]])
-        return room
-
-
-def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
-    """The domains that the preemptor may be in. Raises MisplacedError if its bound members leave no domain."""
-    rows = np.flatnonzero(snapshot.node_live).tolist()
-    if preemptor.among is not None:
-        rows = [row for row in rows if snapshot.node_names[row] in preemptor.among]
-    domains = _domains_of(snapshot, preemptor, rows)
-    values: list[str | None] = [None]
-    fixed = _bound_domain(snapshot, preemptor, domains)
-    if fixed is not None:
-        values = [fixed.value]
-    elif preemptor.topology_key is not None:
-        values = [*sorted({value for value in domains.values() if value is not None})]
-    place = {value: index for index, value in enumerate(values)}
-    chosen = sorted(
-        (place[value], snapshot.node_names[row], row) for row, value in domains.items() if value in place
-    )
-    counts = np.bincount([index for index, _, _ in chosen], minlength=len(values))
-    first = [0, *np.cumsum(counts).tolist()]
-    nodes = np.array([row for *_, row in chosen], np.intp)
-    return Layout(preemptor.topology_key, values, first, nodes, fixed.astray if fixed is not None else "")
-
-
-def _domains_of(snapshot: Snapshot, preemptor: Preemptor, nodes: list[int]) -> dict[int, str | None]:
-    """The domain of each node, or None. For a single pod, every node is a domain."""
-    key, names, shapes = preemptor.topology_key, snapshot.node_names, snapshot.node_shapes
-    if key is None:
-        return dict.fromkeys(nodes)
-    if preemptor.kind == "Pod":
-        return {row: names[row] if shapes[row] is not None else None for row in nodes}
-    return {row: None if (shape := shapes[row]) is None else shape.labels.get(key) for row in nodes}
-
-
-def _bound_domain(
-    snapshot: Snapshot, preemptor: Preemptor, domains: dict[int, str | None]
-) -> BoundDomain | None:
-    """The domain of the bound members; None if no member is bound, or without domains.
-
-    Raises MisplacedError if every bound member is on a node without the label.
-    """
-    if preemptor.topology_key is None or not preemptor.bound:
-        return None
-    where: dict[str | None, list[str]] = {}
-    for pod in preemptor.bound:
-        where.setdefault(domains.get(int(snapshot.pod_node[pod])), []).append(snapshot.pod_names[pod])
-    found = bound_domain(preemptor.topology_key, where)
-    if found is None:
-        first = preemptor.bound[0]
-        node = snapshot.node_names[int(snapshot.pod_node[first])]
-        raise MisplacedError(
-            f"pod {snapshot.pod_names[first]} is bound to {node}, which has no {preemptor.topology_key}"
-        )
-    return found
 
 
 @dataclass(frozen=True, slots=True)

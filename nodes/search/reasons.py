@@ -14,8 +14,9 @@ from api.disruption import ScoreTerm
 from native.codes import FITS
 from native.nodes._victims import search
 from native.nodes.problem import SCORE_COLUMNS, Problem
+from nodes.search.cluster import EXCLUDED, Cluster
 from nodes.search.costs import TERM_WORDS
-from nodes.search.problem import EXCLUDED, Built, Cluster
+from nodes.search.problem import Built
 from nodes.search.room import Room
 from nodes.search.units import is_needed
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.filters.node_resources import NodeResourcesFit
-from nodes.search.problem import EXCLUDED, Cluster
+from nodes.search.cluster import EXCLUDED, Cluster
 
 __all__ = ["Room"]
 

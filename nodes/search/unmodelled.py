@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from api.plans import PreemptionPlanSpec
 from nodes.filters.dynamic_resources import DynamicResources
 from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
+from nodes.search.cluster import Cluster
 from nodes.search.kinds import Kinds, on_nodes
-from nodes.search.problem import Cluster
 from nodes.search.tokens import interested
 from nodes.state.classes import PodClass
 from nodes.state.snapshot import Snapshot, is_leaving

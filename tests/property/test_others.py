@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nodes.search.cluster import Cluster, lay_out
 from nodes.search.others import TRIES, others
 from nodes.search.preemptor import group_preemptor
-from nodes.search.problem import Cluster, lay_out
 from tests.kit.examples import examples
 from tests.kit.objects import gang, node, pod, tables
 from tests.kit.plans.checker import Case, check

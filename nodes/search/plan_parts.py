@@ -1,0 +1,40 @@
+"""The parts of a plan that do not depend on who is evicted."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from api import plans
+from nodes.search.preemptor import Preemptor
+from nodes.state.snapshot import Snapshot
+
+__all__ = ["placements", "spec_for"]
+
+
+def spec_for(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:
+    """A plan without domains, placements and victims."""
+    return plans.PreemptionPlanSpec(
+        preemptor=plans.Preemptor(
+            kind=preemptor.kind,
+            api_version=preemptor.api_version,
+            namespace=preemptor.namespace,
+            name=preemptor.name,
+            uid=preemptor.uid,
+            priority=preemptor.priority,
+        ),
+        outcome=outcome,
+        reason=reason,
+        pod_disruption_budget_policy=UNSET if preemptor.budgets == "Prefer" else preemptor.budgets,
+    )
+
+
+def placements(
+    snapshot: Snapshot, placed: list[tuple[int, int]], *, beyond_min_count: bool
+) -> list[plans.Placement]:
+    """The placements of pairs of (pod, node). Both are rows of the snapshot."""
+    return [
+        plans.Placement(
+            snapshot.pod_names[pod], snapshot.node_names[node], snapshot.pod_uids[pod], beyond_min_count
+        )
+        for pod, node in placed
+    ]
