@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""The search of KEP-5710, "Preemption algorithm", domain by domain.
+"""The search of KEP-5710, "Preemption algorithm": which domains are examined, and which one wins.
 
 The plain twin is tests/twins/nodes/victims.py.
 """
@@ -12,11 +12,11 @@ from native.nodes.problem import Solution
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 
-from native.codes cimport EXHAUSTED, FEASIBLE, FITS, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
+from native.codes cimport FEASIBLE, FITS, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
 from native.nodes._bounds cimport Bound, Bounds, before
 from native.nodes._domain cimport Domain, Score, less
+from native.nodes._examining cimport Examiner, Plan
 from native.nodes._packing cimport Packer
-from native.nodes._placing cimport Placer
 
 
 def search(problem, int64_t budget, int64_t effort):
@@ -36,41 +36,14 @@ cdef int _by_bound(const void* one, const void* other) noexcept nogil:
     return -1 if before(<Bound*>one, <Bound*>other) else 1
 
 
-cdef class Plan:
-    """One complete answer for a domain."""
-
-    cdef int32_t[::1] victims
-    cdef int32_t[:, ::1] placement
-    cdef Py_ssize_t count
-    cdef Score score
-
-    def __init__(self, units, shapes, nodes):
-        self.victims = np.zeros(units, np.int32)
-        self.placement = np.zeros((shapes, nodes), np.int32)
-
-    cdef void copy(self, Plan other, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
-        cdef Py_ssize_t i, shape
-        self.count, self.score = other.count, other.score
-        for i in range(other.count):
-            self.victims[i] = other.victims[i]
-        for shape in range(self.placement.shape[0]):
-            for i in range(first, end):
-                self.placement[shape, i] = other.placement[shape, i]
-
-
 cdef class Search:
     cdef Domain domain
     cdef Packer packer
-    cdef Placer placer
     cdef Bounds bounds
     cdef Bound[::1] open
     cdef uint8_t[::1] bounded
-    cdef int64_t effort, left
-    cdef uint8_t[::1] fixed, banned
-    cdef int64_t[::1] priorities
-    cdef int32_t[::1] chosen, listed
-    cdef Plan best, kept, won
-    cdef bint any_plan
+    cdef Examiner examiner
+    cdef Plan won
     cdef Py_ssize_t winner
     cdef int32_t[::1] outcomes
     cdef int32_t[::1] statuses
@@ -80,18 +53,11 @@ cdef class Search:
         domains, nodes, units = len(problem.domains) - 1, len(problem.free), len(problem.unit_priority)
         self.domain = Domain(problem)
         self.packer = Packer(self.domain, budget)
-        self.placer = Placer(self.domain, self.packer, problem)
+        self.examiner = Examiner(self.domain, self.packer, problem, effort // max(1, domains))
         self.bounds = Bounds(self.domain, self.packer)
         self.open = np.zeros(domains, BOUND)
         self.bounded = np.zeros(domains, np.uint8)
-        self.effort = effort // max(1, domains)
-        self.fixed = np.zeros(units, np.uint8)
-        self.banned = np.zeros(units, np.uint8)
-        self.priorities = np.zeros(units, np.int64)
-        self.chosen = np.zeros(units, np.int32)
-        self.listed = np.zeros(units, np.int32)
-        shapes = len(problem.requests)
-        self.best, self.kept, self.won = (Plan(units, shapes, nodes) for _ in range(3))
+        self.won = Plan(units, len(problem.requests), nodes)
         self.winner = -1
         self.outcomes = np.zeros(domains, np.int32)
         self.statuses = np.zeros(domains, np.int32)
@@ -123,7 +89,7 @@ cdef class Search:
                 self.scores[index, 6 + term] = self.domain.domain_terms[term, index]
             if self.winner < 0 or self.domain.is_dearer(self.winner, index):
                 self.winner = index
-                self.effort = 0
+                self.examiner.effort = 0
         if self.winner >= 0:
             self.fits(self.winner)
             self.adopt_fit()
@@ -131,7 +97,7 @@ cdef class Search:
             if self.statuses[index] == FEASIBLE:
                 self.outcomes[index] = FITS
             elif self.statuses[index] == SPENT:
-                self.outcomes[index] = self.examine(index, NULL)
+                self.outcomes[index] = self.examiner.examine(index, NULL)
             else:
                 bound = self.bounds.of(index)
                 self.outcomes[index] = UNSCHEDULABLE
@@ -149,7 +115,7 @@ cdef class Search:
             self.outcomes[bound.domain], self.bounded[bound.domain] = PREEMPTS, 1
             self.scores[bound.domain, 1], self.scores[bound.domain, 2] = bound.cutoff, bound.priorities
             return
-        self.outcomes[bound.domain] = self.examine(bound.domain, bound)
+        self.outcomes[bound.domain] = self.examiner.examine(bound.domain, bound)
         if self.outcomes[bound.domain] == PREEMPTS:
             self.note(bound.domain)
 
@@ -172,7 +138,7 @@ cdef class Search:
 
     cdef void note(self, Py_ssize_t index) noexcept nogil:
         """The domain's score; its plan too if it is the best so far."""
-        cdef Score score = self.best.score
+        cdef Score score = self.examiner.best.score
         cdef Py_ssize_t term
         self.scores[index, 0], self.scores[index, 1] = score.violations, score.highest
         self.scores[index, 2], self.scores[index, 3] = score.priorities, score.units
@@ -184,7 +150,7 @@ cdef class Search:
         if self.winner >= 0 and self.winner < index and not less(&score, &self.won.score):
             return
         self.winner = index
-        self.won.copy(self.best, self.domain.first, self.domain.end)
+        self.won.copy(self.examiner.best, self.domain.first, self.domain.end)
 
     cdef int fits(self, Py_ssize_t index) noexcept nogil:
         """Room that is free now goes before room that terminating pods still hold."""
@@ -197,236 +163,3 @@ cdef class Search:
             status = self.packer.pack()
         self.domain.leave()
         return status
-
-    cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil:
-        """The domain's outcome. No bound: it is not known whether the preemptor fits with nobody gone."""
-        cdef Py_ssize_t i, unit
-        cdef int outcome
-        self.domain.enter(index)
-        self.any_plan = False
-        for i in range(self.domain.count):
-            unit = self.domain.units[i]
-            self.fixed[unit] = self.banned[unit] = 0
-            self.domain.take(unit)
-        outcome = self.preempt(bound)
-        for i in range(self.domain.count):
-            self.banned[self.domain.units[i]] = 0
-        self.domain.leave()
-        return outcome
-
-    cdef int preempt(self, Bound* bound) noexcept nogil:
-        """KEP steps 2 to 7, with every potential victim gone."""
-        cdef bint known = bound != NULL and bound.status == FEASIBLE
-        cdef int feasible = FEASIBLE if known else self.packer.pack()
-        cdef int64_t cutoff = 0
-        if feasible == INFEASIBLE:
-            return UNSCHEDULABLE
-        if feasible == SPENT or bound == NULL:
-            return EXHAUSTED
-        if known and not self.domain.violations:
-            cutoff = bound.cutoff
-        else:
-            if self.domain.violations:
-                self.reprieve_budgets()
-            if not self.cutoff(&cutoff):
-                return EXHAUSTED
-        self.left = self.effort
-        self.packer.steps = 0
-        self.attempt(cutoff)
-        self.improve(cutoff)
-        self.exact()
-        return PREEMPTS
-
-    # ---- the steps
-
-    cdef void reprieve_budgets(self) noexcept nogil:
-        """KEP step 4: assume the preemptor, and put back units whose eviction would violate a budget."""
-        cdef Py_ssize_t i, unit
-        if not self.placer.place(False, False):
-            self.packer.pack()
-        self.domain.assume(self.packer.answer)
-        for i in range(self.domain.count):
-            unit = self.domain.units[i]
-            if self.domain.strain(unit, -1) > 0 and self.domain.can_stay(unit):
-                self.domain.put_back(unit)
-                self.fixed[unit] = 1
-        self.domain.clear()
-
-    cdef bint cutoff(self, int64_t* answer) noexcept nogil:
-        """KEP step 5: the lowest priority N for which the preemptor fits with only units up to N gone."""
-        cdef Py_ssize_t low = 0, middle, high = 0, count, i, unit
-        cdef int status
-        for i in range(self.domain.count - 1, -1, -1):
-            unit = self.domain.units[i]
-            if self.fixed[unit] or self.banned[unit]:
-                continue
-            if high == 0 or self.priorities[high - 1] != self.domain.unit_priority[unit]:
-                self.priorities[high] = self.domain.unit_priority[unit]
-                high += 1
-        count = high
-        while low < high:
-            middle = (low + high) // 2
-            self.go(self.priorities[middle], True)
-            status = self.packer.pack()
-            if status == SPENT:
-                return False
-            if status == FEASIBLE:
-                high = middle
-            else:
-                low = middle + 1
-        if low == count:
-            return False
-        answer[0] = self.priorities[low]
-        return True
-
-    cdef void go(self, int64_t cutoff, bint bans) noexcept nogil:
-        """Exactly the units up to the cut-off are gone, but those fixed or, if bans count, banned."""
-        cdef Py_ssize_t i, unit
-        cdef bint goes
-        for i in range(self.domain.count):
-            unit = self.domain.units[i]
-            goes = self.domain.unit_priority[unit] <= cutoff and not self.fixed[unit]
-            if bans and self.banned[unit]:
-                goes = False
-            if goes and not self.domain.gone[unit]:
-                self.domain.take(unit)
-            elif not goes and self.domain.gone[unit]:
-                self.domain.put_back(unit)
-
-    cdef bint attempt(self, int64_t cutoff) noexcept nogil:
-        """KEP step 6, in several ways, the banned units staying; whether one is better than all before."""
-        cdef bint better = False, placed
-        cdef int way
-        self.charge(5 * (self.domain.end - self.domain.first + self.domain.pieces))
-        for way in range(5):
-            self.go(cutoff, True)
-            if way == 4:
-                placed = self.packer.pack() == FEASIBLE
-            else:
-                placed = self.placer.place(way & 1 > 0, way & 2 > 0)
-            if placed and self.settle(cutoff):
-                better = True
-        return better
-
-    cdef bint settle(self, int64_t cutoff) noexcept nogil:
-        """KEP step 7: put back the units that can stay: those that a budget protects, then by importance."""
-        cdef Py_ssize_t i, unit, count = 0
-        self.go(cutoff, False)
-        self.domain.assume(self.packer.answer)
-        if self.domain.violations:
-            for i in range(self.domain.count):
-                unit = self.domain.units[i]
-                if self.domain.gone[unit] and self.domain.strain(unit, -1) > 0 and self.domain.can_stay(unit):
-                    self.domain.put_back(unit)
-        for i in range(self.domain.count):
-            unit = self.domain.units[i]
-            if not self.domain.gone[unit]:
-                continue
-            if self.domain.can_stay(unit):
-                self.domain.put_back(unit)
-            else:
-                self.chosen[count] = <int32_t>unit
-                count += 1
-        self.domain.clear()
-        return self.accept(count)
-
-    cdef bint accept(self, Py_ssize_t count) noexcept nogil:
-        """Make the chosen victims and the packer's answer the plan, if that is better."""
-        cdef Score score = self.domain.score(&self.chosen[0], count)
-        cdef Py_ssize_t i, shape
-        if self.any_plan and not less(&score, &self.best.score):
-            return False
-        self.any_plan = True
-        self.best.score, self.best.count = score, count
-        for i in range(count):
-            self.best.victims[i] = self.chosen[i]
-        for shape in range(self.domain.shapes):
-            for i in range(self.domain.first, self.domain.end):
-                self.best.placement[shape, i] = self.packer.answer[shape, i]
-        return True
-
-    # ---- better than the first
-
-    cdef void charge(self, int64_t work) noexcept nogil:
-        """Take the work, and what exact packings took since, from the effort."""
-        self.left -= work + self.packer.steps
-        self.packer.steps = 0
-
-    cdef void improve(self, int64_t cutoff) noexcept nogil:
-        """Ban one victim after the other, most important first; a ban that leads to a better plan stays."""
-        cdef Py_ssize_t i, unit, count
-        cdef bint better = True
-        while better:
-            better = False
-            count = self.best.count
-            for i in range(count):
-                self.listed[i] = self.best.victims[i]
-            for i in range(count):
-                unit = self.listed[i]
-                if self.banned[unit]:
-                    continue
-                if self.left <= 0:
-                    return
-                self.banned[unit] = 1
-                if self.banning(cutoff):
-                    better = True
-                    break
-                self.banned[unit] = 0
-
-    cdef bint banning(self, int64_t cutoff) noexcept nogil:
-        cdef int64_t higher = 0
-        self.charge(self.domain.end - self.domain.first + self.domain.pieces)
-        self.go(cutoff, True)
-        if self.packer.pack() == FEASIBLE:
-            return self.attempt(cutoff)
-        # Fewer violations are worth a higher cut-off.
-        return self.best.score.violations > 0 and self.cutoff(&higher) and self.attempt(higher)
-
-    cdef void exact(self) noexcept nogil:
-        """All sets of victims, as far as the effort goes."""
-        cdef Py_ssize_t i
-        self.kept.copy(self.best, self.domain.first, self.domain.end)
-        for i in range(self.domain.count):
-            if not self.domain.gone[self.domain.units[i]]:
-                self.domain.take(self.domain.units[i])
-        self.branch(0, 0, False)
-        if self.left <= 0:
-            # Cut short, a set found on the way may still hold one that could be exchanged for a lower one.
-            self.best.copy(self.kept, self.domain.first, self.domain.end)
-
-    cdef void branch(self, Py_ssize_t depth, Py_ssize_t count, bint evicted) noexcept nogil:
-        """Units before `depth` are decided, `count` of them go; the others are gone, the preemptor fits."""
-        cdef Py_ssize_t i, unit
-        cdef bint fits
-        cdef Score score
-        self.charge(self.domain.end - self.domain.first + 1 + self.domain.count - depth)
-        if self.left <= 0:
-            return
-        if evicted:
-            for i in range(depth, self.domain.count):
-                self.domain.put_back(self.domain.units[i])
-            fits = self.packs()
-            if fits:
-                self.accept(count)
-            for i in range(depth, self.domain.count):
-                self.domain.take(self.domain.units[i])
-            if fits:
-                return
-        if depth == self.domain.count:
-            return
-        unit = self.domain.units[depth]
-        self.domain.put_back(unit)
-        if self.packs():
-            self.branch(depth + 1, count, False)
-        self.domain.take(unit)
-        self.chosen[count] = <int32_t>unit
-        score = self.domain.score(&self.chosen[0], count + 1)
-        if less(&score, &self.best.score):
-            self.branch(depth + 1, count + 1, True)
-
-    cdef bint packs(self) noexcept nogil:
-        """Whether the preemptor fits; not to know ends the enumeration."""
-        cdef int status = self.packer.pack()
-        if status == SPENT:
-            self.left = 0
-        return status == FEASIBLE

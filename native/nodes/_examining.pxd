@@ -1,0 +1,40 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from native.nodes._bounds cimport Bound
+from native.nodes._domain cimport Domain, Score
+from native.nodes._packing cimport Packer
+from native.nodes._placing cimport Placer
+
+cdef class Plan:
+    cdef int32_t[::1] victims
+    cdef int32_t[:, ::1] placement
+    cdef Py_ssize_t count
+    cdef Score score
+
+    cdef void copy(self, Plan other, Py_ssize_t first, Py_ssize_t end) noexcept nogil
+
+cdef class Examiner:
+    cdef Domain domain
+    cdef Packer packer
+    cdef Placer placer
+    cdef int64_t effort, left
+    cdef uint8_t[::1] fixed, banned
+    cdef int64_t[::1] priorities
+    cdef int32_t[::1] chosen, listed
+    cdef Plan best, kept
+    cdef bint any_plan
+
+    cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil
+    cdef int preempt(self, Bound* bound) noexcept nogil
+    cdef void reprieve_budgets(self) noexcept nogil
+    cdef bint cutoff(self, int64_t* answer) noexcept nogil
+    cdef void go(self, int64_t cutoff, bint bans) noexcept nogil
+    cdef bint attempt(self, int64_t cutoff) noexcept nogil
+    cdef bint settle(self, int64_t cutoff) noexcept nogil
+    cdef bint accept(self, Py_ssize_t count) noexcept nogil
+    cdef void charge(self, int64_t work) noexcept nogil
+    cdef void improve(self, int64_t cutoff) noexcept nogil
+    cdef bint banning(self, int64_t cutoff) noexcept nogil
+    cdef void exact(self) noexcept nogil
+    cdef void branch(self, Py_ssize_t depth, Py_ssize_t count, bint evicted) noexcept nogil
+    cdef bint packs(self) noexcept nogil
