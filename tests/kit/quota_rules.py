@@ -61,7 +61,7 @@ def beyond_the_tree(history: QuotaHistory) -> list[str]:
         if not grown or not isinstance(change.after, Workload) or not history.is_known(change.version):
             continue
         excused = any(change.at <= at <= change.at + TAKEN_BACK_SECONDS for at in taken_back)
-        if not excused and not _fits(tree, key_of(change.after), grown, _former(specs, change.at)):
+        if not excused and not _fits(tree, key_of(change.after), grown, _former(specs, change)):
             wrong.append(f"{_at(change.version, change.after)} got quota beyond the tree")
     return wrong
 
@@ -70,12 +70,19 @@ Specs = dict[str, tuple[ClusterQueue | Cohort, ClusterQueue | Cohort]]
 """By UID: how a queue or cohort was a moment ago, and how it is."""
 
 
-def _former(changes: list[Change], at: float) -> Specs:
-    """What has changed so short a time ago that whoever decides need not know it."""
+def _former(changes: list[Change], until: Change) -> Specs:
+    """What has changed so short a time ago that whoever decides need not know it.
+
+    Each kind has a watch of its own, so an earlier version may be told a moment later.
+    """
     found: Specs = {}
     for each in changes:
         before, after = each.before, each.after
-        if not at - LAG_SECONDS <= each.at <= at or not isinstance(before, ClusterQueue | Cohort):
+        if (
+            each.version > until.version
+            or each.at < until.at - LAG_SECONDS
+            or not isinstance(before, ClusterQueue | Cohort)
+        ):
             continue
         if isinstance(after, ClusterQueue | Cohort) and before.spec != after.spec:
             first, _ = found.get(before.metadata.uid, (before, after))

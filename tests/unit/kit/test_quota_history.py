@@ -128,6 +128,14 @@ def test_quota_that_was_given_back_before_is_free() -> None:
     assert beyond_the_tree(forged.history) == []
 
 
+def test_quota_that_was_lowered_in_the_same_moment_may_still_be_given() -> None:
+    """The watch of ClusterQueues told it later than that of Workloads."""
+    forged = Forger(queue())
+    forged.put(queue(0), at=100.01)
+    forged.put(held("first", 2), at=100.0)
+    assert beyond_the_tree(forged.history) == []
+
+
 def test_quota_that_was_lowered_afterwards_is_no_fault() -> None:
     forged = Forger(queue())
     forged.put(held("first", 2))
