@@ -75,7 +75,9 @@ class Promises:
         self._standing = {
             each.key: _standing(snapshot, each, holders) for each in wanted if each.key not in holders
         }
-        self._present = snapshot.ledger.snapshot() if self._standing else snapshot.ledger
+        self._decides = bool(self._standing)
+        """Whether heads were decided as if victims of promises were gone. That stays so once a promise is kept."""
+        self._present = snapshot.ledger.snapshot() if self._decides else snapshot.ledger
         """What is held at this moment: without the usage of those who wait for others to leave."""
         self._waiting: set[str] = set()
         """Preemptors that had their turn. Their own entries count in the ledger of the turns."""
@@ -112,7 +114,7 @@ class Promises:
     def fits_now(self, queue: Queue, snapshot: QuotaSnapshot, usage: Usage, seen: Iterable[Standing]) -> bool:
         """Whether the usage is free at this moment, while no victim has left, and all these promises could still be
         kept if it were taken."""
-        if not self._standing:
+        if not self._decides:
             return True
         frs, wanted = numbered(snapshot, usage)
         with _reserved(self._present, seen):
@@ -129,7 +131,7 @@ class Promises:
 
     def admitted(self, queue: Queue, snapshot: QuotaSnapshot, workload: Workload, usage: Usage) -> None:
         """The workload has got this quota. The promise to it, if any, is kept."""
-        if self._standing:
+        if self._decides:
             self._present.reserve(queue.node, *numbered(snapshot, usage))
             self._standing.pop(key_of(workload), None)
 
