@@ -183,7 +183,8 @@ def test_the_cheaper_rack_goes(sandbox: Sandbox) -> None:
         "a": "Preempts",
         "b": "Preempts",
     }
-    assert compared["b"]["score"]["prioritySum"] < compared["a"]["score"]["prioritySum"]
+    assert compared["b"]["score"]["units"] == 2
+    assert compared["a"]["reason"].startswith("costs more: ")
 
 
 def test_equal_priority_does_not_take_the_room_and_higher_may(sandbox: Sandbox) -> None:

@@ -115,8 +115,11 @@ def change(box: JobSandbox, deaths: Deaths) -> None:
     box.patch_job("moves", {"metadata": {"labels": {QUEUE_NAME: "two"}}})
 
     def has_moved() -> bool:
-        found = [each for each in box.names() if each.startswith("job-moves")]
-        return bool(found) and box.get(found[0])["spec"]["queueName"] == "two" and len(box.pods("moves")) == 1
+        found = box.client.list(KUEUE, "Workload", box.name)
+        queues = [
+            each["spec"]["queueName"] for each in found if each["metadata"]["name"].startswith("job-moves")
+        ]
+        return queues == ["two"] and len(box.pods("moves")) == 1
 
     deaths.until(has_moved, lambda: box.told("moves"))
 
