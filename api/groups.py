@@ -27,6 +27,7 @@ __all__ = [
     "PodGroupSpec",
     "PodGroupStatus",
     "TopologyConstraint",
+    "goes_whole",
     "has_run",
 ]
 
@@ -131,6 +132,12 @@ class PodGroup(Struct, kw_only=True):
     metadata: ObjectMeta
     spec: PodGroupSpec
     status: PodGroupStatus | None = None
+
+
+def goes_whole(group: PodGroup | None) -> bool:
+    """Whether the group is evicted whole or not at all. False for no group."""
+    mode = group.spec.disruption_mode if group is not None else None
+    return mode is not None and mode.all is not None
 
 
 def has_run(group: PodGroup) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from api.core import Pod
 from api.disruption import BudgetPolicy, budget_policy
-from api.groups import PodGroup
+from api.groups import PodGroup, goes_whole
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.requests import PODS
@@ -316,9 +316,7 @@ class Roster:
         """The pod's group, if that goes whole or not at all."""
         view = self.view(uid)
         key = view.group if view is not None else None
-        group = self.group(key) if key is not None else None
-        mode = group.spec.disruption_mode if group is not None else None
-        return key if mode is not None and mode.all is not None else None
+        return key if key is not None and goes_whole(self.group(key)) else None
 
     def refusal(self, uid: str, node: str) -> str | None:
         """Why the node would not take the pod, room aside; None if it would."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from api.groups import PodGroup
+from api.groups import PodGroup, goes_whole
 from api.workloads import ADMITTED, EVICTED, FINISHED, PREEMPTED, QUOTA_RESERVED, Workload
 from controllers.jobs.group_members import Member
 from controllers.jobs.owned_workload import JobError, Wish
@@ -238,7 +238,7 @@ def _admitted(seen: Seen, workload: Workload, around: Around) -> GroupStep:
         each.admitted_by == uid and not each.succeeded for each in seen.members
     ):
         return SUCCEEDED
-    if seen.preempted and _goes_whole(seen.group):
+    if seen.preempted and goes_whole(seen.group):
         message = f"Preempted on nodes: {seen.preempted}"
         return GroupStep(reported=Reported(eviction=(PREEMPTED, message)))
     try:
@@ -296,8 +296,3 @@ def _has_ended(seen: Seen) -> bool:
 def _minimum(group: PodGroup | None) -> int | None:
     gang = group.spec.scheduling_policy.gang if group is not None else None
     return gang.min_count if gang is not None else None
-
-
-def _goes_whole(group: PodGroup | None) -> bool:
-    mode = group.spec.disruption_mode if group is not None else None
-    return mode is not None and mode.all is not None

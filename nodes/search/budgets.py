@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from api import plans
 from api.disruption import BudgetPolicy
+from api.groups import goes_whole
 from api.plans import PreemptionPlanSpec
 from api.words import counted
 from native.codes import PREEMPTS
@@ -37,11 +38,11 @@ NAMED: Final = 5
 
 def under(snapshot: Snapshot, policy: BudgetPolicy) -> Snapshot:
     """The snapshot for a preemptor with this policy."""
+    if policy == "Prefer":
+        return snapshot
     if policy == "Ignore":
         return replace(snapshot, label_budgets=[()] * len(snapshot.label_budgets))
-    stays = _never_goes(snapshot) if policy == "Respect" else np.zeros(0, np.bool_)
-    if not stays.any():
-        return snapshot
+    stays = _never_goes(snapshot)
     return replace(snapshot, pod_flags=np.where(stays, snapshot.pod_flags | STAYING, snapshot.pod_flags))
 
 
@@ -68,7 +69,7 @@ def _never_goes(snapshot: Snapshot) -> Bools:
 
 
 def _budget_of(snapshot: Snapshot) -> NDArray[np.int64]:
-    """[P], the row of the one budget that the pod counts against; -1 if there is none, or several."""
+    """[P], the row of the budget that the pod counts against; -1 if it counts against none, or against several."""
     of_labels = [rows[0] if len(rows) == 1 else -1 for rows in snapshot.label_budgets]
     found: NDArray[np.int64] = np.array(of_labels, np.int64)[snapshot.pod_labels]
     for row, budget in enumerate(snapshot.budgets):
@@ -80,8 +81,7 @@ def _budget_of(snapshot: Snapshot) -> NDArray[np.int64]:
 
 def _goes_whole(snapshot: Snapshot) -> Bools:
     """[G + 1], the groups in `all` mode. The last one stands for pods without a group."""
-    modes = [group.spec.disruption_mode if group is not None else None for group in snapshot.groups]
-    return np.array([*(mode is not None and mode.all is not None for mode in modes), False], np.bool_)
+    return np.array([*map(goes_whole, snapshot.groups), False], np.bool_)
 
 
 def bounded(found: Solution, policy: BudgetPolicy) -> Solution:

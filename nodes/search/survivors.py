@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, Literal
 
-from api.groups import PodGroup
+from api.groups import goes_whole
 from api.plans import PreemptionPlanSpec
 from api.priority import group_priority
 from nodes.state.snapshot import GATED, MIRROR, TERMINATING, BudgetRow, Snapshot
@@ -149,7 +149,7 @@ def _units(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Iterator[Survivor]:
         group = snapshot.groups[number] if number >= 0 else None
         if group is not None and snapshot.group_keys[number] == own:
             continue
-        if group is not None and _goes_whole(group):
+        if group is not None and goes_whole(group):
             whole[number].append(row)
             continue
         priority = (
@@ -165,10 +165,6 @@ def _units(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Iterator[Survivor]:
             lowest = min(int(snapshot.pod_priority[row]) for row in rows)
             priority = min(lowest, group_priority(group, snapshot.priority_classes))
             yield Survivor("PodGroup", "/".join(snapshot.group_keys[number]), priority, rows)
-
-
-def _goes_whole(group: PodGroup) -> bool:
-    return group.spec.disruption_mode is not None and group.spec.disruption_mode.all is not None
 
 
 def _bound(snapshot: Snapshot, terminating: int) -> Iterator[int]:

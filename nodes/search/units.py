@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from api.groups import goes_whole
 from nodes.search.preemptor import DecisionError, priority_of_group
 from nodes.state.snapshot import MIRROR, STAYING, TERMINATING, Snapshot
 
@@ -166,8 +167,7 @@ class _Groups:
             if group is None:
                 continue
             found.exists[row] = True
-            mode = group.spec.disruption_mode
-            found.whole[row] = mode is not None and mode.all is not None
+            found.whole[row] = goes_whole(group)
             gang = group.spec.scheduling_policy.gang
             found.needs[row] = gang is not None and running + snapshot.group_succeeded[row] <= gang.min_count
             try:

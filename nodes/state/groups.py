@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from api.disruption import budget_policy, disruption_cost
-from api.groups import PodGroup, has_run
+from api.groups import PodGroup, goes_whole, has_run
 from nodes.state.change_log import ChangeLog
 from nodes.state.columns import Register
 
@@ -83,9 +83,7 @@ class GroupTable:
 
     def goes_whole(self, row: int) -> bool:
         """Whether the group exists, and is evicted whole or not at all."""
-        group = self.objects[row]
-        mode = group.spec.disruption_mode if group is not None else None
-        return mode is not None and mode.all is not None
+        return goes_whole(self.objects[row])
 
     def on_touch(self, hook: Callable[[GroupKey], None]) -> None:
         """Call `hook` whenever a group comes, goes or changes what decisions depend on, or one of its members does."""
