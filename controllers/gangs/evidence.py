@@ -18,7 +18,8 @@ from controllers.gangs.plan_changes import PlanChanges
 from controllers.gangs.plan_proofs import PlanProofs, gone_from, victims_on
 from controllers.gangs.roster import Roster, group_of
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
-from controllers.gangs.waiting import DEFAULT_SCHEDULER, PULSE_NODE
+from controllers.gangs.waiting import PULSE_NODE
+from nodes.filters.profile import DEFAULT_SCHEDULER
 
 __all__ = ["Evidence"]
 

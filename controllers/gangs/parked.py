@@ -9,7 +9,8 @@ import msgspec
 
 from api.core import Pod
 from controllers.gangs.pulses import Wish
-from controllers.gangs.waiting import DEFAULT_SCHEDULER, WaitingPod, WaitingPods
+from controllers.gangs.waiting import WaitingPod, WaitingPods
+from nodes.filters.profile import DEFAULT_SCHEDULER
 
 __all__ = ["ParkedPods", "TurnedDown", "Why", "crowd"]
 

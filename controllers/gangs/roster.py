@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from api.core import Pod
-from api.disruption import BudgetPolicy, budget_policy
+from api.disruption import BudgetPolicy
 from api.groups import PodGroup, goes_whole
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
-from api.requests import PODS
 from controllers.gangs.bound_domains import BoundDomains
 from controllers.gangs.group_members import GroupMembers, Members
 from controllers.gangs.keys import GroupKey, lone_pod
@@ -252,8 +251,7 @@ class Roster:
         group = self.group(key) if pod is None else None
         if pod is not None and (named := self.group_of_pod(pod.uid)) is not None:
             group = self.group(named)
-        said = budget_policy(group.metadata.annotations) if group is not None else None
-        return self._tables.costs.budget_policy(key[0], said)
+        return self._tables.costs.budget_policy(key[0], group)
 
     def over_budget(self, pods: Iterable[str], namespace: str) -> str:
         """See `controllers.gangs.respecting.exceeded`."""
@@ -266,7 +264,7 @@ class Roster:
 
     def asks_for(self, pod: Pod) -> dict[str, int]:
         """What the pod's scheduler looks for on a node, with `pods`. Raises QuantityError."""
-        return {**counted_requests(pod, self._tables.profiles), PODS: 1}
+        return counted_requests(pod, self._tables.profiles)
 
     def waiting_requests(self, uid: str) -> Mapping[str, int] | None:
         """What a pod that waits for a node asks for; None if it is bound, terminates, or is gone."""

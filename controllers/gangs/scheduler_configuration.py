@@ -21,12 +21,11 @@ from api.meta import Defaulting, OrDefault, Struct
 from api.validation import FieldError, convert, join
 from api.yaml import YamlError, documents
 from controllers.gangs.scheduler_profiles import PluginConfig, Plugins, plugin_args, profile_of
-from nodes.filters.profile import Profiles
+from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
 
 __all__ = ["Limits", "SchedulerConfiguration", "load", "parse"]
 
 SETTING: Final = "planning.schedulerConfiguration"
-DEFAULT_SCHEDULER: Final = "default-scheduler"
 PREEMPTION: Final = "DefaultPreemption"
 FEASIBLE_NODES: Final = 100
 """kube-scheduler (minFeasibleNodesToFind) never stops to filter before it has so many nodes."""

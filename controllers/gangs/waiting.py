@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
+from nodes.filters.profile import DEFAULT_SCHEDULER
 
 __all__ = ["HELD", "PULSE_NODE", "WaitingPod", "WaitingPods", "waits_for_ports"]
 
@@ -23,9 +24,6 @@ It is a legal node name (a DNS-1123 subdomain), so that the API server takes it.
 
 HELD: Final = "reprieve.dev/Held"
 """Type of the pod condition: True while a gang's member cannot be placed (and why), False once it may go on."""
-
-DEFAULT_SCHEDULER: Final = "default-scheduler"
-"""Who schedules a pod that names nobody; the API server writes it into every pod."""
 
 NO_PORTS: Final = "didn't have free ports for the requested pod ports"
 """What kube-scheduler's filter NodePorts says of a node (ErrReason)."""

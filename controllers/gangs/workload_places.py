@@ -30,7 +30,6 @@ __all__ = ["WorkloadPlaces"]
 
 log = structlog.get_logger(__name__)
 
-PODS: Final = "pods"
 TRIES: Final = 3
 """Searches for one answer, if nodes and pods change meanwhile. The last one counts."""
 
@@ -138,9 +137,7 @@ class WorkloadPlaces:
         try:
             priority = priority_of(self._tables.snapshot(), _name(asking), _pods(asking))
             profiles = self._tables.profiles
-            requests = {
-                each.pod_set: {**counted_requests(each.pod, profiles), PODS: 1} for each in asking.pods
-            }
+            requests = {each.pod_set: counted_requests(each.pod, profiles) for each in asking.pods}
         except ValueError as error:
             log.warning("no room is promised", workload=f"{asking.namespace}/{asking.name}", error=str(error))
             return False

@@ -12,6 +12,7 @@ from api.names import is_qualified_name
 __all__ = ["DEFAULT_PROFILE", "DEFAULT_SCHEDULER", "Profile", "Profiles"]
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+"""Who schedules a pod that names nobody; the API server writes it into every pod."""
 QUOTA: Final = "requests."
 
 

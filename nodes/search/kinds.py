@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.filters.filter import Tenant
+from nodes.state.classes import tenant_of
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["Kinds", "Rows", "on_nodes"]
@@ -30,15 +31,13 @@ class Kinds:
 
     def tenants(self, place: int | None = None) -> list[Tenant]:
         """One tenant for each kind, for the filter at this place in the registry; None: without needs."""
-        found = []
-        for class_row, labels_row in self._keys:
-            its_class, labels = self._snapshot.classes[class_row], self._snapshot.label_sets[labels_row]
-            needs = its_class.needs[place] if its_class is not None and place is not None else None
-            namespace, own = labels or ("", {})
-            asks = its_class is None or place not in its_class.off
-            its_labels = self._snapshot.namespaces.get(namespace)
-            found.append(Tenant(needs, namespace, own, its_labels, asks))
-        return found
+        snapshot = self._snapshot
+        return [
+            tenant_of(
+                snapshot.classes[class_row], place, snapshot.label_sets[labels_row], snapshot.namespaces
+            )
+            for class_row, labels_row in self._keys
+        ]
 
 
 def on_nodes(snapshot: Snapshot) -> tuple[Rows, Rows]:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from api.disruption import BudgetPolicy, budget_policy
+from api.disruption import BudgetPolicy
 from api.groups import API_VERSION, PodGroup
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from nodes.search.gangs import minimum_of, topology_key_of
@@ -19,7 +19,6 @@ __all__ = [
     "HOSTNAME",
     "DecisionError",
     "Preemptor",
-    "budgets_of_group",
     "group_preemptor",
     "pod_preemptor",
     "priority_of_group",
@@ -121,7 +120,7 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         topology_key=topology_key_of(group),
         bound=tuple(pod for pod in members if snapshot.pod_node[pod] >= 0),
         unbound=unbound,
-        budgets=budgets_of_group(snapshot, namespace, group),
+        budgets=snapshot.costs.budget_policy(namespace, group),
     )
 
 
@@ -164,14 +163,8 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         topology_key=HOSTNAME,
         bound=(row,) if bound else (),
         unbound=() if bound else (row,),
-        budgets=budgets_of_group(snapshot, namespace, group),
+        budgets=snapshot.costs.budget_policy(namespace, group),
     )
-
-
-def budgets_of_group(snapshot: Snapshot, namespace: str, group: PodGroup | None) -> BudgetPolicy:
-    """How far budgets count for a preemptor of the namespace. `group`: the one that it is, or that it belongs to."""
-    said = budget_policy(group.metadata.annotations) if group is not None else None
-    return snapshot.costs.budget_policy(namespace, said)
 
 
 def priority_of_group(snapshot: Snapshot, group: PodGroup) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 from api.core import Pod, PriorityClass
 from api.groups import POD_GROUP_LABEL
 from api.priority import SYSTEM_CLASSES, global_default, preemption_policy
+from api.requests import PODS
+from nodes.filters.profile import DEFAULT_SCHEDULER
 from nodes.search.gangs import topology_key_of
-from nodes.search.preemptor import DecisionError, Preemptor, budgets_of_group, priority_of_group
+from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.classes import PodClass, pod_class
 from nodes.state.snapshot import STAYING, TERMINATING, UNSAID, Snapshot
 
 __all__ = ["Supposed", "SupposedPods", "WorkloadName", "leaving_with", "priority_of", "supposed", "with_pods"]
 
 Int64s = NDArray[np.int64]
-
-PODS: Final = "pods"
-DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def supposed(snapshot: Snapshot, workload: WorkloadName, sets: Sequence[Supposed
             topology_key=topology_key_of(known) if known is not None else None,
             bound=(),
             unbound=rows,
-            budgets=budgets_of_group(snapshot, workload.namespace, known),
+            budgets=snapshot.costs.budget_policy(workload.namespace, known),
         ),
     )
 

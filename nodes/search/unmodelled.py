@@ -13,7 +13,6 @@ from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
 from nodes.search.cluster import Cluster
 from nodes.search.kinds import Kinds, on_nodes
 from nodes.search.tokens import interested
-from nodes.state.classes import PodClass
 from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["not_modelled", "why_blocked"]
@@ -79,7 +78,7 @@ def _in_unknown_namespaces(snapshot: Snapshot, members: Collection[int]) -> Iter
 
 def _unnoticed(snapshot: Snapshot, members: Collection[int], gone: list[int]) -> Iterator[str]:
     """Conflicts of members with victims whose end the scheduler would not notice."""
-    if not any(each is not None and _asks_for_namespaces(each) for each in snapshot.classes):
+    if not any(each is not None and each.chooses_namespaces for each in snapshot.classes):
         return
     victims, mine = (
         Kinds(snapshot, np.array(gone, np.intp)),
@@ -90,13 +89,6 @@ def _unnoticed(snapshot: Snapshot, members: Collection[int], gone: list[int]) ->
         for victim in victims.tenants(place):
             names = (each.unnoticed_between(victim, member) for member in members_seen)
             yield from (name for name in names if name is not None)
-
-
-def _asks_for_namespaces(its_class: PodClass) -> bool:
-    return any(
-        needs is not None and each.namespaces_asked(needs) is not None
-        for each, needs in zip(FILTERS, its_class.needs, strict=True)
-    )
 
 
 def _between(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.requests import PODS
-from nodes.filters.registry import COUNTING_FILTERS, FILTERS, POD_FILTERS
+from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.classes import PodClass
 from nodes.state.columns import Columns, Register
 from nodes.state.resources import Resources
@@ -33,7 +33,7 @@ class ClassTable:
             self.requests.array[row] = self._resources.vector({**pod_class.requests, PODS: 1})
             if _keeps_apart(pod_class):
                 self.keeping_apart.add(row)
-            if _chooses_namespaces(pod_class):
+            if pod_class.chooses_namespaces:
                 self.choosing_namespaces.add(row)
         return row
 
@@ -44,13 +44,6 @@ class ClassTable:
             self.requests.array[row] = 0
             self.keeping_apart.discard(row)
             self.choosing_namespaces.discard(row)
-
-
-def _chooses_namespaces(pod_class: PodClass) -> bool:
-    return any(
-        needs is not None and each.namespaces_asked(needs) is not None
-        for each, needs in zip(FILTERS, pod_class.needs, strict=True)
-    )
 
 
 def _keeps_apart(pod_class: PodClass) -> bool:

@@ -13,12 +13,12 @@ from typing import Any, Final
 import msgspec
 
 from api.core import Node, Pod
-from api.requests import pod_requests
-from nodes.filters.filter import NodeShape, PodFilter
+from api.requests import PODS, pod_requests
+from nodes.filters.filter import NodeShape, PodFilter, Tenant
 from nodes.filters.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Profile, Profiles
 from nodes.filters.registry import FILTERS, NEEDS, STATIC_FILTERS, UNMODELLED
 
-__all__ = ["NO_PROFILES", "PodClass", "counted_requests", "admits", "node_shape", "pod_class"]
+__all__ = ["NO_PROFILES", "PodClass", "counted_requests", "admits", "node_shape", "pod_class", "tenant_of"]
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 NO_PROFILES: Final[Profiles] = MappingProxyType({})
@@ -49,6 +49,14 @@ class PodClass:
         return self.requests.keys() | self.ignored
 
     @property
+    def chooses_namespaces(self) -> bool:
+        """Whether the pod chooses namespaces by their labels."""
+        return any(
+            needs is not None and each.namespaces_asked(needs) is not None
+            for each, needs in zip(FILTERS, self.needs, strict=True)
+        )
+
+    @property
     def asks_about_others(self) -> bool:
         """Whether what a node says of the pod may depend on pods on other nodes, or on what is not modelled."""
         return bool(self.unmodelled) or any(
@@ -64,11 +72,11 @@ def pod_class(pod: Pod, profiles: Profiles = NO_PROFILES) -> PodClass:
     needs: list[Any] = [None] * len(FILTERS)
     for place, ask in NEEDS:
         needs[place] = ask(pod)
+    if profile is not None and profile != DEFAULT_PROFILE:
+        return _in_profile(profile, pod, requests, needs)
     names: list[str] = []
     for ask_names in UNMODELLED:
         names += ask_names(pod)
-    if profile is not None and profile != DEFAULT_PROFILE:
-        return _in_profile(profile, pod, requests, needs)
     unmodelled = tuple(sorted(set(names)))
     key = msgspec.json.encode((requests, needs, unmodelled), order="deterministic")
     return PodClass(key, requests, tuple(needs), unmodelled)
@@ -98,9 +106,26 @@ def _in_profile(profile: Profile, pod: Pod, requests: dict[str, int], needs: lis
 
 
 def counted_requests(pod: Pod, profiles: Profiles) -> dict[str, int]:
-    """The amounts that the pod's scheduler looks at, by resource, without `pods`. Raises QuantityError."""
+    """The amounts that the pod's scheduler looks at, by resource, with `pods`. Raises QuantityError."""
     profile = profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER, DEFAULT_PROFILE)
-    return {name: amount for name, amount in pod_requests(pod).items() if not profile.ignores(name)}
+    requests = {name: amount for name, amount in pod_requests(pod).items() if not profile.ignores(name)}
+    return {**requests, PODS: 1}
+
+
+def tenant_of(
+    its_class: PodClass | None,
+    place: int | None,
+    labelled: tuple[str, Mapping[str, str]] | None,
+    namespaces: Mapping[str, Mapping[str, str]],
+) -> Tenant:
+    """A pod as the filter at this place in the registry sees it; None: without needs.
+
+    `labelled`: the pod's namespace and labels. `namespaces`: labels by namespace.
+    """
+    namespace, labels = labelled or ("", NOTHING)
+    needs = its_class.needs[place] if its_class is not None and place is not None else None
+    asks = its_class is None or place not in its_class.off
+    return Tenant(needs, namespace, labels, namespaces.get(namespace), asks)
 
 
 def node_shape(node: Node) -> NodeShape:

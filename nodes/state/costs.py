@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from api.disruption import BUDGET_POLICIES, COST_MOST, BudgetPolicy, ScoreTerm
+from api.disruption import BUDGET_POLICIES, COST_MOST, BudgetPolicy, ScoreTerm, budget_policy
+from api.groups import PodGroup
 
 __all__ = ["CostRules"]
 
@@ -27,8 +28,9 @@ class CostRules:
     looser_in: frozenset[str] = frozenset()
     """Namespaces whose PodGroups may ask for a looser policy than that. A stricter one may be asked for everywhere."""
 
-    def budget_policy(self, namespace: str, said: BudgetPolicy | None) -> BudgetPolicy:
-        """What counts for a preemptor of the namespace. `said`: what it asks for, if anything."""
+    def budget_policy(self, namespace: str, group: PodGroup | None) -> BudgetPolicy:
+        """What counts for a preemptor of the namespace. `group`: the one that it is, or that it belongs to."""
+        said = budget_policy(group.metadata.annotations) if group is not None else None
         if said is None or namespace in self.looser_in:
             return said or self.budgets
         return max(said, self.budgets, key=BUDGET_POLICIES.index)

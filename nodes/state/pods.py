@@ -43,7 +43,6 @@ ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
 DEFAULT_GRACE: Final = 30
 """Seconds that a pod has to end if its spec does not say."""
-"""What an API server fills in."""
 NO_LABELS: Final[dict[str, str]] = {}
 
 

@@ -16,7 +16,7 @@ from nodes.filters.profile import Profiles
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.class_table import ClassTable
-from nodes.state.classes import NO_PROFILES, PodClass
+from nodes.state.classes import NO_PROFILES, PodClass, tenant_of
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
@@ -247,9 +247,7 @@ class Tables:
         return {(classes[row], labels) for row, labels in kinds}
 
     def _tenant(self, its_class: PodClass, place: int, labels: int) -> Tenant:
-        namespace, own = self.label_sets.sets[labels] or ("", {})
-        asks = place not in its_class.off
-        return Tenant(its_class.needs[place], namespace, own, self.namespaces.get(namespace), asks)
+        return tenant_of(its_class, place, self.label_sets.sets[labels], self.namespaces)
 
     # ---- what has changed since somebody last asked
 
