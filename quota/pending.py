@@ -195,7 +195,7 @@ class PendingQueues:
         if entry.outcome == "Admit" or entry.requeue == "immediate":
             return []
         with_equals = entry.requeue_reason in PARKS_EQUALS and cluster.best_effort
-        others = [each for key in apart if (each := self._waiting.get(key)) is not None]
+        others = (each for key in apart if (each := self._waiting.get(key)) is not None)
         told = alike.park(waiting, entry.quota_reserved_reason, with_equals=with_equals, apart=others)
         self._sort(alike)
         return told

@@ -100,8 +100,12 @@ class QuotaPlans:
 
     def promises(self) -> Sequence[Promise]:
         """The quota that belongs to preemptors: at most one promise each."""
-        current = (self._lives[key] for key in self._current.values())
-        return [promise_of(life.plan, self._former.of(life.plan)) for life in current if life.is_active]
+        current = (self._lives[self._current[key]] for key in self.promised())
+        return [promise_of(life.plan, self._former.of(life.plan)) for life in current]
+
+    def promised(self) -> list[str]:
+        """The keys of the preemptors to whom quota is promised."""
+        return [key for key in self._current if self._active(key) is not None]
 
     def begin(self, entry: Entry, snapshot: QuotaSnapshot, places: Sequence[Place] = ()) -> None:
         """Carry out the decision of an entry whose outcome is Preempt. From now on its quota is promised.

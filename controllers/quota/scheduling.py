@@ -174,7 +174,7 @@ class Scheduling:
         if isinstance(answer, NoPlace):
             entry = without_place(entry, answer.why, self._strategy(entry))
         # Its own promise gives a preemptor another answer than its equals get.
-        equals = self._pending.answered(entry, now, (each.key for each in self._plans.promises()))
+        equals = self._pending.answered(entry, now, self._plans.promised())
         if entry.outcome == "Preempt" and isinstance(answer, Placed):
             self._mutual.begins(entry, now)
             self._plans.begin(entry, fresh.snapshot, answer.places)
@@ -189,7 +189,7 @@ class Scheduling:
         """The entry; that of a preemptor which waits if its preemption would be in vain once more, or if two would take
         turns. One whose plan is under way goes on."""
         passer = self._passers.waiting(entry.workload) if entry.outcome == "Preempt" else ""
-        is_under_way = any(each.key == key_of(entry.workload) for each in self._plans.promises())
+        is_under_way = key_of(entry.workload) in self._plans.promised()
         if is_under_way or entry.outcome != "Preempt":
             return entry
         if passer:

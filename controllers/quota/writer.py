@@ -182,12 +182,10 @@ class WorkloadWriter:
 
 def _shows(workload: Workload, step: Step) -> bool:
     """Whether the Workload is as the step wants it."""
-    is_deactivated = not (step.deactivates and workload.spec.active)
-    return (
-        workload.metadata.uid == step.workload.metadata.uid
-        and workload.status == step.workload.status
-        and is_deactivated
-    )
+    wanted = step.workload
+    if workload.metadata.uid != wanted.metadata.uid or workload.status != wanted.status:
+        return False
+    return not (step.deactivates and workload.spec.active)
 
 
 def path_of(workload: Workload) -> str:
