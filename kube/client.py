@@ -64,7 +64,6 @@ class StatusCause(msgspec.Struct, rename="camel"):
     """meta/v1 StatusCause, in part."""
 
     reason: str = ""
-    message: str = ""
 
 
 class StatusDetails(msgspec.Struct, rename="camel"):
@@ -96,7 +95,8 @@ class ApiError(Exception):
         reason: str,
         message: str,
         retry_after: float | None = None,
-        over_budget: str = "",
+        *,
+        over_budget: bool = False,
     ) -> None:
         super().__init__(f"{status or 'no answer'} {reason}: {message}".replace("\n", " ")[:2000])
         self.status = status
@@ -104,7 +104,7 @@ class ApiError(Exception):
         self.message = message
         self.retry_after = retry_after
         self.over_budget = over_budget
-        """If a PodDisruptionBudget does not allow an eviction: what it says. Otherwise empty."""
+        """Whether a PodDisruptionBudget does not allow an eviction now."""
 
     @property
     def is_retriable(self) -> bool:
@@ -307,5 +307,10 @@ def _error(response: aiohttp.ClientResponse, body: bytes) -> ApiError:
     elif status.details is not None and status.details.retry_after_seconds > 0:
         after = float(status.details.retry_after_seconds)
     causes = (status.details.causes if status.details is not None else None) or ()
-    budget = next((cause.message or BUDGET_CAUSE for cause in causes if cause.reason == BUDGET_CAUSE), "")
-    return ApiError(response.status, status.reason or response.reason or "", status.message, after, budget)
+    return ApiError(
+        response.status,
+        status.reason or response.reason or "",
+        status.message,
+        after,
+        over_budget=any(cause.reason == BUDGET_CAUSE for cause in causes),
+    )

@@ -31,9 +31,7 @@ APP = {"app": "web"}
 
 def spent() -> ApiError:
     """What the API server answers to an Eviction that a budget does not allow."""
-    return ApiError(
-        429, "TooManyRequests", "Cannot evict pod", 10.0, over_budget="needs 2 healthy pods, has 2"
-    )
+    return ApiError(429, "TooManyRequests", "Cannot evict pod", 10.0, over_budget=True)
 
 
 def web(allowed: int, **fields: Any) -> PodDisruptionBudget:
