@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, TypeVar
 
 from api.words import shown
 
@@ -20,6 +20,8 @@ __all__ = [
     "parse_budget_policy",
     "parse_cost",
 ]
+
+T = TypeVar("T")
 
 ScoreTerm = Literal["DisruptionCost", "Cascade", "Fragmentation"]
 """An optional term of a plan's score."""
@@ -56,17 +58,17 @@ def parse_budget_policy(text: str) -> BudgetPolicy:
 
 def disruption_cost(annotations: Mapping[str, str] | None) -> int | None:
     """What these annotations say; None if they do not say it, or not in a way that can be read."""
-    text = annotations.get(COST_ANNOTATION) if annotations else None
-    try:
-        return parse_cost(text) if text is not None else None
-    except ValueError:
-        return None
+    return _said(annotations, COST_ANNOTATION, parse_cost)
 
 
 def budget_policy(annotations: Mapping[str, str] | None) -> BudgetPolicy | None:
     """What these annotations say; None if they do not say it, or not in a way that can be read."""
-    text = annotations.get(BUDGETS_ANNOTATION) if annotations else None
+    return _said(annotations, BUDGETS_ANNOTATION, parse_budget_policy)
+
+
+def _said(annotations: Mapping[str, str] | None, name: str, parse: Callable[[str], T]) -> T | None:
+    text = annotations.get(name) if annotations else None
     try:
-        return parse_budget_policy(text) if text is not None else None
+        return parse(text) if text is not None else None
     except ValueError:
         return None

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from api.core import NodeAffinity, TopologySpreadConstraint
+from api.core import NodeAffinity, NodeSelector, TopologySpreadConstraint
 from api.meta import Struct
 from api.names import is_qualified_name
 from api.selectors import check_node_selector
@@ -144,13 +144,14 @@ def profile_of(
         if not _runs(name, every, filters) and _runs(name, every, pre_filters)
     )
     off = frozenset(name for name in FILTERS if not _runs(name, every, filters))
-    added = plugin_args(configs, "NodeAffinity", NodeAffinityArgs, path)[0].added_affinity
-    _check_added(configs, path)
+    affinity, where = plugin_args(configs, "NodeAffinity", NodeAffinityArgs, path)
+    required = affinity.added_affinity.required if affinity.added_affinity is not None else None
+    _check_added(required, where)
     fit, where = plugin_args(configs, "NodeResourcesFit", FitArgs, path)
     _check_ignored(fit, where)
     return Profile(
         off=off - (half_off - {"NodeAffinity"}),
-        added_affinity=added.required if added is not None and "NodeAffinity" not in off else None,
+        added_affinity=required if "NodeAffinity" not in off else None,
         ignored_resources=frozenset(managed) or frozenset(fit.ignored_resources or ()),
         ignored_groups=frozenset(fit.ignored_resource_groups or ()),
         spreads_by_default="PodTopologySpread" not in off and _spreads(configs, path),
@@ -198,12 +199,10 @@ def _lonely(every: PluginSet, pre_filters: PluginSet, filters: PluginSet) -> Ite
     )
 
 
-def _check_added(configs: Sequence[PluginConfig] | None, path: str) -> None:
-    args, where = plugin_args(configs, "NodeAffinity", NodeAffinityArgs, path)
-    required = args.added_affinity.required if args.added_affinity is not None else None
+def _check_added(required: NodeSelector | None, path: str) -> None:
     if required is None:
         return
-    place = f"{where}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+    place = f"{path}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
     try:
         check_node_selector(required, place)
     except ValueError as error:
