@@ -11,7 +11,8 @@ from kube.reflector import HasMetadata
 from nodes.filters.profile import Profiles
 from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
-from nodes.state.pods import ENDED, Change
+from nodes.state.pod_facts import Change
+from nodes.state.pods import ENDED
 from nodes.state.tables import Tables
 from runtime.resources import BUDGETS, DEVICE_CLASSES, GROUPS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
 from runtime.views import ObjectHook, Views

@@ -10,20 +10,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nodes.search.cluster import Cluster
 from nodes.search.gangs import topology_key_of
-from nodes.search.room import Room
+from nodes.search.room import MANY, Room, count_fits
 from nodes.search.units import Units
 
 __all__ = ["Cascade"]
-
-MANY: Final = 2**31
-"""How often a pod fits that requests nothing. Every pod requests one of `pods`."""
 
 Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
@@ -102,9 +98,8 @@ class _Look:
         """For each place, how many pods of this one's class fit there. The first entry is for nodes of no domain."""
         its_class = int(self._snapshot.pod_class[pod])
         if its_class not in self._slots:
-            request = self._asking.request(pod)
-            fit = (self._room.free[:, request > 0] // request[request > 0]).min(axis=1, initial=MANY)
-            fit = np.where(self._asking.mask(pod) & self._snapshot.node_live, np.maximum(fit, 0), 0)
+            fit = count_fits(self._room.free, self._asking.request(pod), MANY)
+            fit = np.where(self._asking.mask(pod) & self._snapshot.node_live, fit, 0)
             slots = np.zeros(int(self._places.max(initial=-1)) + 2, np.int64)
             np.add.at(slots, self._places + 1, fit)
             self._slots[its_class] = slots

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.search.cluster import Cluster
-from nodes.search.room import Room
+from nodes.search.room import MANY, Room, count_fits
 
 __all__ = ["dealt", "place_all"]
 
@@ -124,6 +124,5 @@ def _sizes(cluster: Cluster, room: Room, pod: int, nodes: Rows) -> NDArray[np.in
     """[N], how many members like this pod each node could hold."""
     request = cluster.request(pod)
     sizes = np.zeros(len(cluster.snapshot.node_names), np.int64)
-    asked = request > 0
-    sizes[nodes] = np.clip((room.free[nodes][:, asked] // request[asked]).min(axis=1, initial=2**31), 0, None)
+    sizes[nodes] = count_fits(room.free[nodes], request, MANY)
     return sizes

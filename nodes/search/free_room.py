@@ -29,7 +29,7 @@ def without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
             )
             spec.domain = plans.Domain(layout.topology_key, value)
             spec.placements = placements(cluster.snapshot, placed, beyond_min_count=True)
-            spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody(cluster, domain))]
+            spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody(cluster, terms[domain]))]
             spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [], dict(placed))
             return spec
     if preemptor.bound:
@@ -57,9 +57,9 @@ def fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
     return placed
 
 
-def _nobody(cluster: Cluster, domain: int) -> plans.Score:
-    """The score of a domain without victims."""
-    return plans.Score(0, None, 0, 0, 0, None, stated_terms(cluster.snapshot, _terms(cluster)[domain]))
+def _nobody(cluster: Cluster, terms: list[int]) -> plans.Score:
+    """The score of a domain without victims. `terms`: the values of its optional terms."""
+    return plans.Score(0, None, 0, 0, 0, None, stated_terms(cluster.snapshot, terms))
 
 
 def _terms(cluster: Cluster) -> list[list[int]]:

@@ -17,7 +17,7 @@ from native.nodes.problem import SCORE_COLUMNS, Problem
 from nodes.search.cluster import EXCLUDED, Cluster
 from nodes.search.costs import TERM_WORDS
 from nodes.search.problem import Built
-from nodes.search.room import Room
+from nodes.search.room import Room, count_fits
 from nodes.search.units import is_needed
 
 __all__ = ["beaten", "coarse_shortage", "coarsely_beaten", "shortage", "unavailable"]
@@ -127,11 +127,8 @@ def _places(built: Built, domain: int, gone: Room) -> int:
     """How many members of the only shape find a place in the domain."""
     whole = built.problem
     inside = slice(int(whole.domains[domain]), int(whole.domains[domain + 1]))
-    asked = whole.requests[0] > 0
-    each = gone.free[built.nodes[inside]][:, asked] // whole.requests[0][asked]
-    return int(
-        np.maximum(0, each.min(axis=1, initial=len(built.shapes[0])))[whole.admitted[0, inside] > 0].sum()
-    )
+    each = count_fits(gone.free[built.nodes[inside]], whole.requests[0], len(built.shapes[0]))
+    return int(each[whole.admitted[0, inside] > 0].sum())
 
 
 def _part(cluster: Cluster, built: Built, domain: int, gone: Room, members: int) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,19 @@ from numpy.typing import NDArray
 from nodes.filters.node_resources import NodeResourcesFit
 from nodes.search.cluster import EXCLUDED, Cluster
 
-__all__ = ["Room"]
+__all__ = ["MANY", "Room", "count_fits"]
+
+MANY: Final = 2**31
+"""How often a pod fits that requests nothing. Every pod requests one of `pods`."""
 
 Bools = NDArray[np.bool_]
+
+
+def count_fits(free: NDArray[np.int64], request: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """[N], how often the request [R] fits into each row of the free room [N, R]: from 0 to `most`."""
+    asked = request > 0
+    fits: NDArray[np.int64] = (free[:, asked] // request[asked]).min(axis=1, initial=most)
+    return np.maximum(fits, 0)
 
 
 class Room:

@@ -40,7 +40,6 @@ class NameOrder:
         return self._ranks
 
     def _merge(self) -> None:
-        new = sorted((row for row in self._changed if self._names[row]), key=self._name)
         if len(self._changed) * FEW > len(self._names):
             rows = (row for row, name in enumerate(self._names) if name)
             self._order = np.array(sorted(rows, key=self._name), np.int32)
@@ -48,6 +47,7 @@ class NameOrder:
         changed = np.zeros(len(self._names), np.bool_)
         changed[list(self._changed)] = True
         kept = self._order[~changed[self._order]]
+        new = sorted((row for row in self._changed if self._names[row]), key=self._name)
         places = [bisect_left(kept, self._name(row), key=self._name) for row in new]
         self._order = np.insert(kept, places, np.array(new, np.int32))
 

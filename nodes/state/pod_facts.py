@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 from api.core import MIRROR_POD_ANNOTATION, Pod
@@ -14,6 +15,7 @@ from nodes.state.snapshot import DAEMON, GATED, MIRROR, NEVER, STAYING, TERMINAT
 
 __all__ = [
     "NOWHERE",
+    "Change",
     "Controller",
     "Facts",
     "MemberStatus",
@@ -27,6 +29,16 @@ __all__ = [
 
 NOWHERE: Final = -1
 """The row of what a pod does not have."""
+
+
+class Change(IntEnum):
+    """What an event changed."""
+
+    NOTHING = 0
+    STATUS = 1
+    """The scheduler's status of a group's member."""
+    DECISION = 2
+    """Something that decisions depend on."""
 
 
 class Facts(NamedTuple):
@@ -53,6 +65,12 @@ class Facts(NamedTuple):
     def unit(self) -> tuple[int, int, int]:
         """What decides who may evict the pod."""
         return self.priority, self.group, self.flags
+
+    @property
+    def weight(self) -> Change:
+        """NOTHING for a pod that is neither bound nor a member of a group: it changes only the decision for itself."""
+        ordinary = self.node == NOWHERE and self.group == NOWHERE
+        return Change.NOTHING if ordinary else Change.DECISION
 
 
 class MemberStatus(NamedTuple):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Set
-from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
@@ -26,6 +25,7 @@ from nodes.state.name_order import NameOrder
 from nodes.state.nodes import NodeTable
 from nodes.state.pod_facts import (
     NOWHERE,
+    Change,
     Controller,
     Facts,
     MemberStatus,
@@ -37,23 +37,13 @@ from nodes.state.pod_facts import (
 )
 from nodes.state.snapshot import GATED, STAYING, TERMINATING, UNSAID
 
-__all__ = ["ENDED", "Change", "PodTable"]
+__all__ = ["ENDED", "PodTable"]
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
 DEFAULT_GRACE: Final = 30
 """Seconds that a pod has to end if its spec does not say."""
 NO_LABELS: Final[dict[str, str]] = {}
-
-
-class Change(IntEnum):
-    """What an event changed."""
-
-    NOTHING = 0
-    STATUS = 1
-    """The scheduler's status of a group's member."""
-    DECISION = 2
-    """Something that decisions depend on."""
 
 
 class PodTable:
@@ -224,7 +214,7 @@ class PodTable:
         self.namespaces[row] = self.names[row] = self.uids[row] = ""
         self.name_order.change(row)
         self._rows.give_back(row)
-        return max(_weight(before), nominated)
+        return max(before.weight, nominated)
 
     def _hold(self, pod: Pod, deletion: float | None) -> Facts:
         """The pod's facts; classes, nodes, groups and label sets are referred to once more."""
@@ -281,7 +271,7 @@ class PodTable:
             self._groups.touch(facts.group)
             self._count_member(facts, 1)
         self._count_change(facts, before)
-        return max(_weight(facts), _weight(before) if before is not None else Change.NOTHING)
+        return max(facts.weight, before.weight if before is not None else Change.NOTHING)
 
     def _leave(self, row: int, before: Facts) -> None:
         self.apart_changes += before.pod_class in self._classes.keeping_apart
@@ -399,9 +389,3 @@ class PodTable:
         self.status[row] = status
         self.changed.note(self.uids[row])
         return Change.STATUS
-
-
-def _weight(facts: Facts) -> Change:
-    """NOTHING for a pod that is neither bound nor a member of a group: it changes only the decision for itself."""
-    ordinary = facts.node == NOWHERE and facts.group == NOWHERE
-    return Change.NOTHING if ordinary else Change.DECISION

@@ -50,17 +50,16 @@ GATED = 4
 """The pod has scheduling gates besides `api.groups.SCHEDULING_GATE`, which is removed once its gang may go on."""
 NEVER = 8
 """The pod's own preemptionPolicy is Never."""
-DAEMON = 32
-"""A DaemonSet would create the pod again on the same node."""
-UNSAID = -1
-"""The cost of a pod that has no annotation for it."""
-
 STAYING = 16
 """Nobody may plan with the pod's room: it counts as taken, and nobody can evict the pod.
 
 The tables say so of a terminating pod that is overdue (`Tables.tell_time`). In the snapshot of one search it is also
 said of the pods that leave for another plan.
 """
+DAEMON = 32
+"""A DaemonSet would create the pod again on the same node."""
+UNSAID = -1
+"""The cost of a pod that has no annotation for it."""
 
 
 def is_leaving(flags: Flags) -> Bools:

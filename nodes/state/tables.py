@@ -20,8 +20,9 @@ from nodes.state.classes import NO_PROFILES, PodClass, tenant_of
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
+from nodes.state.pod_facts import Change
 from nodes.state.pod_view import MemberCounts, PodView
-from nodes.state.pods import ENDED, Change, PodTable
+from nodes.state.pods import ENDED, PodTable
 from nodes.state.resources import Resources
 from nodes.state.snapshot import Snapshot
 from nodes.state.succeeded import SucceededMembers

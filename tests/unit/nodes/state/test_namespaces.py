@@ -1,4 +1,4 @@
-"""Labels of namespaces in the tables: whom they keep off nodes, when they count as a change, and whom they wake."""
+"""Labels of namespaces in the tables: they keep pods off nodes, they count as a change, and they wake gangs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from api.core import Namespace
 from nodes.search.decision import decide_group
-from nodes.state.pods import Change
+from nodes.state.pod_facts import Change
 from nodes.state.tables import Tables
 from tests.kit.objects import GANG, gang, make, node, pod, tables
 

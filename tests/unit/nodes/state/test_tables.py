@@ -9,7 +9,7 @@ import pytest
 
 from api.groups import SCHEDULING_GATE
 from api.times import parse_rfc3339
-from nodes.state.pods import Change
+from nodes.state.pod_facts import Change
 from nodes.state.snapshot import GATED, MIRROR, TERMINATING
 from nodes.state.tables import Tables
 from tests.kit.objects import budget, gang, group, node, pod, priority_class
