@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import msgspec
 from rich.console import Console
@@ -92,7 +93,7 @@ def run(console: Console) -> bool:
     before: tuple[int, float] | None = None
     for nodes in GROWING:
         snapshot, _ = _cluster(replace(RACKS, nodes=nodes, racks=nodes // 20))
-        seconds = _median(lambda snapshot=snapshot: _decide(snapshot, 0))  # type: ignore[misc] # as below
+        seconds = _median(partial(_decide, snapshot, 0))
         exponent = "" if before is None else f"{math.log(seconds / before[1], nodes / before[0]):.2f}"
         growing.add_row(str(nodes), str(nodes * RACKS.pods_per_node), f"{seconds:.3f}", exponent)
         before = nodes, seconds
