@@ -8,20 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from api.groups import POD_GROUP_LABEL
+from hack.fidelity.configurations import PROFILES, configuration
+from hack.fidelity.selectors import (
+    APPS,
+    HOSTNAME,
+    NAMESPACES,
+    RACK,
+    ZONE,
+    Json,
+    pod_term,
+    requirement,
+    selector,
+)
 
-__all__ = ["FAMILIES", "GROUP", "NAMESPACES", "Step", "World", "random_world"]
+__all__ = ["FAMILIES", "GROUP", "Step", "World", "random_world"]
 
-Json = dict[str, Any]
-
-HOSTNAME: Final = "kubernetes.io/hostname"
-ZONE: Final = "topology.kubernetes.io/zone"
-RACK: Final = "rack"
 GROUP: Final = "gang"
-NAMESPACES: Final = {"default": {"team": "a"}, "other": {"team": "b"}, "plain": {}}
-APPS: Final = ("web", "db")
 
 
 @dataclass
@@ -211,7 +216,7 @@ def _node_affinity(random: Random, world: World) -> None:
 def _node_term(random: Random, world: World) -> Json:
     term: Json = {}
     if random.random() < 0.8:
-        term["matchExpressions"] = [_requirement(random) for _ in range(random.randint(1, 2))]
+        term["matchExpressions"] = [requirement(random) for _ in range(random.randint(1, 2))]
     if random.random() < 0.3:
         names = [node["metadata"]["name"] for node in world.nodes]
         operator = random.choice(["In", "NotIn"])
@@ -219,17 +224,6 @@ def _node_term(random: Random, world: World) -> Json:
             {"key": "metadata.name", "operator": operator, "values": [random.choice(names)]}
         ]
     return term
-
-
-def _requirement(random: Random) -> Json:
-    operator = random.choice(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])
-    if operator in ("Gt", "Lt"):
-        return {"key": "size", "operator": operator, "values": [random.choice(["1", "4", "7"])]}
-    key, values = random.choice([(ZONE, "abc"), (RACK, "xyz"), ("none", "q")])
-    requirement: Json = {"key": key, "operator": operator}
-    if operator in ("In", "NotIn"):
-        requirement["values"] = random.sample(values, random.randint(1, min(2, len(values))))
-    return requirement
 
 
 def _ports(random: Random, world: World) -> None:
@@ -252,43 +246,9 @@ def _ports(random: Random, world: World) -> None:
         where["ports"] = ports
 
 
-def _selector(random: Random) -> Json | None:
-    choice = random.random()
-    if choice < 0.1:
-        return {}
-    if choice < 0.15:
-        return None
-    if choice < 0.6:
-        return {"matchLabels": {"app": random.choice(APPS)}}
-    operator = random.choice(["In", "NotIn", "Exists", "DoesNotExist"])
-    requirement: Json = {"key": random.choice(["app", "rev"]), "operator": operator}
-    if operator in ("In", "NotIn"):
-        requirement["values"] = [random.choice(["web", "1"])]
-    return {"matchExpressions": [requirement]}
-
-
-def _term(random: Random, keys: tuple[str, ...]) -> Json:
-    term: Json = {"topologyKey": random.choice(keys)}
-    if (selector := _selector(random)) is not None:
-        term["labelSelector"] = selector
-    if random.random() < 0.3:
-        term["namespaces"] = random.sample([*NAMESPACES], random.randint(1, 2))
-    if random.random() < 0.3:
-        term["namespaceSelector"] = random.choice(
-            [
-                {},
-                {"matchLabels": {"team": "a"}},
-                {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
-                {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]},
-                {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["b"]}]},
-            ]
-        )
-    return term
-
-
 def _pod_terms(random: Random, pod: Json, kind: str, keys: tuple[str, ...], chance: float) -> None:
     if random.random() < chance:
-        terms = [_term(random, keys) for _ in range(random.choice([1, 1, 2]))]
+        terms = [pod_term(random, keys) for _ in range(random.choice([1, 1, 2]))]
         affinity = pod["spec"].setdefault("affinity", {})
         affinity[kind] = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
 
@@ -341,8 +301,8 @@ def _constraint(random: Random, key: str) -> Json:
             ["DoNotSchedule", "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway"]
         ),
     }
-    if (selector := _selector(random)) is not None:
-        constraint["labelSelector"] = selector
+    if (chosen := selector(random)) is not None:
+        constraint["labelSelector"] = chosen
     if random.random() < 0.3 and constraint["whenUnsatisfiable"] == "DoNotSchedule":
         constraint["minDomains"] = random.choice([1, 2, 3])
     for field_name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
@@ -380,60 +340,11 @@ def _features(random: Random, world: World) -> None:
             container["volumeMounts"] = [mount]
 
 
-PROFILES: Final = 60
-"""Different profiles. The probe keeps each of them."""
-DISABLED: Final = (
-    "NodeUnschedulable",
-    "TaintToleration",
-    "NodeAffinity",
-    "NodePorts",
-    "PodTopologySpread",
-    "InterPodAffinity",
-    "NodeDeclaredFeatures",
-)
-
-
 def _profile(random: Random, world: World) -> None:
     others = [each for each in FAMILIES.values() if each is not _profile]
     for decorate in random.sample(others, 3):
         decorate(random, world)
-    world.configuration = _configuration(Random(random.randrange(PROFILES)))  # noqa: S311 - no secret
-
-
-def _configuration(random: Random) -> Json:
-    multi_point, filters = (random.sample(DISABLED, random.choice([0, 0, 1, 2])) for _ in range(2))
-    plugins: Json = {
-        "multiPoint": {"disabled": [{"name": name} for name in multi_point]},
-        "filter": {"disabled": [{"name": name} for name in filters]},
-    }
-    if random.random() < 0.1:
-        plugins["filter"] = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]}
-    elif multi_point and random.random() < 0.3:
-        again = [{"name": multi_point[0]}]
-        plugins["filter"]["enabled"] = again
-        if multi_point[0] not in ("NodeUnschedulable", "TaintToleration"):
-            plugins["preFilter"] = {"enabled": again}
-    args: Json = {}
-    if random.random() < 0.5:
-        terms = [{"matchExpressions": [_requirement(random)]} for _ in range(random.randint(1, 2))]
-        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-        args["NodeAffinity"] = {"addedAffinity": required}
-    if random.random() < 0.5:
-        name = random.choice(["ignoredResources", "ignoredResourceGroups"])
-        args["NodeResourcesFit"] = {name: ["example.com" if name.endswith("Groups") else "example.com/gpu"]}
-    extender: Json = {"urlPrefix": "http://127.0.0.1/v1", "filterVerb": "filter", "preemptVerb": "preempt"}
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {
-                "schedulerName": "default-scheduler",
-                "plugins": plugins,
-                "pluginConfig": [{"name": name, "args": each} for name, each in args.items()],
-            }
-        ],
-        "extenders": [extender],
-    }
+    world.configuration = configuration(Random(random.randrange(PROFILES)))  # noqa: S311 - no secret
 
 
 FAMILIES: Final[dict[str, Callable[[Random, World], None]]] = {

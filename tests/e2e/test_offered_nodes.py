@@ -17,7 +17,8 @@ import pytest
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.nodes import wait_for_nodes
 from hack.fidelity.ours import judge
-from hack.fidelity.worlds import NAMESPACES, Step, World, random_world
+from hack.fidelity.selectors import NAMESPACES
+from hack.fidelity.worlds import Step, World, random_world
 from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, condition, wait_for
 
