@@ -30,6 +30,7 @@ __all__ = [
     "STRATEGIC_MERGE_PATCH",
     "ApiClient",
     "ApiError",
+    "SilenceError",
     "environment_proxy",
     "get_or_none",
 ]
@@ -110,6 +111,10 @@ class ApiError(Exception):
     def is_retriable(self) -> bool:
         """Whether the same request may succeed later."""
         return self.status in RETRIABLE and not self.over_budget
+
+
+class SilenceError(ApiError):
+    """The answer has begun, and then no data came for as long as the caller waits for each piece."""
 
 
 def environment_proxy(server: str) -> str | None:
@@ -219,7 +224,8 @@ class ApiClient:
     async def stream(
         self, path: str, *, query: Mapping[str, str], read_seconds: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
-        """The body of a 2xx answer as it arrives. `read_seconds` is the limit for each wait. Raises ApiError."""
+        """The body of a 2xx answer as it arrives. `read_seconds` is the limit for each wait. Raises ApiError, which is
+        a SilenceError if the answer had begun."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=read_seconds)
         async with self._answer("GET", path, query, None, JSON, timeout) as response:
             yield response.content
@@ -258,7 +264,10 @@ class ApiClient:
                     raise _error(response, await response.read())
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise ApiError(0, type(error).__name__, str(error) or "no answer in time") from error
+            is_silent = code != 0 and isinstance(error, aiohttp.SocketTimeoutError)
+            raise (SilenceError if is_silent else ApiError)(
+                0, type(error).__name__, str(error) or "no answer in time"
+            ) from error
         except RuntimeError as error:
             # uvloop: a descriptor is used again before its last transport has closed. The next attempt gets another.
             if code:

@@ -19,14 +19,13 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
-import aiohttp
 import msgspec
 import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import List, ListMeta, ObjectMeta
 from kube.breath import Breath
-from kube.client import ApiClient, ApiError, Status
+from kube.client import ApiClient, ApiError, SilenceError, Status
 from kube.envelopes import Envelope, Event, OnlyIdentity, OnlyMetadata
 from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
@@ -187,10 +186,10 @@ class Reflector(Generic[T]):
                 await self._failed("expired", error, relist=True)
             except (StreamError, LineTooLongError) as error:
                 await self._failed("invalid", error, relist=self._retry.failures >= FRUITLESS_RESUMES)
+            except SilenceError:
+                self._silent()
             except ApiError as error:
-                if self._interrupted is None and isinstance(error.__cause__, aiohttp.SocketTimeoutError):
-                    self._silent()
-                elif error.status == 410 or error.is_retriable:
+                if error.status == 410 or error.is_retriable:
                     await self._failed("fault", error, relist=error.status == 410)
                 else:
                     await self._refused(error)
