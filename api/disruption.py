@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, TypeVar
 
+from api.validation import FieldError
 from api.words import shown
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "BudgetPolicy",
     "ScoreTerm",
     "budget_policy",
+    "check_terms",
     "disruption_cost",
     "parse_budget_policy",
     "parse_cost",
@@ -54,6 +56,13 @@ def parse_budget_policy(text: str) -> BudgetPolicy:
         if text == policy:
             return policy
     raise ValueError(f"{shown(text)} is not {', '.join(BUDGET_POLICIES[:-1])} or {BUDGET_POLICIES[-1]}")
+
+
+def check_terms(terms: Sequence[ScoreTerm], field: str) -> None:
+    """Raises FieldError if a term of the score, which this field gives, is there twice."""
+    for index, term in enumerate(terms):
+        if term in terms[:index]:
+            raise FieldError(f"{field}[{index}]", f"{term} is there already")
 
 
 def disruption_cost(annotations: Mapping[str, str] | None) -> int | None:

@@ -6,8 +6,9 @@ from typing import Final, get_args
 
 import click
 
-from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm
+from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.plans import Outcome
+from api.validation import FieldError
 from cli.common.documents import InputError, read_file
 from cli.common.lines import answer_file
 from cli.common.options import FILES, MORE_FILES, OUTPUT
@@ -67,7 +68,8 @@ the cluster stores, with the phase Blocked and the reason in its status.
     "--jsonl",
     "stream",
     metavar="FILE",
-    help='One {"id", "objects": [...], "for": "NAMESPACE/NAME"} a line; a PreemptionPlan with "id" a line comes out.',
+    help='One {"id", "objects": [...], "for": "NAMESPACE/NAME"} a line, with "pod", "scoreTerms" and '
+    '"disruptionBudgets" as the options; a PreemptionPlan with "id" a line comes out.',
 )
 @click.pass_context
 def plan(
@@ -93,9 +95,10 @@ def plan(
     if not paths or not preemptor:
         raise click.UsageError("-f FILE and --for NAMESPACE/NAME are needed (or --jsonl FILE)")
     try:
+        check_terms(terms, "--score-term")
         costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
         context.exit(_plan(paths, preemptor, pod, costs, output or "text"))
-    except InputError as error:
+    except (InputError, FieldError) as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(BAD_INPUT)
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from api.disruption import BudgetPolicy, ScoreTerm, check_terms
 from api.meta import Struct
 from cli.common.documents import JsonDocument
 from cli.common.lines import read_line
 from cli.plan.objects import Objects
 from cli.plan.offline import decide, plain
+from nodes.state.costs import CostRules
 
 __all__ = ["PlanLines", "plan_line"]
 
+DEFAULTS: Final = CostRules()
+
 
 class Request(Struct):
-    """A line: plan for the PodGroup `for` among these objects."""
+    """A line: plan for the PodGroup, or the single pod, `for` among these objects."""
 
     objects: list[msgspec.Raw]
     for_: str = msgspec.field(name="for")
+    pod: bool = False
+    score_terms: tuple[ScoreTerm, ...] = DEFAULTS.terms
+    disruption_budgets: BudgetPolicy = DEFAULTS.budgets
 
 
 class PlanLines:
@@ -38,8 +45,9 @@ class PlanLines:
 def plan_line(line: bytes) -> dict[str, Any]:
     """The PreemptionPlan for this request. Raises InputError or FieldError."""
     request = read_line(line, Request)
-    objects = Objects()
+    check_terms(request.score_terms, "scoreTerms")
+    objects = Objects(CostRules(terms=request.score_terms, budgets=request.disruption_budgets))
     for index, raw in enumerate(request.objects):
         objects.add(JsonDocument(raw), f"objects[{index}]")
-    spec, _ = decide(objects, request.for_)
+    spec, _ = decide(objects, request.for_, pod=request.pod)
     return plain(spec)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from api.disruption import COST_MOST, BudgetPolicy, ScoreTerm
+from api.disruption import COST_MOST, BudgetPolicy, ScoreTerm, check_terms
 from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
@@ -118,9 +118,7 @@ def check_planning(planning: PlanningConfiguration) -> None:
     """Raises FieldError for settings that do not go together."""
     if planning.backoff_max_seconds < planning.backoff_initial_seconds:
         raise FieldError("planning.backoffMaxSeconds", "is less than planning.backoffInitialSeconds")
-    for index, term in enumerate(planning.score.terms):
-        if term in planning.score.terms[:index]:
-            raise FieldError(f"planning.score.terms[{index}]", f"{term} is there already")
+    check_terms(planning.score.terms, "planning.score.terms")
 
 
 def check_scheduler(planning: PlanningConfiguration, scheduler: SchedulerConfiguration) -> None:

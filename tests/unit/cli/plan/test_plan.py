@@ -83,6 +83,8 @@ def test_the_score_and_the_budgets_are_options() -> None:
     terms = [term["name"] for term in spec["domains"][0]["score"]["terms"]]
     assert terms == ["Cascade", "Fragmentation"]
     assert "podDisruptionBudgetPolicy" not in spec
+    twice = invoke("-f", TRAINING, "--for", "research/llama-train", *options, "--score-term", "Cascade")
+    assert (twice.exit_code, twice.stderr) == (2, "Error: --score-term[2]: Cascade is there already\n")
 
 
 def test_exit_codes() -> None:

@@ -58,6 +58,26 @@ def test_a_plan_a_line() -> None:
     assert (third["id"], third["spec"]) == ("ä", first["spec"])
 
 
+def test_a_line_says_what_the_options_say() -> None:
+    alone = [*OBJECTS[:3], pod("web", 10)]
+    full = [node("n1"), pod("cheap", 1, on="n1"), pod("web", 10)]
+    complete, (single, ignoring, terms, twice) = answers(
+        line(objects=alone, **{"for": "d/web"}, pod=True),
+        line(objects=full, **{"for": "d/web"}, pod=True, disruptionBudgets="Ignore"),
+        line(scoreTerms=["Fragmentation", "DisruptionCost"]),
+        line(scoreTerms=["Cascade", "Cascade"]),
+    )
+    assert not complete
+    assert (single["spec"]["preemptor"]["kind"], single["spec"]["outcome"]) == ("Pod", "Fits")
+    assert (ignoring["spec"]["outcome"], ignoring["spec"]["podDisruptionBudgetPolicy"]) == (
+        "Preempts",
+        "Ignore",
+    )
+    shown = terms["spec"]["domains"][0]["score"]["terms"]
+    assert [each["name"] for each in shown] == ["Fragmentation", "DisruptionCost"]
+    assert twice == {"id": "good", "error": "scoreTerms[1]: Cascade is there already"}
+
+
 def test_bad_lines_do_not_stop_the_rest() -> None:
     complete, (first, second, third) = answers(b"{oops\n", line(), line(id="last", objects=5))
     assert not complete
