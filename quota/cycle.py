@@ -83,6 +83,8 @@ class _Nominee:
     workload: Workload
     queue: Queue
     decision: Decision
+    awaits: tuple[Standing, ...] = ()
+    """Promises that it passes, and whose victims must have left before it fits."""
 
 
 class _Turns:
@@ -119,9 +121,26 @@ class _Turns:
                 if decision.mode != "Fit" and leaving:
                     with without(self.world, leaving.values()):
                         decision = self._decide(workload, tried)
+                if decision.mode == "Fit" or decision.targets:
+                    return _Nominee(workload, queue, decision)
+                return self._nominate_later(_Nominee(workload, queue, decision), leaving, tried)
         except QuotaError as error:
             return inadmissible(queue, workload, self.now, str(error), "Misconfigured")
-        return _Nominee(workload, queue, decision)
+
+    def _nominate_later(
+        self, nominee: _Nominee, leaving: Mapping[str, Holder], tried: Tried | None
+    ) -> _Nominee:
+        """Nobody may go for this head. Perhaps it fits once those have left who go for promises that it passes.
+
+        Without that, its own plan, which counted on them, would end in the moment before they leave.
+        """
+        passed = self.promises.passed_by(nominee.queue, nominee.workload)
+        going = _victims(passed)
+        if not going:
+            return nominee
+        with without(self.world, {**leaving, **going}.values()):
+            later = self._decide(nominee.workload, tried)
+        return replace(nominee, decision=later, awaits=tuple(passed)) if later.mode == "Fit" else nominee
 
     def _decide(
         self,
@@ -200,12 +219,12 @@ class _Turns:
                 self._reserve(other.queue, usage)
 
     def _entry(self, nominee: _Nominee, seen: list[Standing]) -> Entry:
-        decision = nominee.decision
-        claimed = {**_victims(seen), **self.claimed}
+        decision, going = nominee.decision, _victims([*seen, *nominee.awaits])
+        claimed = {**going, **self.claimed}
         if any(target.holder.key in claimed for target in decision.targets):
             decision = self._again(nominee, claimed)
             if decision.mode == "Fit":
-                self._take(nominee, decision, seen)
+                self._take(nominee, decision, going)
                 message = f"{OVERLAPS}, but will fit after these preemptions complete"
                 return self._waits(nominee, decision, "DeferredFit", message)
         if decision.mode == "NoFit":
@@ -225,7 +244,7 @@ class _Turns:
             return self._requeued(
                 nominee, decision, "Skip", "FailedAfterNomination", message, "WaitingForQuota"
             )
-        self._take(nominee, decision, seen)
+        self._take(nominee, decision, going)
         if decision.mode == "Preempt":
             message = f"{decision.message}. Pending the preemption of {len(decision.targets)} workload(s)"
             return self._waits(nominee, decision, "Preempt", message)
@@ -241,10 +260,10 @@ class _Turns:
         with without(self.world, {**relied_on, **claimed}.values()):
             return self._decide(nominee.workload, only=nominee.decision.flavors)
 
-    def _take(self, nominee: _Nominee, decision: Decision, seen: list[Standing]) -> None:
+    def _take(self, nominee: _Nominee, decision: Decision, going: Mapping[str, Holder]) -> None:
         """Those who come later see what it takes, and whose quota it counts on."""
         self.claimed = {**self.claimed, **_targets(decision)}
-        self.relied_on = {**self.relied_on, **_victims(seen)}
+        self.relied_on = {**self.relied_on, **going}
         self._reserve(nominee.queue, decision.assignment.usage)
 
     def _reserve(self, queue: Queue, usage: Usage) -> None:

@@ -91,6 +91,17 @@ class Promises:
             if self._root(each.node) == root and self.respects(workload, each.promise)
         ]
 
+    def passed_by(self, queue: Queue, workload: Workload) -> list[Standing]:
+        """The promises of its tree, to others, that the workload need not respect. Their victims leave all the same."""
+        root, key = self._root(queue.node), key_of(workload)
+        return [
+            each
+            for each in self._standing.values()
+            if self._root(each.node) == root
+            and each.promise.key != key
+            and not self.respects(workload, each.promise)
+        ]
+
     def respects(self, workload: Workload, promise: Promise) -> bool:
         """Whether the workload must leave the promised quota alone: to another preemptor of equal or higher priority.
 
@@ -140,7 +151,7 @@ class Promises:
     ) -> bool:
         root = self._root(snapshot.queues[promise.queue].node)
         return any(
-            self._root(queue.node) == root and self.respects(workload, promise) for queue, workload in heads
+            self._root(queue.node) == root and key_of(workload) != promise.key for queue, workload in heads
         )
 
     def _root(self, node: int) -> int:

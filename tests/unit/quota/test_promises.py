@@ -80,6 +80,19 @@ def test_only_a_higher_priority_passes(priority: int, outcome: str) -> None:
     assert outcomes(*world, head) == {"other": "Admit"}
 
 
+def test_a_higher_priority_waits_for_the_victims_of_a_promise_that_it_passes() -> None:
+    """It may evict nobody. If it did not wait, a plan of its own that counts on them would end too early."""
+    owner = queue("owner", 4)
+    world = owner, queue("a", 3), queue("b")
+    leaving, stays = (held(workload(name, "a", 3, priority=9), 1) for name in ("leaving", "stays"))
+    plan = promise("asker", "owner", 2, "leaving", priority=0)
+    head = workload("other", "b", 2, priority=6)
+    entry = run(*world, leaving, stays, head, plan)["other"]
+    assert (entry.outcome, entry.quota_reserved_reason) == ("DeferredFit", "WaitingForPreemptedWorkloads")
+    assert outcomes(*world, leaving, stays, head) == {"other": "NoFit"}
+    assert outcomes(*world, stays, head, plan) == {"other": "Admit"}
+
+
 def test_what_is_free_beside_the_promise_is_given_away() -> None:
     world = LEND, queue("a"), queue("b")
     assert outcomes(*world, workload("other", "b", 4), promise("asker", "a", 6)) == {"other": "Admit"}
