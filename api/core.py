@@ -228,21 +228,54 @@ class Container(Struct):
     volume_mounts: list[VolumeMount] | None = None
 
 
+class PersistentVolumeClaimVolumeSource(Struct):
+    """core/v1 PersistentVolumeClaimVolumeSource."""
+
+    claim_name: str = ""
+
+
+class GCEPersistentDisk(Struct):
+    """core/v1 GCEPersistentDiskVolumeSource."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AWSElasticBlockStore(Struct):
+    """core/v1 AWSElasticBlockStoreVolumeSource."""
+
+    volume_id: str = msgspec.field(default="", name="volumeID")
+
+
+class ISCSI(Struct):
+    """core/v1 ISCSIVolumeSource."""
+
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RBD(Struct):
+    """core/v1 RBDVolumeSource. The API server writes the default pool into it."""
+
+    monitors: list[str] | None = None
+    pool: str = "rbd"
+    image: str = ""
+    read_only: bool = False
+
+
 class Volume(Struct):
     """core/v1 Volume: its name, and which source is set. Only sources that matter to scheduling are here."""
 
     name: str
-    persistent_volume_claim: Present | None = None
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
     ephemeral: Present | None = None
-    csi: Present | None = None
-    gce_persistent_disk: Present | None = None
-    aws_elastic_block_store: Present | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
     azure_disk: Present | None = None
     cinder: Present | None = None
-    iscsi: Present | None = None
-    rbd: Present | None = None
+    iscsi: ISCSI | None = None
+    rbd: RBD | None = None
     portworx_volume: Present | None = None
-    vsphere_volume: Present | None = None
 
 
 class TopologySpreadConstraint(Struct):

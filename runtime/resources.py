@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from api.checks import AdmissionCheck
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
@@ -12,6 +12,14 @@ from api.jobs import TemplatedJob
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
 from api.limits import LimitRange, RuntimeClass
 from api.plans import PreemptionPlan
+from api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from api.workloads import Workload
 from kube.reflector import Resource
 
@@ -33,12 +41,14 @@ __all__ = [
     "PRIORITY_CLASSES",
     "RESOURCE_FLAVORS",
     "RUNTIME_CLASSES",
+    "STORAGE_RESOURCES",
     "WORKLOADS",
     "WORKLOAD_PRIORITY_CLASSES",
 ]
 
 KUEUE: Final = "/apis/kueue.x-k8s.io/v1beta2"
 """The URL path of Kueue's API."""
+STORAGE: Final = "/apis/storage.k8s.io/v1"
 
 
 def _has_failed(pod: Pod) -> bool:
@@ -73,4 +83,13 @@ JOBS: Final = Resource("jobs", "/apis/batch/v1/jobs", TemplatedJob)
 NAMESPACES: Final = Resource("namespaces", "/api/v1/namespaces", Namespace)
 LIMIT_RANGES: Final = Resource("limitranges", "/api/v1/limitranges", LimitRange)
 DEVICE_CLASSES: Final = Resource("deviceclasses", "/apis/resource.k8s.io/v1/deviceclasses", DeviceClass)
+STORAGE_RESOURCES: Final[tuple[Resource[Any], ...]] = (
+    Resource("persistentvolumeclaims", "/api/v1/persistentvolumeclaims", PersistentVolumeClaim),
+    Resource("persistentvolumes", "/api/v1/persistentvolumes", PersistentVolume),
+    Resource("storageclasses", f"{STORAGE}/storageclasses", StorageClass),
+    Resource("csinodes", f"{STORAGE}/csinodes", CSINode),
+    Resource("csidrivers", f"{STORAGE}/csidrivers", CSIDriver),
+    Resource("csistoragecapacities", f"{STORAGE}/csistoragecapacities", CSIStorageCapacity),
+)
+"""Claims, volumes and what describes storage."""
 RUNTIME_CLASSES: Final = Resource("runtimeclasses", "/apis/node.k8s.io/v1/runtimeclasses", RuntimeClass)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from api.core import Pod
 from kube.reflector import HasMetadata
@@ -14,8 +15,17 @@ from nodes.state.costs import CostRules
 from nodes.state.pod_facts import Change
 from nodes.state.pods import ENDED
 from nodes.state.tables import Tables
-from runtime.resources import BUDGETS, DEVICE_CLASSES, GROUPS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
-from runtime.views import ObjectHook, Views
+from runtime.resources import (
+    BUDGETS,
+    DEVICE_CLASSES,
+    GROUPS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    STORAGE_RESOURCES,
+)
+from runtime.views import ObjectHook, View, Views
 
 __all__ = ["WatchedTables"]
 
@@ -60,6 +70,11 @@ class WatchedTables:
             _Kept(tables.upsert_device_class, lambda _, name: tables.delete_device_class(name)),
         )
         """Nobody waits for them: a cluster may not serve them, and an older role may not allow to read them."""
+        self.storage = [
+            views.watch(each, _Kept(tables.upsert_storage, partial(tables.delete_storage, each.type)))
+            for each in STORAGE_RESOURCES
+        ]
+        """Nobody waits for them either: a claim that is not known is named."""
         self.groups = views.watch(GROUPS, _Kept(tables.upsert_group, tables.delete_group))
         self.views = (
             self.nodes,
@@ -75,7 +90,8 @@ class WatchedTables:
 
         One call covers many changes.
         """
-        for view in (*self.views, self.device_classes):
+        watched: list[View[Any]] = [*self.views, self.device_classes, *self.storage]
+        for view in watched:
             view.on_change(hook)
 
     def on_pod(self, hook: ObjectHook[Pod]) -> None:

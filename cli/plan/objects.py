@@ -9,12 +9,21 @@ from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
+from api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from api.validation import FieldError
 from cli.common.documents import Kind, Reader, located, only
 from cli.plan.checks import check_budget, check_group, check_node, check_pod
 from nodes.state.costs import CostRules
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
+from nodes.state.volumes import STORAGE_KINDS
 
 __all__ = ["Objects"]
 
@@ -26,6 +35,7 @@ STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
     PriorityClass: Tables.upsert_priority_class,
     Namespace: Tables.upsert_namespace,
     DeviceClass: Tables.upsert_device_class,
+    **dict.fromkeys(STORAGE_KINDS, Tables.upsert_storage),
 }
 
 
@@ -40,6 +50,12 @@ class Objects(Reader):
         (API_VERSION, "PodGroup"): Kind(PodGroup, True, check_group),
         ("policy/v1", "PodDisruptionBudget"): Kind(PodDisruptionBudget, True, check_budget),
         ("scheduling.k8s.io/v1", "PriorityClass"): Kind(PriorityClass, False),
+        ("v1", "PersistentVolumeClaim"): Kind(PersistentVolumeClaim, True),
+        ("v1", "PersistentVolume"): Kind(PersistentVolume, False),
+        ("storage.k8s.io/v1", "StorageClass"): Kind(StorageClass, False),
+        ("storage.k8s.io/v1", "CSINode"): Kind(CSINode, False),
+        ("storage.k8s.io/v1", "CSIDriver"): Kind(CSIDriver, False),
+        ("storage.k8s.io/v1", "CSIStorageCapacity"): Kind(CSIStorageCapacity, True),
     }
     matter: ClassVar[str] = "preemption"
 

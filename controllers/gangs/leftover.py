@@ -234,7 +234,7 @@ class Leftover:
 
     def _touch_nomination(self, uid: str) -> None:
         pod, nodes = self._tables.pod(uid), self._tables.nodes.names.keys
-        place = self._tables.pods.nominations.get(pod) if pod is not None else None
+        place = self._tables.pods.nominations.by_pod.get(pod) if pod is not None else None
         node = nodes[place] if place is not None else None
         row = self._table.rows.get(node) if node is not None else None
         if row is not None:

@@ -69,7 +69,7 @@ class TableChanges:
     def nomination(self, uid: str) -> str:
         """The node that the pod is nominated to, if it is neither bound nor terminating; else empty."""
         row = self._tables.pod(uid)
-        node = self._tables.pods.nominations.get(row) if row is not None else None
+        node = self._tables.pods.nominations.by_pod.get(row) if row is not None else None
         return (self._tables.nodes.names.keys[node] or "") if node is not None else ""
 
     def is_counted(self, node: str) -> bool:

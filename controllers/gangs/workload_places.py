@@ -91,8 +91,8 @@ class WorkloadPlaces:
             snapshot = self._snapshot(asking, victims)
             if isinstance(snapshot, NoPlace):
                 return snapshot
-            loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(self._executor, _search, snapshot, asking, self._budget)
+            pods, loop = _pods(asking, self._tables), asyncio.get_running_loop()
+            answer = await loop.run_in_executor(self._executor, _search, snapshot, asking, pods, self._budget)
             if version == self.changes:
                 break
         if isinstance(answer, Placed):
@@ -106,7 +106,7 @@ class WorkloadPlaces:
         """What the search may plan with: promised room aside, and with the pods of the victims gone."""
         try:
             snapshot = self._tables.snapshot()
-            priority = priority_of(snapshot, _name(asking), _pods(asking))
+            priority = priority_of(snapshot, _name(asking), _pods(asking, self._tables))
         except ValueError as error:
             return NoPlace(str(error))
         key = workload_key(asking.namespace, asking.name, asking.uid)
@@ -135,7 +135,7 @@ class WorkloadPlaces:
         if not self._synced():
             return False
         try:
-            priority = priority_of(self._tables.snapshot(), _name(asking), _pods(asking))
+            priority = priority_of(self._tables.snapshot(), _name(asking), _pods(asking, self._tables))
             profiles = self._tables.profiles
             requests = {each.pod_set: counted_requests(each.pod, profiles) for each in asking.pods}
         except ValueError as error:
@@ -168,14 +168,16 @@ def _name(asking: Asking) -> WorkloadName:
     return WorkloadName(asking.api_version, asking.namespace, asking.name, asking.uid)
 
 
-def _pods(asking: Asking) -> list[SupposedPods]:
-    return [SupposedPods(each.pod_set, each.count, each.pod) for each in asking.pods]
+def _pods(asking: Asking, tables: Tables) -> list[SupposedPods]:
+    return [
+        SupposedPods(each.pod_set, each.count, each.pod, *tables.behind(each.pod)) for each in asking.pods
+    ]
 
 
-def _search(snapshot: Snapshot, asking: Asking, budget: int) -> Answer:
+def _search(snapshot: Snapshot, asking: Asking, pods: list[SupposedPods], budget: int) -> Answer:
     """On the search's thread. A fault of ours is an answer that evicts nobody."""
     try:
-        found = workload_decision(snapshot, _name(asking), _pods(asking), budget=budget)
+        found = workload_decision(snapshot, _name(asking), pods, budget=budget)
     except (DecisionError, ValueError) as error:
         return NoPlace(str(error))
     except Exception as error:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy as np
 
 from api.core import Namespace, Node, Pod
 from api.groups import PodGroup
+from api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from controllers.gangs.scheduler_configuration import parse
 from hack.fidelity.worlds import GROUP, World
 from nodes.search.cluster import Cluster, lay_out
@@ -17,10 +25,20 @@ from nodes.search.preemptor import group_preemptor
 from nodes.search.room import Room
 from nodes.search.unmodelled import not_modelled
 from nodes.state.tables import Tables
+from nodes.state.volumes import StorageObject
 
 __all__ = ["Said", "judge", "tables_of"]
 
 Json = dict[str, Any]
+STORAGE: Final[dict[str, type[StorageObject]]] = {
+    "persistentVolumeClaims": PersistentVolumeClaim,
+    "persistentVolumes": PersistentVolume,
+    "storageClasses": StorageClass,
+    "csiNodes": CSINode,
+    "csiDrivers": CSIDriver,
+    "csiStorageCapacities": CSIStorageCapacity,
+}
+"""Kinds by the name of their list in a world."""
 T = TypeVar("T")
 
 
@@ -44,6 +62,9 @@ def tables_of(world: World) -> Tables:
         tables.upsert_node(_typed(Node, node))
     for namespace in world.objects.get("namespaces", []):
         tables.upsert_namespace(_typed(Namespace, namespace))
+    for name, kind in STORAGE.items():
+        for item in world.objects.get(name, []):
+            tables.upsert_storage(_typed(kind, item))
     group = {
         "metadata": {"name": GROUP, "namespace": "default", "uid": "uid-gang"},
         "spec": {"schedulingPolicy": {"gang": {"minCount": len(world.members)}}, "priority": 100},

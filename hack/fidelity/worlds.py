@@ -23,6 +23,7 @@ from hack.fidelity.selectors import (
     requirement,
     selector,
 )
+from hack.fidelity.volumes import add_volumes
 
 __all__ = ["FAMILIES", "GROUP", "Step", "World", "random_world"]
 
@@ -357,5 +358,6 @@ FAMILIES: Final[dict[str, Callable[[Random, World], None]]] = {
     "affinity": _affinity,
     "spread": _spread,
     "declared features": _features,
+    "volumes": add_volumes,
     "profile": _profile,
 }

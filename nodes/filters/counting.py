@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nodes.filters.filter import Filter, N, NodeShape, Tenant
+from nodes.filters.filter import EVERYWHERE, Filter, N, NodeShape, Tenant
 from nodes.filters.terms import Term
 
 __all__ = ["Condition", "Counter", "CountingFilter", "Nodes"]
@@ -31,9 +31,11 @@ class Nodes:
         self._places: dict[str, NDArray[np.intp]] = {}
 
     def places(self, key: str) -> NDArray[np.intp]:
-        """[N], equal numbers for nodes with the same value of the label; -1 without the label."""
+        """[N], equal numbers for nodes with the same value of the label; -1 without the label. EVERYWHERE: all 0."""
         known = self._places.get(key)
-        if known is None:
+        if known is None and key == EVERYWHERE:
+            known = self._places[key] = np.zeros(len(self.shapes), np.intp)
+        elif known is None:
             values: dict[str, int] = {}
             labels = (shape.labels.get(key) if shape is not None else None for shape in self.shapes)
             rows = [-1 if value is None else values.setdefault(value, len(values)) for value in labels]

@@ -5,15 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from api.core import Pod, Taint
+from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.profile import Profile
 
-__all__ = ["Filter", "NodeShape", "PodFilter", "StaticFilter", "Tenant", "Token"]
+__all__ = ["EVERYWHERE", "Filter", "NodeShape", "PodFilter", "StaticFilter", "Tenant", "Token"]
 
 N = TypeVar("N")
 """What a filter needs of a pod. msgspec must be able to encode it: it is part of the key of the pod's class."""
+EVERYWHERE: Final = ""
+"""The topology key of a token for which the whole cluster is one domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,10 @@ class Filter(Generic[N]):
 
     def needs_in(self, profile: Profile, needs: N | None) -> N | None:
         """What the filter needs of a pod of that profile, from what `needs` says."""
+        return needs
+
+    def needs_with_claims(self, needs: N | None, volumes: PodVolumes) -> N | None:
+        """What the filter needs of a pod with these claims, from what it needs of the pod alone."""
         return needs
 
     def unmodelled_in(self, profile: Profile, pod: Pod) -> Iterable[str]:

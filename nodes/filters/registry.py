@@ -17,9 +17,12 @@ from nodes.filters.node_declared_features import NodeDeclaredFeatures
 from nodes.filters.node_ports import NodePorts
 from nodes.filters.node_resources import NodeResourcesFit
 from nodes.filters.node_unschedulable import NodeUnschedulable
+from nodes.filters.node_volume_limits import NodeVolumeLimits
 from nodes.filters.pod_topology_spread import PodTopologySpread
 from nodes.filters.taint_toleration import TaintToleration
-from nodes.filters.volumes import Volumes
+from nodes.filters.volume_binding import VolumeBinding
+from nodes.filters.volume_restrictions import VolumeRestrictions
+from nodes.filters.volume_zone import VolumeZone
 
 __all__ = [
     "COUNTING_FILTERS",
@@ -31,6 +34,7 @@ __all__ = [
     "STATIC_FILTERS",
     "STRICTER",
     "UNMODELLED",
+    "WITH_CLAIMS",
 ]
 
 FILTERS: Final[tuple[Filter[Any], ...]] = (
@@ -39,7 +43,10 @@ FILTERS: Final[tuple[Filter[Any], ...]] = (
     NodeAffinity(),
     NodePorts(),
     NodeResourcesFit(),
-    Volumes(),
+    VolumeRestrictions(),
+    NodeVolumeLimits(),
+    VolumeBinding(),
+    VolumeZone(),
     PodTopologySpread(),
     InterPodAffinity(),
     DynamicResources(),
@@ -67,6 +74,12 @@ NEEDS: Final = tuple((place, each.needs) for place, each in enumerate(FILTERS) i
 UNMODELLED: Final = tuple(each.unmodelled for each in FILTERS if _has_own(each, "unmodelled"))
 """The method `unmodelled` of each filter that has its own. Every event of a pod calls the methods of NEEDS and
 UNMODELLED, so both leave out the filters that would return nothing."""
+WITH_CLAIMS: Final = tuple(
+    (place, each.needs_with_claims)
+    for place, each in enumerate(FILTERS)
+    if _has_own(each, "needs_with_claims")
+)
+"""Pairs of (place in FILTERS, method `needs_with_claims`), for the filters that have their own."""
 LOCAL: Final = frozenset[str]().union(*(each.local for each in FILTERS))
 """See `Filter.local`."""
 STRICTER: Final = frozenset[str]().union(*(each.stricter for each in FILTERS))

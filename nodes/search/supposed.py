@@ -6,7 +6,7 @@ Workload's templates say what its pods will be like.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +17,12 @@ from api.core import Pod, PriorityClass
 from api.groups import POD_GROUP_LABEL
 from api.priority import SYSTEM_CLASSES, global_default, preemption_policy
 from api.requests import PODS
+from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.profile import DEFAULT_SCHEDULER
 from nodes.search.gangs import topology_key_of
 from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
-from nodes.state.classes import PodClass, pod_class
+from nodes.state.claimants import ClaimUse
+from nodes.state.classes import PodClass, pod_class, with_claims
 from nodes.state.snapshot import STAYING, TERMINATING, UNSAID, Snapshot
 
 __all__ = ["Supposed", "SupposedPods", "WorkloadName", "leaving_with", "priority_of", "supposed", "with_pods"]
@@ -46,6 +48,10 @@ class SupposedPods:
     count: int
     pod: Pod
     """What each of them will be like: namespace, labels and spec. Its name and its UID do not count."""
+    volumes: PodVolumes | None = None
+    """What is behind its claims; None if nobody has looked: then they are named."""
+    claims: tuple[ClaimUse, ...] = ()
+    """The claims that each of them will use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,7 @@ def with_pods(
 
     `group`: the row of their PodGroup, -1 for none. Raises ValueError for a quantity that cannot be read.
     """
-    classes = [pod_class(each.pod, snapshot.profiles) for each in sets]
+    classes = [_supposed_class(each, snapshot) for each in sets]
     snapshot = _with_resources(snapshot, classes)
     class_rows, snapshot = _with_classes(snapshot, classes)
     label_rows = [len(snapshot.label_sets) + place for place in range(len(sets))]
@@ -154,8 +160,23 @@ def with_pods(
             *((each.pod.metadata.namespace, each.pod.metadata.labels or {}) for each in sets),
         ],
         label_budgets=[*snapshot.label_budgets, *[()] * len(sets)],
+        pod_claims=_claims(snapshot, sets, before),
     )
     return more, tuple(range(before, before + added))
+
+
+def _supposed_class(pods: SupposedPods, snapshot: Snapshot) -> PodClass:
+    bare = pod_class(pods.pod, snapshot.profiles)
+    return bare if pods.volumes is None else with_claims(bare, pods.volumes)
+
+
+def _claims(
+    snapshot: Snapshot, sets: Sequence[SupposedPods], first: int
+) -> Mapping[int, tuple[ClaimUse, ...]]:
+    """The claims of the pods of the snapshot and of those that are supposed, whose rows begin with `first`."""
+    using = [each.claims for each in sets for _ in range(each.count)]
+    added = {first + place: claims for place, claims in enumerate(using) if claims}
+    return {**snapshot.pod_claims, **added} if added else snapshot.pod_claims
 
 
 def _longer(added: int, values: NDArray[Any], more: object) -> NDArray[Any]:

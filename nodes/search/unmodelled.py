@@ -13,6 +13,7 @@ from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
 from nodes.search.cluster import Cluster
 from nodes.search.kinds import Kinds, on_nodes
 from nodes.search.tokens import interested
+from nodes.search.volume_claims import unmodelled_claims
 from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["not_modelled", "why_blocked"]
@@ -53,6 +54,7 @@ def not_modelled(
     if placed is None:  # a planned node counts in its allocatable what members request
         resources = {name for row in classes if (each := snapshot.classes[row]) for name in each.resources}
         names.update(DynamicResources.backed(resources, snapshot.backed_by_devices))
+    names.update(unmodelled_claims(snapshot, members, gone, placed))
     names.update(_unnoticed(snapshot, members, gone))
     names.update(_in_unknown_namespaces(snapshot, members))
     return sorted(names)

@@ -6,7 +6,7 @@ Equal classes and equal shapes are stored once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,12 +15,25 @@ import msgspec
 from api.core import Node, Pod
 from api.requests import PODS, pod_requests
 from nodes.filters.filter import NodeShape, PodFilter, Tenant
+from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Profile, Profiles
-from nodes.filters.registry import FILTERS, NEEDS, STATIC_FILTERS, UNMODELLED
+from nodes.filters.registry import FILTERS, NEEDS, STATIC_FILTERS, UNMODELLED, WITH_CLAIMS
+from nodes.filters.volume_binding import CLAIM, EPHEMERAL
 
-__all__ = ["NO_PROFILES", "PodClass", "counted_requests", "admits", "node_shape", "pod_class", "tenant_of"]
+__all__ = [
+    "NO_PROFILES",
+    "PodClass",
+    "admits",
+    "counted_requests",
+    "node_shape",
+    "pod_class",
+    "tenant_of",
+    "with_claims",
+]
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+CLAIM_PLACES: Final = frozenset(place for place, _ in WITH_CLAIMS)
+"""Places in the registry of the filters that look at claims."""
 NO_PROFILES: Final[Profiles] = MappingProxyType({})
 
 
@@ -66,7 +79,10 @@ class PodClass:
 
 
 def pod_class(pod: Pod, profiles: Profiles = NO_PROFILES) -> PodClass:
-    """The pod's class. `profiles`: of the schedulers. Raises QuantityError, which names the field."""
+    """The pod's class, in which its claims are only named. `profiles`: of the schedulers.
+
+    Raises QuantityError, which names the field.
+    """
     profile = profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER) if profiles else None
     requests = pod_requests(pod)
     needs: list[Any] = [None] * len(FILTERS)
@@ -80,6 +96,16 @@ def pod_class(pod: Pod, profiles: Profiles = NO_PROFILES) -> PodClass:
     unmodelled = tuple(sorted(set(names)))
     key = msgspec.json.encode((requests, needs, unmodelled), order="deterministic")
     return PodClass(key, requests, tuple(needs), unmodelled)
+
+
+def with_claims(bare: PodClass, volumes: PodVolumes) -> PodClass:
+    """The class of a pod whose claims are known. `bare`: what `pod_class` says of the pod."""
+    needs = list(bare.needs)
+    for place, ask in WITH_CLAIMS:
+        needs[place] = ask(needs[place], volumes)
+    names = {name for name in bare.unmodelled if name not in (CLAIM, EPHEMERAL)}.union(volumes.unmodelled)
+    key = bare.key + volumes.key
+    return replace(bare, key=key, needs=tuple(needs), unmodelled=tuple(sorted(names)))
 
 
 def _in_profile(profile: Profile, pod: Pod, requests: dict[str, int], needs: list[Any]) -> PodClass:
@@ -96,7 +122,8 @@ def _in_profile(profile: Profile, pod: Pod, requests: dict[str, int], needs: lis
     for place, each in enumerate(FILTERS):
         names.update(() if place in off else each.unmodelled(pod))
         names.update(each.unmodelled_in(profile, pod))
-        if each.name in profile.half_off and place not in off and needs[place] is not None:
+        seen = needs[place] is not None or (place in CLAIM_PLACES and claims_of(pod))
+        if each.name in profile.half_off and place not in off and seen:
             names.add(f"{each.name} without its filter")
     ignored = frozenset(name for name in requests if not pod.spec.node_name and profile.ignores(name))
     counted = {name: amount for name, amount in requests.items() if name not in ignored}

@@ -6,7 +6,7 @@ What is kept of members that Succeeded is in `nodes.state.succeeded`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from types import MappingProxyType
 from typing import Final
 
@@ -14,15 +14,18 @@ import numpy as np
 
 from api.core import Pod
 from api.groups import POD_GROUP_LABEL
+from nodes.filters.pod_volumes import claims_of
 from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
 from nodes.state.budgets import LabelSets
 from nodes.state.change_log import ChangeLog
+from nodes.state.claimants import Claimants
 from nodes.state.class_table import ClassTable
-from nodes.state.classes import pod_class
+from nodes.state.classes import PodClass, pod_class
 from nodes.state.columns import Column, Columns, Register, Rows
 from nodes.state.groups import GroupTable, add_count
 from nodes.state.name_order import NameOrder
 from nodes.state.nodes import NodeTable
+from nodes.state.nominations import Nominations
 from nodes.state.pod_facts import (
     NOWHERE,
     Change,
@@ -36,6 +39,8 @@ from nodes.state.pod_facts import (
     whole_seconds,
 )
 from nodes.state.snapshot import GATED, STAYING, TERMINATING, UNSAID
+from nodes.state.volume_facts import ClaimKey
+from nodes.state.volumes import VolumeTable
 
 __all__ = ["ENDED", "PodTable"]
 
@@ -55,9 +60,11 @@ class PodTable:
         nodes: NodeTable,
         groups: GroupTable,
         label_sets: LabelSets,
+        volumes: VolumeTable,
         profiles: Profiles,
     ) -> None:
         self._profiles = profiles
+        self.claimants = Claimants(volumes)
         self._classes, self._nodes, self._groups, self._label_sets = classes, nodes, groups, label_sets
         self.live = Column(np.bool_)
         self.node = Column(np.int32, NOWHERE)
@@ -89,10 +96,7 @@ class PodTable:
         """Of groups' members only."""
         self._on_node: dict[int, set[int]] = {}
         """Bound pods by the row of their node."""
-        self.nominated: dict[int, set[int]] = {}
-        """Unbound pods that do not terminate, by the row of the node that they are nominated to."""
-        self.nominations: dict[int, int] = {}
-        """The same by pod: few pods have a nomination."""
+        self.nominations = Nominations(nodes)
         self.graces: dict[int, int] = {}
         """spec.terminationGracePeriodSeconds of pods for which it is not DEFAULT_GRACE."""
         self._deletions: dict[int, float] = {}
@@ -145,8 +149,9 @@ class PodTable:
         if pod.status.phase in ENDED:
             return self.delete(meta.namespace, meta.name)
         row = self._by_name.get((meta.namespace, meta.name))
-        deletion = deletion_time(pod)
-        facts = self._hold(pod, deletion)
+        deletion, claims = deletion_time(pod), claims_of(pod)
+        bare = pod_class(pod, self._profiles)
+        facts = self._hold(pod, self.claimants.resolved(bare, claims), deletion)
         replaced, asks_otherwise = Change.NOTHING, False
         if row is not None and self.uids[row] != meta.uid:
             replaced, row = self._remove(row), None
@@ -158,9 +163,10 @@ class PodTable:
             changed = self._set(row, facts, before)
             asks_otherwise = facts.priority != before.priority or self._requests_otherwise(facts, before)
             self._release(before)
+        self.claimants.note(row, bare, claims)
         self._note_deletion(row, deletion)
         self._note_grace(row, pod)
-        nominated = self._note_nomination(row, facts, pod.status.nominated_node_name, asks_otherwise)
+        nominated = self.nominations.note(row, facts, pod.status.nominated_node_name, asks_otherwise)
         return max(replaced, changed, nominated, self._note_status(row, facts.group, pod))
 
     def delete(self, namespace: str, name: str) -> Change:
@@ -177,6 +183,22 @@ class PodTable:
                 before = self._read(row)
                 self._set(row, before._replace(flags=before.flags ^ STAYING), before)
                 changed.append(self.uids[row])
+        return changed
+
+    def look_behind(self, claims: Collection[ClaimKey]) -> Change:
+        """Something else is behind these claims now: the pods that use them may have another class."""
+        changed = Change.NOTHING
+        for row in self.claimants.users(claims):
+            before = self._read(row)
+            its_class, attaches_otherwise = self.claimants.look_again(row)
+            facts = before._replace(pod_class=self._classes.hold(its_class))
+            changed = max(changed, self._set(row, facts, before))
+            self._classes.drop(before.pod_class)
+            if attaches_otherwise and facts == before:
+                self.changed.note(self.uids[row])
+                if facts.group != NOWHERE:
+                    self._groups.touch(facts.group)
+                changed = max(changed, facts.weight)
         return changed
 
     def _add(self, namespace: str, name: str, uid: str) -> int:
@@ -202,10 +224,11 @@ class PodTable:
         if before.node != NOWHERE:
             self._nodes.count(self._nodes.pod_changes, before.node)
         self._release(before)
-        nominated = self._end_nomination(row)
+        nominated = self.nominations.end(row)
         self.changed.note(self.uids[row])
         self._deletions.pop(row, None)
         self.graces.pop(row, None)
+        self.claimants.forget(row)
         del self._by_name[self.namespaces[row], self.names[row]]
         self._own_rows().pop(self.uids[row], None)
         self.status.pop(row, None)
@@ -216,11 +239,10 @@ class PodTable:
         self._rows.give_back(row)
         return max(before.weight, nominated)
 
-    def _hold(self, pod: Pod, deletion: float | None) -> Facts:
+    def _hold(self, pod: Pod, its_class: PodClass, deletion: float | None) -> Facts:
         """The pod's facts; classes, nodes, groups and label sets are referred to once more."""
         meta, spec = pod.metadata, pod.spec
         # Calls that may raise come first, so that an error changes nothing.
-        its_class = pod_class(pod, self._profiles)
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
         start = whole_seconds(pod.status.start_time, "status.startTime", created)
         labels = meta.labels or NO_LABELS
@@ -341,41 +363,6 @@ class PodTable:
             self._deletions.pop(row, None)
         else:
             self._deletions[row] = deletion
-
-    def _note_nomination(self, row: int, facts: Facts, name: str, asks_otherwise: bool) -> Change:
-        """Follow the nomination of a pending pod; a pod that is bound or terminates has none.
-
-        It takes room only on a node that exists. A pod that asks for something else now is nominated anew.
-        """
-        if facts.node != NOWHERE or facts.flags & TERMINATING:
-            name = ""
-        before = self.nominations.get(row)
-        if name == ("" if before is None else self._nodes.names.keys[before]) and not asks_otherwise:
-            return Change.NOTHING
-        ended = self._end_nomination(row)
-        if not name:
-            return ended
-        node = self.nominations[row] = self._nodes.hold(name)
-        self.nominated.setdefault(node, set()).add(row)
-        self._nodes.count(self._nodes.nomination_changes, node)
-        return max(ended, self._weight_of_nomination(node))
-
-    def _end_nomination(self, row: int) -> Change:
-        node = self.nominations.pop(row, None)
-        if node is None:
-            return Change.NOTHING
-        weight = self._weight_of_nomination(node)
-        pods = self.nominated[node]
-        pods.remove(row)
-        if not pods:
-            del self.nominated[node]
-        self._nodes.count(self._nodes.nomination_changes, node)
-        self._nodes.count(self._nodes.nomination_ends, node)
-        self._nodes.drop(node)
-        return weight
-
-    def _weight_of_nomination(self, node: int) -> Change:
-        return Change.DECISION if self._nodes.live.array[node] else Change.NOTHING
 
     def _note_status(self, row: int, group: int, pod: Pod) -> Change:
         """Keep the status of a group's member. The status of all pods would be the largest part of the mirror."""

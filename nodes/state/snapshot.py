@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from api.groups import PodGroup
     from nodes.filters.filter import NodeShape
     from nodes.filters.profile import Profiles
+    from nodes.state.claimants import ClaimUse
     from nodes.state.classes import PodClass
 
 __all__ = [
@@ -171,6 +172,12 @@ class Snapshot:
 
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Labels by namespace. A namespace that nobody has shown is not in it."""
+
+    pod_claims: Mapping[int, tuple[ClaimUse, ...]] = field(default_factory=dict)
+    """The claims of the pods that have any. The table never changes this mapping after a snapshot has it."""
+
+    volume_limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How many volumes a node can attach, by the names of node and CSI driver."""
 
     nominated: Mapping[int, int] = field(default_factory=dict)
     """Row of the node by row of the pod: nominations of pods that are neither bound nor terminating. The node may be

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from types import MappingProxyType
 from typing import Final
 
@@ -12,9 +12,11 @@ from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.groups import PodGroup
 from nodes.filters.filter import Tenant
+from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.budgets import BudgetTable, LabelSets
+from nodes.state.claimants import ClaimUse
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import NO_PROFILES, PodClass, tenant_of
 from nodes.state.costs import CostRules
@@ -26,6 +28,8 @@ from nodes.state.pods import ENDED, PodTable
 from nodes.state.resources import Resources
 from nodes.state.snapshot import Snapshot
 from nodes.state.succeeded import SucceededMembers
+from nodes.state.volume_facts import ClaimKey
+from nodes.state.volumes import StorageObject, VolumeTable
 
 __all__ = ["Tables"]
 
@@ -49,7 +53,8 @@ class Tables:
         self.budgets = BudgetTable()
         self.label_sets = LabelSets(self.budgets)
         self.classes = ClassTable(self.resources)
-        self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets, profiles)
+        self.volumes = VolumeTable()
+        self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets, self.volumes, profiles)
         self.succeeded_members = SucceededMembers(self.groups)
         self.priority_classes: dict[str, PriorityClass] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
@@ -124,6 +129,18 @@ class Tables:
         """Remove a DeviceClass."""
         return self._decides(self._backed.pop(name, None) is not None)
 
+    def upsert_storage(self, item: StorageObject) -> Change:
+        """Add or change a claim, a volume or what describes storage."""
+        before = self.volumes.limits
+        claims = self.volumes.upsert(item)
+        return self._decides_claims(claims, self.volumes.limits is not before)
+
+    def delete_storage(self, kind: type[StorageObject], namespace: str, name: str) -> Change:
+        """Remove an object of this kind."""
+        before = self.volumes.limits
+        claims = self.volumes.delete(kind, namespace, name)
+        return self._decides_claims(claims, self.volumes.limits is not before)
+
     def upsert_namespace(self, namespace: Namespace) -> Change:
         """Add or change a namespace."""
         name, labels = namespace.metadata.name, namespace.metadata.labels or {}
@@ -153,6 +170,12 @@ class Tables:
     def pod(self, uid: str) -> int | None:
         """The row of the pod with this UID."""
         return self.pods.find(uid)
+
+    def behind(self, pod: Pod) -> tuple[PodVolumes | None, tuple[ClaimUse, ...]]:
+        """What is behind the claims of a pod that need not exist; None for a pod without claims."""
+        claims = claims_of(pod)
+        volumes = self.volumes.resolve(claims) if claims else None
+        return volumes, self.pods.claimants.uses(claims)
 
     def view(self, row: int) -> PodView:
         """The pod in this row."""
@@ -280,7 +303,7 @@ class Tables:
         The node need not exist. Gated pods are among them. Good until the next event.
         """
         row = self.nodes.names.get(name)
-        return self.pods.nominated.get(row, frozenset()) if row is not None else frozenset()
+        return self.pods.nominations.by_node.get(row, frozenset()) if row is not None else frozenset()
 
     # ---- snapshots
 
@@ -329,7 +352,9 @@ class Tables:
             priority_classes=MappingProxyType(self.priority_classes.copy()),
             costs=self.costs,
             namespaces=MappingProxyType(self.namespaces.copy()),
-            nominated=MappingProxyType(pods.nominations.copy()),
+            pod_claims=pods.claimants.share(),
+            volume_limits=self.volumes.limits,
+            nominated=MappingProxyType(pods.nominations.by_pod.copy()),
         )
 
     def _decides_unit(self, changed: bool, namespace: str, name: str) -> Change:
@@ -341,6 +366,9 @@ class Tables:
     def _decides_classes(self, changed: bool) -> Change:
         self.class_changes += changed
         return self._decides(changed)
+
+    def _decides_claims(self, claims: Collection[ClaimKey], limits: bool) -> Change:
+        return max(self._note(self.pods.look_behind(claims)), self._decides(limits))
 
     def _decides_labels(self, changed: bool) -> Change:
         """Labels of namespaces matter only while a pod chooses namespaces by them. Then they may matter on any node."""

@@ -371,8 +371,8 @@ class TablesMachine(RuleBasedStateMachine):
         )  # fmt: skip
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status
-        assert not tables.pods.nominated
-        assert not tables.pods.nominations
+        assert not tables.pods.nominations.by_node
+        assert not tables.pods.nominations.by_pod
         assert not tables.pods._deletions
         assert not any(tables.groups.members)
 

@@ -14,9 +14,11 @@ from nodes.search.decision import BUDGET, EFFORT, decide_group
 from nodes.state.costs import CostRules
 from nodes.state.snapshot import Exclusion, Snapshot
 from nodes.state.tables import Tables
+from nodes.state.volumes import STORAGE_KINDS
 from tests.kit.plans.raw import Object
 
 DEFAULT: Final = CostRules()
+STORAGE: Final = {kind.__name__: kind for kind in STORAGE_KINDS}
 Key = tuple[str, str]
 """Namespace and name of a pod."""
 
@@ -34,6 +36,8 @@ def upsert(tables: Tables, item: Object) -> None:
             tables.upsert_budget(msgspec.convert(item, PodDisruptionBudget))
         case "PriorityClass":
             tables.upsert_priority_class(msgspec.convert(item, PriorityClass))
+        case kind if kind in STORAGE:
+            tables.upsert_storage(msgspec.convert(item, STORAGE[kind]))
         case kind:
             raise ValueError(kind)
 

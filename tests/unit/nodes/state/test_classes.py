@@ -96,7 +96,8 @@ def test_pods_that_differ_in_name_only_share_a_class() -> None:
             ("persistent volume claim",),
         ),
         ({"volumes": [{"name": "v", "ephemeral": {}}]}, ("ephemeral volume",)),
-        ({"volumes": [{"name": "v", "rbd": {"monitors": []}}]}, ("RBD volume",)),
+        ({"volumes": [{"name": "v", "rbd": {"monitors": []}}]}, ()),
+        ({"volumes": [{"name": "v", "cinder": {"volumeID": "x"}}]}, ("Cinder volume",)),
         ({"resourceClaims": [{"name": "gpu"}]}, ("resource claims (DRA)",)),
         (
             {

@@ -1,0 +1,215 @@
+"""Random claims, volumes and what describes storage, for random clusters."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from hack.fidelity.selectors import HOSTNAME, NAMESPACES, RACK, ZONE, Json
+
+if TYPE_CHECKING:
+    from hack.fidelity.worlds import World
+
+__all__ = ["add_volumes"]
+
+DRIVERS: Final = ("csi.example.com", "tracked.example.com")
+"""The second one says how much room it has."""
+CLASSES: Final = ("wait", "tracked", "static", "now", "gone")
+"""`static` has no provisioner, `now` binds at once, and `gone` does not exist."""
+OLD_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
+CLAIMS: Final = 4
+"""Claims of each namespace, some of which do not exist."""
+
+
+def add_volumes(random: Random, world: World) -> None:
+    """Give pods and members claims and disks."""
+    objects: dict[str, list[Json]] = {
+        "persistentVolumes": [],
+        "persistentVolumeClaims": [],
+        "storageClasses": [_class(random, name) for name in CLASSES if name != "gone"],
+        "csiNodes": [_csi_node(random, node) for node in world.nodes if random.random() < 0.5],
+        "csiDrivers": [
+            {"metadata": {"name": name}, "spec": {"storageCapacity": name == DRIVERS[1]}} for name in DRIVERS
+        ],
+        "csiStorageCapacities": [_capacity(random, number) for number in range(random.randint(0, 3))],
+    }
+    world.objects |= objects
+    for node in world.nodes:
+        if random.random() < 0.2:
+            node["metadata"]["labels"].pop(ZONE, None)
+    for number in range(random.randint(0, 4)):
+        objects["persistentVolumes"].append(_free_volume(random, world, number))
+    for namespace in NAMESPACES:
+        for number in range(CLAIMS):
+            if random.random() < 0.9:
+                _claim(random, world, namespace, f"c{number}")
+    for pod in [*world.pods, *world.members]:
+        count = random.choice([0, 1, 1, 2])
+        pod["spec"]["volumes"] = [_volume(random, world, pod, f"v{number}") for number in range(count)]
+
+
+def _class(random: Random, name: str) -> Json:
+    provisioner = {"static": "kubernetes.io/no-provisioner", "tracked": DRIVERS[1]}.get(name, DRIVERS[0])
+    found: Json = {
+        "metadata": {"name": name},
+        "provisioner": provisioner,
+        "volumeBindingMode": "Immediate" if name == "now" else "WaitForFirstConsumer",
+    }
+    if random.random() < 0.3:
+        allowed = {"key": random.choice([ZONE, RACK]), "values": random.sample("abxyz", 2)}
+        found["allowedTopologies"] = [{"matchLabelExpressions": [allowed]}]
+    return found
+
+
+def _csi_node(random: Random, node: Json) -> Json:
+    drivers = [
+        {"name": name, "nodeID": "x", "allocatable": {"count": random.randint(0, 3)}}
+        for name in DRIVERS
+        if random.random() < 0.6
+    ]
+    return {"metadata": {"name": node["metadata"]["name"]}, "spec": {"drivers": drivers}}
+
+
+def _capacity(random: Random, number: int) -> Json:
+    found: Json = {
+        "metadata": {"name": f"capacity{number}", "namespace": "default"},
+        "storageClassName": random.choice(["tracked", "wait"]),
+        "capacity": random.choice(["1Gi", "5Gi", "20Gi"]),
+    }
+    if random.random() < 0.8:
+        found["nodeTopology"] = {"matchLabels": {ZONE: random.choice("ab")}} if random.random() < 0.7 else {}
+    if random.random() < 0.3:
+        found["maximumVolumeSize"] = random.choice(["1Gi", "10Gi"])
+    return found
+
+
+def _affinity(random: Random, world: World) -> Json:
+    names = [node["metadata"]["name"] for node in world.nodes]
+    expression = random.choice(
+        [
+            {
+                "key": HOSTNAME,
+                "operator": "In",
+                "values": random.sample(names, random.randint(1, len(names))),
+            },
+            {"key": ZONE, "operator": random.choice(["In", "NotIn"]), "values": [random.choice("ab")]},
+            {"key": RACK, "operator": random.choice(["Exists", "DoesNotExist"])},
+        ]
+    )
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
+
+
+def _bare_volume(random: Random, world: World, name: str, storage_class: str) -> Json:
+    """A volume that no claim has yet."""
+    spec: Json = {
+        "capacity": {"storage": random.choice(["1Gi", "5Gi", "10Gi"])},
+        "accessModes": random.choice(
+            [["ReadWriteOnce"], ["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"]]
+        ),
+        "storageClassName": storage_class,
+    }
+    if random.random() < 0.7:
+        spec["csi"] = {"driver": random.choice(DRIVERS), "volumeHandle": name}
+    else:
+        spec["local"] = {"path": "/x"}
+    if random.random() < 0.6:
+        spec["nodeAffinity"] = _affinity(random, world)
+    if random.random() < 0.1:
+        spec["volumeMode"] = "Block"
+    meta: Json = {"name": name, "uid": f"uid-{name}", "labels": {"kind": random.choice("mn")}}
+    if random.random() < 0.3:
+        label = random.choice([ZONE, OLD_ZONE, "topology.kubernetes.io/region"])
+        meta["labels"][label] = random.choice(["a", "b", "a__b", "a__"])
+    return {"metadata": meta, "spec": spec, "status": {"phase": "Available"}}
+
+
+def _free_volume(random: Random, world: World, number: int) -> Json:
+    volume = _bare_volume(random, world, f"free{number}", random.choice(["static", "wait", "now"]))
+    if random.random() < 0.2:
+        reference = {"namespace": random.choice([*NAMESPACES]), "name": f"c{random.randrange(CLAIMS)}"}
+        volume["spec"]["claimRef"] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", **reference}
+    if random.random() < 0.1:
+        volume["status"]["phase"] = random.choice(["Released", "Pending"])
+    return volume
+
+
+def _claim(random: Random, world: World, namespace: str, name: str, owner: Json | None = None) -> None:
+    """A claim that is bound, or waits, or cannot be used."""
+    modes = random.choice([["ReadWriteOnce"], ["ReadWriteOnce"], ["ReadWriteOncePod"]])
+    storage_class = random.choice([*CLASSES, "static", "wait", "wait"])
+    claim: Json = {
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"uid-{namespace}-{name}",
+            "annotations": {},
+        },
+        "spec": {"accessModes": modes, "storageClassName": storage_class},
+        "status": {"phase": "Pending"},
+    }
+    if random.random() < 0.9:
+        claim["spec"]["resources"] = {"requests": {"storage": random.choice(["1Gi", "2Gi", "8Gi"])}}
+    if random.random() < 0.15:
+        claim["spec"]["selector"] = {"matchLabels": {"kind": random.choice("mn")}}
+    if owner is not None:
+        reference = {"apiVersion": "v1", "kind": "Pod", "controller": True, **owner}
+        claim["metadata"]["ownerReferences"] = [reference]
+    world.objects["persistentVolumeClaims"].append(claim)
+    if random.random() < 0.55:
+        _bind(random, world, claim)
+    elif random.random() < 0.1:
+        where = random.choice(world.nodes)["metadata"]["name"]
+        claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] = where
+    if random.random() < 0.04:
+        claim["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    if random.random() < 0.03:
+        claim["status"]["phase"] = "Lost"
+
+
+def _bind(random: Random, world: World, claim: Json) -> None:
+    meta = claim["metadata"]
+    name = f"pv-{meta['namespace']}-{meta['name']}"
+    claim["spec"]["volumeName"] = name
+    if random.random() < 0.95:
+        meta["annotations"]["pv.kubernetes.io/bind-completed"] = "yes"
+        claim["status"]["phase"] = "Bound"
+    if random.random() < 0.05:
+        return
+    volume = _bare_volume(random, world, name, claim["spec"]["storageClassName"])
+    volume["spec"]["claimRef"] = {key: meta[key] for key in ("namespace", "name", "uid")}
+    volume["status"]["phase"] = "Bound"
+    world.objects["persistentVolumes"].append(volume)
+
+
+def _volume(random: Random, world: World, pod: Json, name: str) -> Json:
+    kind = random.choice(["claim"] * 6 + ["ephemeral", "disk", "empty"])
+    if kind == "claim":
+        return {"name": name, "persistentVolumeClaim": {"claimName": f"c{random.randrange(CLAIMS)}"}}
+    if kind == "ephemeral":
+        meta = pod["metadata"]
+        if random.random() < 0.8:
+            # The pod owns it. If a pod runs whose claim is somebody else's, the scheduler reports an error.
+            owner = {"name": meta["name"], "uid": meta["uid"]}
+            _claim(random, world, meta["namespace"], f"{meta['name']}-{name}", owner)
+        return {"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+    return {"name": name, **(_disk(random) if kind == "disk" else {"emptyDir": {}})}
+
+
+def _disk(random: Random) -> Json:
+    read_only = random.random() < 0.5
+    monitors = random.sample(["m1", "m2", "m3"], random.randint(1, 2))
+    return random.choice(
+        [
+            {"gcePersistentDisk": {"pdName": random.choice("pq"), "readOnly": read_only}},
+            {"awsElasticBlockStore": {"volumeID": random.choice("pq")}},
+            {"iscsi": {"targetPortal": "x", "lun": 0, "iqn": random.choice("pq"), "readOnly": read_only}},
+            {
+                "rbd": {
+                    "monitors": monitors,
+                    "image": random.choice("pq"),
+                    "pool": "rbd",
+                    "readOnly": read_only,
+                }
+            },
+        ]
+    )

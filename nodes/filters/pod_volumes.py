@@ -1,0 +1,124 @@
+"""What the volume filters need of a pod: its claims, resolved to the volumes and classes behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import msgspec
+
+from api.core import NodeSelector, Pod
+from api.meta import LabelSelector
+from api.quantity import Quantity
+from api.storage import TopologySelectorTerm
+
+__all__ = [
+    "NO_VOLUMES",
+    "AvailableVolume",
+    "ClaimReference",
+    "ClassStorage",
+    "PodVolumes",
+    "UnboundClaim",
+    "claims_of",
+]
+
+
+class ClaimReference(NamedTuple):
+    """How a pod refers to a PersistentVolumeClaim."""
+
+    namespace: str
+    name: str
+    owner: str = ""
+    """For an ephemeral volume: the UID of the pod, which must own the claim."""
+
+    @property
+    def is_ephemeral(self) -> bool:
+        """Whether the claim is made for the pod alone."""
+        return bool(self.owner)
+
+
+class AvailableVolume(NamedTuple):
+    """A PersistentVolume that a claim could get."""
+
+    name: str
+    size: Quantity
+    access_modes: frozenset[str]
+    volume_mode: str
+    attributes_class: str
+    labels: dict[str, str]
+    affinity: NodeSelector | None
+
+
+class UnboundClaim(NamedTuple):
+    """A claim without a volume whose StorageClass waits for the first consumer. Equal claims are interchangeable."""
+
+    storage_class: str
+    size: Quantity
+    has_size: bool
+    """Whether the claim says how much it needs; otherwise `size` is 0."""
+    access_modes: tuple[str, ...]
+    volume_mode: str
+    attributes_class: str
+    selector: LabelSelector | None
+    """A valid one."""
+    selected_node: str = ""
+    """Where a volume is being provisioned already."""
+    volume: AvailableVolume | None = None
+    """The volume whose claimRef names this claim. The claim gets no other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassStorage:
+    """What a StorageClass has for claims that wait for their first consumer. A newer state has a higher version."""
+
+    version: int
+    volumes: tuple[AvailableVolume, ...] = ()
+    """The smallest first, then by name."""
+    provisions: bool = False
+    """Whether it has a provisioner."""
+    allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
+    capacities: tuple[tuple[LabelSelector, int], ...] | None = None
+    """On which nodes the provisioner has room for a volume of so many bytes; None if it does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodVolumes:
+    """What the four volume filters need of the claims of one pod."""
+
+    refusal: str = ""
+    """Why no node takes the pod, in the scheduler's words; empty if some may."""
+    affinity: tuple[NodeSelector, ...] = ()
+    """The required node affinity of the bound volumes."""
+    zones: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Labels of the bound volumes that name zones and regions, with the values that a node may have."""
+    exclusive: tuple[str, ...] = ()
+    """The claims with ReadWriteOncePod, as namespace/name, sorted."""
+    unbound: tuple[UnboundClaim, ...] = ()
+    """The smallest first."""
+    storage: tuple[ClassStorage, ...] = ()
+    """For each unbound claim, what its StorageClass has."""
+    unmodelled: tuple[str, ...] = ()
+    """Names of what nobody models of the claims, sorted."""
+
+    @property
+    def key(self) -> bytes:
+        """Equal for claims that no filter tells apart."""
+        versions = [each.version for each in self.storage]
+        bound = self.refusal, self.affinity, self.zones, self.exclusive
+        parts = (*bound, self.unbound, versions, self.unmodelled)
+        return msgspec.json.encode(parts, order="deterministic")
+
+
+NO_VOLUMES: Final = PodVolumes()
+
+
+def claims_of(pod: Pod) -> tuple[ClaimReference, ...]:
+    """The claims that the pod uses, in the order of its volumes."""
+    found = []
+    meta = pod.metadata
+    for volume in pod.spec.volumes or ():
+        if volume.persistent_volume_claim is not None:
+            found.append(ClaimReference(meta.namespace, volume.persistent_volume_claim.claim_name))
+        elif volume.ephemeral is not None:
+            found.append(ClaimReference(meta.namespace, f"{meta.name}-{volume.name}", meta.uid or "?"))
+    return tuple(found)

@@ -1,0 +1,115 @@
+"""What the claims of members mean for one another, and for the limits of their nodes: what a plan has to name.
+
+The search looks at each member's claims alone. Here the members of a plan are looked at together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Set
+from typing import Final
+
+from nodes.filters.node_volume_limits import LIMITS, NodeVolumeLimits
+from nodes.filters.pod_volumes import PodVolumes
+from nodes.filters.registry import FILTERS
+from nodes.filters.volume_binding import VolumeBinding, fitting_volumes
+from nodes.state.classes import PodClass
+from nodes.state.snapshot import Snapshot
+from nodes.state.volume_facts import Handle
+
+__all__ = ["unmodelled_claims"]
+
+CONTENDED: Final = "volumes that several claims want"
+SHARED: Final = "unbound claim of several members"
+BINDING: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, VolumeBinding))
+NODE_LIMITS: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, NodeVolumeLimits))
+
+
+def unmodelled_claims(
+    snapshot: Snapshot, members: Collection[int], gone: Collection[int], placed: Mapping[int, int] | None
+) -> Iterator[str]:
+    """Names of what could go wrong with the claims of these members. `placed`: node by member; None: anywhere."""
+    mine = [pod for pod in members if pod in snapshot.pod_claims]
+    if not mine:
+        return
+    unbound = {pod: needs for pod in mine if (needs := _needs(snapshot, pod)) is not None and needs.unbound}
+    if _is_shared(snapshot, unbound):
+        yield SHARED
+    if _is_contended(snapshot, unbound, placed):
+        yield CONTENDED
+    if snapshot.volume_limits and _may_exceed(snapshot, mine, set(gone), placed):
+        yield LIMITS
+
+
+def _class(snapshot: Snapshot, pod: int) -> PodClass | None:
+    return snapshot.classes[int(snapshot.pod_class[pod])]
+
+
+def _needs(snapshot: Snapshot, pod: int) -> PodVolumes | None:
+    its_class = _class(snapshot, pod)
+    asked = its_class is not None and BINDING not in its_class.off
+    return its_class.needs[BINDING] if its_class is not None and asked else None
+
+
+def _is_shared(snapshot: Snapshot, unbound: Collection[int]) -> bool:
+    """Whether two members use a claim that has no volume yet: the volume of the first one may be out of reach."""
+    uses = Counter(use.claim for pod in unbound for use in set(snapshot.pod_claims[pod]))
+    return max(uses.values(), default=0) > 1
+
+
+def _is_contended(
+    snapshot: Snapshot, unbound: Mapping[int, PodVolumes], placed: Mapping[int, int] | None
+) -> bool:
+    """Whether a claim could find its volumes taken by other claims, in some order in which they come.
+
+    A claim that has more volumes than there are others who could take one of them finds one in every order.
+    """
+    wants: list[Set[str]] = []
+    for pod, needs in unbound.items():
+        nodes = [placed[pod]] if placed is not None and pod in placed else range(len(snapshot.node_shapes))
+        shapes = [shape for node in nodes if (shape := snapshot.node_shapes[node]) is not None]
+        wants += [
+            {each.name for shape in shapes for each in fitting_volumes(claim, storage, shape.labels)}
+            for claim, storage in zip(needs.unbound, needs.storage, strict=True)
+            if not claim.selected_node
+        ]
+    for place, names in enumerate(wants):
+        rivals = sum(not names.isdisjoint(other) for other in (*wants[:place], *wants[place + 1 :]))
+        if rivals and (placed is None or len(names) <= rivals):
+            return True
+    return False
+
+
+def _may_exceed(
+    snapshot: Snapshot, members: Collection[int], gone: Set[int], placed: Mapping[int, int] | None
+) -> bool:
+    """Whether a node could have more volumes than it can attach once the members are there."""
+    asking = [
+        pod for pod in members if (each := _class(snapshot, pod)) is None or NODE_LIMITS not in each.off
+    ]
+    drivers = {handle[0] for pod in asking for handle in _handles(snapshot, [pod])}
+    limited = {name for counts in snapshot.volume_limits.values() for name in counts}
+    if drivers.isdisjoint(limited):
+        return False
+    running: dict[int, list[int]] = {}
+    for pod in snapshot.pod_claims:
+        node = int(snapshot.pod_node[pod])
+        if node >= 0 and pod not in gone:
+            running.setdefault(node, []).append(pod)
+    for node, name in enumerate(snapshot.node_names):
+        limits = snapshot.volume_limits.get(name)
+        coming = [pod for pod in asking if placed is None or placed.get(pod) == node]
+        if limits and coming and _exceeds(snapshot, limits, running.get(node, []), coming):
+            return True
+    return False
+
+
+def _exceeds(snapshot: Snapshot, limits: Mapping[str, int], there: list[int], coming: list[int]) -> bool:
+    new = _handles(snapshot, coming)
+    counts = Counter(driver for driver, _ in _handles(snapshot, there) | new)
+    return any(counts[driver] > limits[driver] for driver, _ in new if driver in limits)
+
+
+def _handles(snapshot: Snapshot, pods: Collection[int]) -> Set[Handle]:
+    uses = (use for pod in pods for use in snapshot.pod_claims[pod])
+    return {use.handle for use in uses if use.handle is not None}

@@ -1,0 +1,106 @@
+"""The pods that use claims: what is behind their claims is part of their class, and changes without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from nodes.filters.pod_volumes import ClaimReference
+from nodes.state.classes import PodClass, with_claims
+from nodes.state.volume_facts import ClaimKey, Handle
+from nodes.state.volumes import VolumeTable
+
+__all__ = ["ClaimUse", "Claimants"]
+
+
+class ClaimUse(NamedTuple):
+    """A claim that a pod uses."""
+
+    claim: ClaimKey
+    handle: Handle | None
+    """The volume that its node attaches for it; None if it counts against no limit."""
+
+
+class _Claimant(NamedTuple):
+    bare: PodClass
+    """Its class without its claims."""
+    claims: tuple[ClaimReference, ...]
+
+
+class Claimants:
+    """Pods with claims, by their row."""
+
+    def __init__(self, volumes: VolumeTable) -> None:
+        self._volumes = volumes
+        self._pods: dict[int, _Claimant] = {}
+        self._bare: dict[bytes, PodClass] = {}
+        """One object for equal classes."""
+        self._users: dict[ClaimKey, set[int]] = {}
+        self._uses: dict[int, tuple[ClaimUse, ...]] = {}
+        self._is_shared = False
+        """Whether a snapshot refers to `_uses`. Then it is copied before the next change."""
+
+    def resolved(self, bare: PodClass, claims: tuple[ClaimReference, ...]) -> PodClass:
+        """The class of a pod with these claims."""
+        return with_claims(bare, self._volumes.resolve(claims)) if claims else bare
+
+    def note(self, row: int, bare: PodClass, claims: tuple[ClaimReference, ...]) -> None:
+        """Keep what the pod in this row uses."""
+        before = self._pods.get(row)
+        if not claims and before is None:
+            return
+        if before is not None and before.claims == claims and before.bare == bare:
+            return
+        self.forget(row)
+        if claims:
+            self._pods[row] = _Claimant(self._bare.setdefault(bare.key, bare), claims)
+            for each in claims:
+                self._users.setdefault((each.namespace, each.name), set()).add(row)
+            self._look(row, claims)
+
+    def forget(self, row: int) -> None:
+        """The pod in this row is gone, or uses other claims."""
+        before = self._pods.pop(row, None)
+        if before is None:
+            return
+        self._own_uses().pop(row)
+        for key in {(each.namespace, each.name) for each in before.claims}:
+            self._users[key].discard(row)
+            if not self._users[key]:
+                del self._users[key]
+        if not self._pods:
+            self._bare.clear()
+
+    def users(self, claims: Iterable[ClaimKey]) -> list[int]:
+        """Rows of the pods that use one of these claims, sorted."""
+        return sorted({row for claim in claims for row in self._users.get(claim, ())})
+
+    def look_again(self, row: int) -> tuple[PodClass, bool]:
+        """Something else may be behind the claims of the pod in this row.
+
+        Returns its class now, and whether its node attaches other volumes for it than before.
+        """
+        claimant, before = self._pods[row], self._uses.get(row)
+        self._look(row, claimant.claims)
+        return self.resolved(claimant.bare, claimant.claims), self._uses.get(row) != before
+
+    def share(self) -> Mapping[int, tuple[ClaimUse, ...]]:
+        """The claims of each pod that has any, for a snapshot to keep."""
+        self._is_shared = True
+        return MappingProxyType(self._uses)
+
+    def uses(self, claims: tuple[ClaimReference, ...]) -> tuple[ClaimUse, ...]:
+        """The claims of a pod, with the volumes that its node attaches for them."""
+        keys = ((each.namespace, each.name) for each in claims)
+        return tuple(ClaimUse(key, self._volumes.handle(key)) for key in keys)
+
+    def _look(self, row: int, claims: tuple[ClaimReference, ...]) -> None:
+        uses = self.uses(claims)
+        if self._uses.get(row) != uses:
+            self._own_uses()[row] = uses
+
+    def _own_uses(self) -> dict[int, tuple[ClaimUse, ...]]:
+        if self._is_shared:
+            self._uses, self._is_shared = self._uses.copy(), False
+        return self._uses

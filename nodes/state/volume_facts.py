@@ -1,0 +1,125 @@
+"""What is kept of claims and volumes: only what filters read."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from api.quantity import Quantity, parse
+from api.selectors import check_selector
+from api.storage import (
+    BIND_COMPLETED,
+    READ_WRITE_ONCE_POD,
+    SELECTED_NODE,
+    STORAGE,
+    ClaimReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    claim_class,
+    volume_class,
+)
+from nodes.filters.pod_volumes import AvailableVolume, UnboundClaim
+from nodes.filters.volume_zone import zones_of
+
+__all__ = ["ClaimFacts", "ClaimKey", "Handle", "VolumeFacts", "claim_facts", "volume_facts"]
+
+FILESYSTEM: Final = "Filesystem"
+
+ClaimKey = tuple[str, str]
+"""(namespace, name)."""
+Handle = tuple[str, str]
+"""A volume as its CSI driver knows it: (driver, volumeHandle)."""
+
+
+class ClaimFacts(NamedTuple):
+    """A PersistentVolumeClaim."""
+
+    uid: str
+    controller: str
+    """The UID of the pod for which it was made; empty for a claim that no ephemeral volume made."""
+    lost: bool
+    terminating: bool
+    volume: str
+    """The name of its volume, if it has one."""
+    bound: bool
+    """Whether its binding is complete."""
+    exclusive: bool
+    """Whether one pod can use it at a time (ReadWriteOncePod)."""
+    wanted: UnboundClaim
+    """What it wants as long as it is not bound."""
+
+
+class VolumeFacts(NamedTuple):
+    """A PersistentVolume."""
+
+    storage_class: str
+    available: AvailableVolume
+    is_free: bool
+    """Whether every claim of its class can get it."""
+    terminating: bool
+    claim: ClaimReference | None
+    zones: tuple[tuple[str, tuple[str, ...]], ...]
+    handle: Handle | None
+    migrated: bool
+    """Whether a CSI driver serves its in-tree source on some nodes."""
+
+
+def claim_facts(claim: PersistentVolumeClaim) -> ClaimFacts:
+    """What is kept of the claim. Raises ValueError for an invalid quantity or selector."""
+    meta, spec, annotations = claim.metadata, claim.spec, claim.metadata.annotations or {}
+    requests = (spec.resources.requests if spec.resources is not None else None) or {}
+    if spec.selector is not None:
+        check_selector(spec.selector, "spec.selector")
+    wanted = UnboundClaim(
+        storage_class=claim_class(claim),
+        size=parse(requests.get(STORAGE)),
+        has_size=STORAGE in requests,
+        access_modes=tuple(sorted(spec.access_modes or ())),
+        volume_mode=spec.volume_mode or FILESYSTEM,
+        attributes_class=spec.volume_attributes_class_name or "",
+        selector=spec.selector,
+        selected_node=annotations.get(SELECTED_NODE, ""),
+    )
+    return ClaimFacts(
+        uid=meta.uid,
+        controller=next((each.uid for each in meta.owner_references or () if each.controller), ""),
+        lost=claim.status.phase == "Lost",
+        terminating=meta.deletion_timestamp is not None,
+        volume=spec.volume_name,
+        bound=bool(spec.volume_name) and BIND_COMPLETED in annotations,
+        exclusive=READ_WRITE_ONCE_POD in (spec.access_modes or ()),
+        wanted=wanted,
+    )
+
+
+def volume_facts(volume: PersistentVolume) -> VolumeFacts:
+    """What is kept of the volume. Raises ValueError for an invalid quantity."""
+    meta, spec = volume.metadata, volume.spec
+    migrated = (
+        spec.gce_persistent_disk,
+        spec.aws_elastic_block_store,
+        spec.azure_disk,
+        spec.cinder,
+        spec.portworx_volume,
+    )
+    return VolumeFacts(
+        storage_class=volume_class(volume),
+        available=AvailableVolume(
+            name=meta.name,
+            size=_size(volume),
+            access_modes=frozenset(spec.access_modes or ()),
+            volume_mode=spec.volume_mode or FILESYSTEM,
+            attributes_class=spec.volume_attributes_class_name or "",
+            labels=meta.labels or {},
+            affinity=spec.node_affinity.required if spec.node_affinity is not None else None,
+        ),
+        is_free=volume.status.phase == "Available" and spec.claim_ref is None,
+        terminating=meta.deletion_timestamp is not None,
+        claim=spec.claim_ref,
+        zones=zones_of(meta.labels),
+        handle=(spec.csi.driver, spec.csi.volume_handle) if spec.csi is not None else None,
+        migrated=any(each is not None for each in migrated),
+    )
+
+
+def _size(volume: PersistentVolume) -> Quantity:
+    return parse((volume.spec.capacity or {}).get(STORAGE))

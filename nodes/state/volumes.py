@@ -1,0 +1,400 @@
+"""The table of claims, volumes and what describes storage, and what is behind the claims of a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
+
+from api.quantity import Quantity, value
+from api.selectors import check_selector
+from api.storage import (
+    NO_PROVISIONER,
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from nodes.filters.node_volume_limits import MIGRATED
+from nodes.filters.pod_volumes import AvailableVolume, ClaimReference, ClassStorage, PodVolumes, UnboundClaim
+from nodes.filters.volume_binding import CLAIM, EPHEMERAL, is_alike
+from nodes.state.volume_facts import (
+    ClaimFacts,
+    ClaimKey,
+    Handle,
+    VolumeFacts,
+    claim_facts,
+    volume_facts,
+)
+
+__all__ = [
+    "STORAGE_KINDS",
+    "UNKNOWN_CLASS",
+    "UNKNOWN_VOLUME",
+    "StorageObject",
+    "VolumeTable",
+]
+
+UNKNOWN_VOLUME: Final = "persistent volume that is not known"
+UNKNOWN_CLASS: Final = "storage class that is not known"
+"""An object that is not there may be one that nobody may read, or that comes in a moment: it is named. So are claims
+that are not there."""
+UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
+WAITS: Final = "WaitForFirstConsumer"
+IN_TREE: Final = frozenset({
+    "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk", "kubernetes.io/cinder",
+    "kubernetes.io/portworx-volume",
+})  # fmt: skip
+"""Provisioners that a CSI driver replaces."""
+
+StorageObject = (
+    PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | CSIDriver | CSIStorageCapacity
+)
+STORAGE_KINDS: Final[tuple[type[StorageObject], ...]] = get_args(StorageObject)
+Claims = set[ClaimKey]
+
+
+class VolumeTable:
+    """Claims, volumes, StorageClasses, CSINodes, CSIDrivers and CSIStorageCapacities.
+
+    A method that changes the table returns the claims behind which something else may be now. It raises ValueError,
+    and changes nothing, for an invalid quantity or selector.
+    """
+
+    def __init__(self) -> None:
+        self.claims: dict[ClaimKey, ClaimFacts] = {}
+        self.limits: Mapping[str, Mapping[str, int]] = {}
+        """How many volumes a node can attach, by the names of node and driver. A new mapping with each change."""
+        self._volumes: dict[str, VolumeFacts] = {}
+        self._classes: dict[str, StorageClass] = {}
+        self._tracked: set[str] = set()
+        """CSI drivers that say how much room they have."""
+        self._capacities: dict[ClaimKey, CSIStorageCapacity] = {}
+        self._of_volume: dict[str, Claims] = {}
+        self._of_class: dict[str, Claims] = {}
+        self._volumes_of_class: dict[str, set[str]] = {}
+        self._reserved: dict[ClaimKey, set[str]] = {}
+        """Volumes by the claim that their claimRef names."""
+        self._storage: dict[str, ClassStorage] = {}
+        self._version = 0
+
+    # ---- events
+
+    def upsert(self, item: StorageObject) -> Claims:
+        """Add or change an object."""
+        return _UPSERTS[type(item)](self, item)
+
+    def delete(self, kind: type[StorageObject], namespace: str, name: str) -> Claims:
+        """Remove an object of this kind."""
+        return _DELETES[kind](self, (namespace, name))
+
+    def upsert_claim(self, claim: PersistentVolumeClaim) -> Claims:
+        """Add or change a claim."""
+        key, facts = (claim.metadata.namespace, claim.metadata.name), claim_facts(claim)
+        before = self.claims.get(key)
+        if before == facts:
+            return set()
+        if before is not None:
+            self._forget_claim(key, before)
+        self.claims[key] = facts
+        self._of_class.setdefault(facts.wanted.storage_class, set()).add(key)
+        if facts.volume:
+            self._of_volume.setdefault(facts.volume, set()).add(key)
+        return {key}
+
+    def delete_claim(self, key: ClaimKey) -> Claims:
+        """Remove a claim."""
+        before = self.claims.pop(key, None)
+        if before is None:
+            return set()
+        self._forget_claim(key, before)
+        return {key}
+
+    def _forget_claim(self, key: ClaimKey, facts: ClaimFacts) -> None:
+        _discard(self._of_class, facts.wanted.storage_class, key)
+        _discard(self._of_volume, facts.volume, key)
+
+    def upsert_volume(self, volume: PersistentVolume) -> Claims:
+        """Add or change a volume."""
+        name, facts = volume.metadata.name, volume_facts(volume)
+        before = self._volumes.get(name)
+        if before == facts:
+            return set()
+        changed = self._forget_volume(name, before) if before is not None else set()
+        self._volumes[name] = facts
+        self._volumes_of_class.setdefault(facts.storage_class, set()).add(name)
+        if facts.claim is not None:
+            self._reserved.setdefault((facts.claim.namespace, facts.claim.name), set()).add(name)
+        return changed | self._behind(name, facts)
+
+    def delete_volume(self, key: ClaimKey) -> Claims:
+        """Remove a volume."""
+        before = self._volumes.pop(key[1], None)
+        return self._forget_volume(key[1], before) if before is not None else set()
+
+    def _forget_volume(self, name: str, facts: VolumeFacts) -> Claims:
+        _discard(self._volumes_of_class, facts.storage_class, name)
+        if facts.claim is not None:
+            _discard(self._reserved, (facts.claim.namespace, facts.claim.name), name)
+        return self._behind(name, facts)
+
+    def _behind(self, name: str, facts: VolumeFacts) -> Claims:
+        """The claims that have the volume, or could get it."""
+        found = set(self._of_volume.get(name, ()))
+        if facts.claim is not None:
+            found.add((facts.claim.namespace, facts.claim.name))
+        return found | self._renew(facts.storage_class) if facts.is_free else found
+
+    def upsert_class(self, storage_class: StorageClass) -> Claims:
+        """Add or change a StorageClass."""
+        name = storage_class.metadata.name
+        self._classes[name] = storage_class
+        return self._renew(name)
+
+    def delete_class(self, key: ClaimKey) -> Claims:
+        """Remove a StorageClass."""
+        return self._renew(key[1]) if self._classes.pop(key[1], None) is not None else set()
+
+    def upsert_driver(self, driver: CSIDriver) -> Claims:
+        """Add or change a CSIDriver."""
+        name = driver.metadata.name
+        if not driver.spec.storage_capacity:
+            return self.delete_driver(("", name))
+        if name in self._tracked:
+            return set()
+        self._tracked.add(name)
+        return self._renew(*self._served_by(name))
+
+    def delete_driver(self, key: ClaimKey) -> Claims:
+        """Remove a CSIDriver."""
+        if key[1] not in self._tracked:
+            return set()
+        self._tracked.discard(key[1])
+        return self._renew(*self._served_by(key[1]))
+
+    def _served_by(self, driver: str) -> list[str]:
+        return [name for name, each in self._classes.items() if each.provisioner == driver]
+
+    def upsert_capacity(self, capacity: CSIStorageCapacity) -> Claims:
+        """Add or change a CSIStorageCapacity."""
+        if capacity.node_topology is not None:
+            check_selector(capacity.node_topology, "nodeTopology")
+        _limit(capacity)
+        key = (capacity.metadata.namespace, capacity.metadata.name)
+        before = self._capacities.get(key)
+        self._capacities[key] = capacity
+        return self._renew(
+            capacity.storage_class_name, *([before.storage_class_name] if before is not None else [])
+        )
+
+    def delete_capacity(self, key: ClaimKey) -> Claims:
+        """Remove a CSIStorageCapacity."""
+        before = self._capacities.pop(key, None)
+        return self._renew(before.storage_class_name) if before is not None else set()
+
+    def upsert_node(self, node: CSINode) -> Claims:
+        """Add or change a CSINode. It is behind no claim."""
+        counts = {
+            each.name: each.allocatable.count
+            for each in node.spec.drivers or ()
+            if each.allocatable is not None and each.allocatable.count is not None
+        }
+        others = {name: each for name, each in self.limits.items() if name != node.metadata.name}
+        self.limits = {**others, node.metadata.name: counts} if counts else others
+        return set()
+
+    def delete_node(self, key: ClaimKey) -> Claims:
+        """Remove a CSINode."""
+        self.limits = {name: each for name, each in self.limits.items() if name != key[1]}
+        return set()
+
+    def _renew(self, *classes: str) -> Claims:
+        """These StorageClasses have something else now. Returns the claims that could get it."""
+        found: Claims = set()
+        for name in classes:
+            self._storage.pop(name, None)
+            found.update(key for key in self._of_class.get(name, ()) if self._asks_class(self.claims[key]))
+        return found
+
+    def _asks_class(self, claim: ClaimFacts) -> bool:
+        """Whether its StorageClass matters for the claim: it has no volume, or nobody knows the volume."""
+        return not claim.bound or claim.volume not in self._volumes
+
+    # ---- what is behind claims
+
+    def resolve(self, references: Iterable[ClaimReference]) -> PodVolumes:
+        """What is behind the claims of a pod."""
+        found = _Found()
+        for reference in references:
+            key = (reference.namespace, reference.name)
+            claim = self.claims.get(key)
+            if claim is None:
+                found.names.add(EPHEMERAL if reference.is_ephemeral else CLAIM)
+                continue
+            if claim.exclusive and not reference.is_ephemeral:
+                found.exclusive.add("/".join(key))
+            if refusal := _refusal(reference, claim):
+                found.refusals.append(refusal)
+            elif claim.bound:
+                self._add_bound(found, reference, claim)
+            else:
+                self._add_unbound(found, key, claim)
+        return found.volumes()
+
+    def handle(self, key: ClaimKey) -> Handle | None:
+        """The volume that a node attaches for a pod with this claim; None if it counts against no limit.
+
+        A claim without a volume will get a volume of its own.
+        """
+        claim = self.claims.get(key)
+        volume = self._volumes.get(claim.volume) if claim is not None else None
+        if claim is None or volume is not None:
+            return volume.handle if volume is not None else None
+        storage_class = self._classes.get(claim.wanted.storage_class)
+        return (storage_class.provisioner, "/".join(key)) if storage_class is not None else None
+
+    def _add_bound(self, found: _Found, reference: ClaimReference, claim: ClaimFacts) -> None:
+        volume = self._volumes.get(claim.volume)
+        if volume is None:
+            found.names.add(UNKNOWN_VOLUME)
+            return
+        if volume.migrated:
+            found.names.add(MIGRATED)
+        if volume.available.affinity is not None:
+            found.affinity.append(volume.available.affinity)
+        if not reference.is_ephemeral:
+            found.zones += volume.zones
+
+    def _add_unbound(self, found: _Found, key: ClaimKey, claim: ClaimFacts) -> None:
+        name = claim.wanted.storage_class
+        storage_class = self._classes.get(name)
+        if name and storage_class is None and not claim.volume:
+            found.names.add(UNKNOWN_CLASS)
+        elif claim.volume or storage_class is None or storage_class.volume_binding_mode != WAITS:
+            found.refusals.append(UNBOUND)
+        else:
+            wanted = claim.wanted._replace(volume=self._reserved_for(key, claim))
+            found.unbound.append((wanted, self._storage_of(storage_class)))
+            if storage_class.provisioner in IN_TREE:
+                found.names.add(MIGRATED)
+
+    def _reserved_for(self, key: ClaimKey, claim: ClaimFacts) -> AvailableVolume | None:
+        for name in sorted(self._reserved.get(key, ())):
+            volume = self._volumes[name]
+            same = volume.claim is not None and volume.claim.uid in ("", claim.uid)
+            alike = volume.storage_class == claim.wanted.storage_class and is_alike(
+                claim.wanted, volume.available
+            )
+            if same and alike and not volume.terminating:
+                return volume.available
+        return None
+
+    def _storage_of(self, storage_class: StorageClass) -> ClassStorage:
+        name = storage_class.metadata.name
+        known = self._storage.get(name)
+        if known is None:
+            self._version += 1
+            volumes = (self._volumes[each] for each in self._volumes_of_class.get(name, ()))
+            free = (each.available for each in volumes if each.is_free and not each.terminating)
+            provisioner = storage_class.provisioner
+            known = self._storage[name] = ClassStorage(
+                version=self._version,
+                volumes=tuple(sorted(free, key=lambda each: (_Size(each.size), each.name))),
+                provisions=provisioner not in ("", NO_PROVISIONER),
+                allowed_topologies=tuple(storage_class.allowed_topologies or ()),
+                capacities=self._capacities_of(name) if provisioner in self._tracked else None,
+            )
+        return known
+
+    def _capacities_of(self, storage_class: str) -> tuple[tuple[Any, int], ...]:
+        return tuple(
+            (each.node_topology, limit)
+            for _, each in sorted(self._capacities.items())
+            if each.storage_class_name == storage_class and each.node_topology is not None
+            if (limit := _limit(each)) is not None
+        )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What has been found behind the claims of a pod so far."""
+
+    refusals: list[str] = field(default_factory=list)
+    affinity: list[Any] = field(default_factory=list)
+    zones: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    exclusive: set[str] = field(default_factory=set)
+    unbound: list[tuple[UnboundClaim, ClassStorage]] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+    def volumes(self) -> PodVolumes:
+        """All of it. The scheduler looks at the smallest claims first."""
+        unbound = sorted(self.unbound, key=lambda each: _Size(each[0].size))
+        return PodVolumes(
+            refusal=self.refusals[0] if self.refusals else "",
+            affinity=tuple(self.affinity),
+            zones=tuple(self.zones),
+            exclusive=tuple(sorted(self.exclusive)),
+            unbound=tuple(claim for claim, _ in unbound),
+            storage=tuple(storage for _, storage in unbound),
+            unmodelled=tuple(sorted(self.names)),
+        )
+
+
+class _Size:
+    """Orders quantities."""
+
+    __slots__ = ("_size",)
+
+    def __init__(self, size: Quantity) -> None:
+        self._size = size
+
+    def __lt__(self, other: _Size) -> bool:
+        return other._size.exceeds(self._size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Size) and not (self < other or other < self)
+
+
+def _refusal(reference: ClaimReference, claim: ClaimFacts) -> str:
+    """Why nobody can use the claim now, in the scheduler's words."""
+    shown = f'persistentvolumeclaim "{reference.name}"'
+    if claim.lost:
+        return f'{shown} bound to non-existent persistentvolume "{claim.volume}"'
+    if claim.terminating:
+        return f"{shown} is being deleted"
+    if reference.is_ephemeral and reference.owner != claim.controller:
+        return f"PVC {reference.namespace}/{reference.name} was not created for pod (pod is not owner)"
+    return ""
+
+
+def _limit(capacity: CSIStorageCapacity) -> int | None:
+    """The largest volume in bytes (volumeLimit). Raises QuantityError."""
+    said = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+    return value(said) if said is not None else None
+
+
+def _discard(index: dict[Any, set[Any]], key: Any, member: Any) -> None:
+    members = index.get(key, set())
+    members.discard(member)
+    if not members:
+        index.pop(key, None)
+
+
+_UPSERTS: Final[dict[type[Any], Callable[[VolumeTable, Any], Claims]]] = {
+    PersistentVolumeClaim: VolumeTable.upsert_claim,
+    PersistentVolume: VolumeTable.upsert_volume,
+    StorageClass: VolumeTable.upsert_class,
+    CSIDriver: VolumeTable.upsert_driver,
+    CSIStorageCapacity: VolumeTable.upsert_capacity,
+    CSINode: VolumeTable.upsert_node,
+}
+_DELETES: Final[dict[type[Any], Callable[[VolumeTable, ClaimKey], Claims]]] = {
+    PersistentVolumeClaim: VolumeTable.delete_claim,
+    PersistentVolume: VolumeTable.delete_volume,
+    StorageClass: VolumeTable.delete_class,
+    CSIDriver: VolumeTable.delete_driver,
+    CSIStorageCapacity: VolumeTable.delete_capacity,
+    CSINode: VolumeTable.delete_node,
+}

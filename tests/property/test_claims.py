@@ -1,0 +1,113 @@
+"""What is behind the claims of pods depends on the objects that are there, and not on the order in which they came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from random import Random
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.core import Pod
+from hack.fidelity.ours import STORAGE
+from hack.fidelity.worlds import World, random_world
+from nodes.filters.pod_volumes import PodVolumes
+from nodes.state.pod_facts import Change
+from nodes.state.tables import Tables
+from tests.kit.examples import examples
+
+Event = Callable[[Tables], Change]
+"""Tells tables of an object."""
+
+
+def stored(world: World) -> list[Any]:
+    return [
+        msgspec.convert(item, kind) for name, kind in STORAGE.items() for item in world.objects.get(name, [])
+    ]
+
+
+def pods(world: World) -> list[Pod]:
+    return [msgspec.convert(each, Pod) for each in [*world.pods, *world.members]]
+
+
+def events(world: World) -> list[Event]:
+    behind = [partial(Tables.upsert_storage, item=each) for each in stored(world)]
+    return [*behind, *(partial(Tables.upsert_pod, pod=each) for each in pods(world))]
+
+
+def said(tables: Tables) -> dict[str, Any]:
+    """By pod what is known of its claims. Versions tell states apart, and depend on the order."""
+    snapshot = tables.snapshot()
+    found = {}
+    for row, claims in snapshot.pod_claims.items():
+        its_class = snapshot.classes[snapshot.pod_class[row]]
+        assert its_class is not None
+        found[snapshot.pod_uids[row]] = claims, its_class.unmodelled, [*_without_versions(its_class.needs)]
+    return found
+
+
+def _without_versions(needs: tuple[Any, ...]) -> Iterator[Any]:
+    for each in needs:
+        if isinstance(each, PodVolumes):
+            storage = [
+                (known.volumes, known.provisions, known.allowed_topologies, known.capacities)
+                for known in each.storage
+            ]
+            yield each.refusal, each.affinity, each.unbound, storage
+        else:
+            yield each
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_no_order_of_events_makes_a_difference(seed: int, random: Any) -> None:
+    world = random_world(Random(seed), "volumes")
+    first, second = Tables(), Tables()
+    for event in events(world):
+        event(first)
+    for event in random.sample(events(world), len(events(world))):
+        event(second)
+    assert said(first) == said(second)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_what_was_there_before_makes_no_difference(seed: int, before: int, random: Any) -> None:
+    """Objects of another world come first; then they change into those of this one, or go."""
+    world, old = (random_world(Random(each), "volumes") for each in (seed, before))
+    fresh, used = Tables(), Tables()
+    for event in events(world):
+        event(fresh)
+    for event in events(old):
+        event(used)
+    going = [(type(each), each.metadata.namespace, each.metadata.name) for each in stored(old)]
+    for event in random.sample(events(world), len(events(world))):
+        event(used)
+    staying = {(type(each), each.metadata.namespace, each.metadata.name) for each in stored(world)}
+    for kind, namespace, name in random.sample(going, len(going)):
+        if (kind, namespace, name) not in staying:
+            used.delete_storage(kind, namespace, name)
+    kept = {each.metadata.name for each in pods(world)}
+    for each in pods(old):
+        if each.metadata.name not in kept:
+            used.delete_pod(each.metadata.namespace, each.metadata.name)
+    assert {uid: what for uid, what in said(used).items() if uid in said(fresh)} == said(fresh)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_a_change_that_decides_is_told(seed: int, random: Any) -> None:
+    """If an event changes what is known of a member's claims, it says so, and the version grows."""
+    world = random_world(Random(seed), "volumes")
+    tables = Tables()
+    for each in pods(world):
+        tables.upsert_pod(each)
+    for each in random.sample(stored(world), len(stored(world))):
+        before, version = said(tables), tables.version
+        changed = tables.upsert_storage(each)
+        if said(tables) != before:
+            assert changed == Change.DECISION
+            assert tables.version > version

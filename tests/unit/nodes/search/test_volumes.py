@@ -1,0 +1,239 @@
+"""Plans for gangs whose members mount claims: where they go, who goes for them, and what is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.plans import PreemptionPlanSpec
+from nodes.search.decision import decide_group
+from nodes.search.unmodelled import why_blocked
+from nodes.state.pod_facts import Change
+from nodes.state.tables import Tables
+from tests.kit.objects import gang, node, pod, tables
+from tests.kit.plans.engine import STORAGE
+from tests.unit.nodes.search.support import NS
+
+ZONE = "topology.kubernetes.io/zone"
+Json = dict[str, Any]
+
+
+def claim(name: str = "c", *, volume: str = "", storage_class: str = "", **fields: Any) -> Json:
+    annotations = {"pv.kubernetes.io/bind-completed": "yes"} if volume else {}
+    meta = {"name": name, "namespace": NS, "uid": f"uid-{name}", "annotations": annotations}
+    spec = {"volumeName": volume, "storageClassName": storage_class, **fields}
+    return {"kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
+
+
+def volume(name: str, *, on: str = "", labels: Json | None = None, free: bool = False, **fields: Any) -> Json:
+    """A PersistentVolume, of which one node can use it; `free`: claims of the class `local` may get it."""
+    spec: Json = {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"], **fields}
+    if on:
+        where = {"key": "kubernetes.io/hostname", "operator": "In", "values": [on]}
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [where]}]}}
+    if free:
+        spec["storageClassName"] = "local"
+    phase = "Available" if free else "Bound"
+    meta = {"name": name, "labels": labels}
+    return {"kind": "PersistentVolume", "metadata": meta, "spec": spec, "status": {"phase": phase}}
+
+
+def storage_class(name: str, provisioner: str = "csi.example.com", **fields: Any) -> Json:
+    waits = {"volumeBindingMode": "WaitForFirstConsumer"}
+    return {"kind": "StorageClass", "metadata": {"name": name}, "provisioner": provisioner, **waits, **fields}
+
+
+LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
+
+
+def csi_node(name: str, count: int) -> Json:
+    driver = {"name": "csi.example.com", "allocatable": {"count": count}}
+    return {"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": [driver]}}
+
+
+def mounts(*claims: str) -> list[Json]:
+    return [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
+
+
+def member(name: str, *claims: str, **fields: Any) -> Any:
+    return pod(name, group="gang", requests={"cpu": "4"}, volumes=mounts(*claims), **fields)
+
+
+def with_storage(found: Tables, *items: Json) -> Tables:
+    for item in items:
+        found.upsert_storage(msgspec.convert(item, STORAGE[item["kind"]]))
+    return found
+
+
+def nodes(count: int, **labels: str) -> list[Any]:
+    return [node(f"n{i}", labels={"kubernetes.io/hostname": f"n{i}", **labels}) for i in range(count)]
+
+
+def planned(*objects: Any) -> PreemptionPlanSpec:
+    """The plan for the gang. Dictionaries describe storage."""
+    items = [each for each in objects if isinstance(each, dict)]
+    found = tables(*(each for each in objects if not isinstance(each, dict)))
+    return decide_group(with_storage(found, *items).snapshot(), NS, "gang")
+
+
+def places(plan: PreemptionPlanSpec) -> dict[str, str]:
+    return {each.pod: each.node for each in plan.placements}
+
+
+def test_a_bound_volume_says_where() -> None:
+    low = [pod(f"low{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(3)]
+    plan = planned(
+        gang(minimum=1), *nodes(3), *low, member("m", "c"), claim(volume="pv"), volume("pv", on="n1")
+    )
+    assert (plan.outcome, places(plan), plan.not_modelled) == ("Preempts", {"m": "n1"}, [])
+    assert [each.name for each in plan.victims] == ["low1"]
+
+
+def test_zones_of_a_bound_volume() -> None:
+    there = node("far", labels={ZONE: "b"})
+    objects = gang(minimum=1), *nodes(1, **{ZONE: "a"}), there, member("m", "c"), claim(volume="pv")
+    assert places(planned(*objects, volume("pv", labels={ZONE: "b"}))) == {"m": "far"}
+    assert places(planned(*objects, volume("pv", labels={ZONE: "c__b"}))) == {"m": "far"}
+    nowhere = planned(*objects, volume("pv", labels={ZONE: "c"}))
+    assert "2 node(s) had no available volume zone" in nowhere.reason
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"volumeName": "pv"}, "pod has unbound immediate PersistentVolumeClaims"),
+        ({}, "pod has unbound immediate PersistentVolumeClaims"),
+    ],
+)
+def test_a_claim_that_must_be_bound_first(fields: Json, reason: str) -> None:
+    waiting = claim()
+    waiting["spec"] |= fields
+    assert reason in planned(gang(minimum=1), *nodes(1), member("m", "c"), waiting).reason
+
+
+def test_a_claim_that_is_going_is_of_no_use() -> None:
+    going = claim(volume="pv")
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    plan = planned(gang(minimum=1), *nodes(1), member("m", "c"), going, volume("pv"))
+    assert 'persistentvolumeclaim "c" is being deleted' in plan.reason
+
+
+@pytest.mark.parametrize(
+    ("storage", "named"),
+    [
+        ([], "persistent volume claim"),
+        ([claim(volume="pv")], "persistent volume that is not known"),
+        ([claim(storage_class="fast")], "storage class that is not known"),
+    ],
+)
+def test_what_is_not_known_is_named(storage: list[Json], named: str) -> None:
+    """It may come in a moment, or nobody may read it."""
+    plan = planned(gang(minimum=1), *nodes(1), member("m", "c"), *storage)
+    assert (plan.outcome, plan.not_modelled) == ("Fits", [named])
+
+
+def test_a_claim_is_free_once_its_pod_is_gone() -> None:
+    """ReadWriteOncePod: the room on n1 is free, and yet the pod on n0 must go."""
+    user = pod("user", node="n0", requests={"cpu": "1"}, priority=1, volumes=mounts("c"))
+    storage = claim(volume="pv", accessModes=["ReadWriteOncePod"]), volume("pv")
+    plan = planned(gang(minimum=1), *nodes(2), user, member("m", "c"), *storage)
+    assert plan.outcome == "Preempts"
+    assert [each.name for each in plan.victims] == ["user"]
+    safe = pod("user", node="n0", requests={"cpu": "1"}, priority=900, volumes=mounts("c"))
+    assert planned(gang(minimum=1), *nodes(2), safe, member("m", "c"), *storage).outcome == "Unschedulable"
+    shared = claim(volume="pv", accessModes=["ReadWriteOnce"])
+    assert planned(gang(minimum=1), *nodes(2), safe, member("m", "c"), shared, storage[1]).outcome == "Fits"
+
+
+def test_two_members_with_one_claim_of_one_pod() -> None:
+    storage = claim(volume="pv", accessModes=["ReadWriteOncePod"]), volume("pv")
+    low = [pod(f"low{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(2)]
+    plan = planned(gang(), *nodes(2), *low, member("m0", "c"), member("m1", "c"), *storage)
+    assert plan.not_modelled == ["ReadWriteOncePod claim of several members"]
+    assert why_blocked(plan)
+
+
+@pytest.mark.parametrize(("read_only", "outcome"), [(False, "Preempts"), (True, "Fits")])
+def test_disks_that_pods_on_a_node_cannot_share(read_only: bool, outcome: str) -> None:
+    disk = {"name": "v", "rbd": {"monitors": ["m"], "image": "i", "readOnly": read_only}}
+    user = pod("user", node="n0", requests={"cpu": "1"}, priority=1, volumes=[disk])
+    small = pod("m", group="gang", requests={"cpu": "1"}, volumes=[disk])
+    assert planned(gang(minimum=1), *nodes(1), user, small).outcome == outcome
+
+
+def test_unbound_claims_get_a_volume_each() -> None:
+    claims = [claim(f"c{i}", storage_class="local") for i in range(2)]
+    low = [pod(f"low{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(3)]
+    members = member("m0", "c0"), member("m1", "c1")
+    free = [volume(f"pv{i}", on=f"n{i}", free=True) for i in (0, 2)]
+    plan = planned(gang(), *nodes(3), *low, *members, *claims, LOCAL, *free)
+    assert (plan.outcome, plan.not_modelled) == ("Preempts", [])
+    assert sorted(places(plan).values()) == ["n0", "n2"]
+    short = planned(gang(), *nodes(3), *low, *members, *claims, LOCAL, free[0])
+    assert short.outcome == "Unschedulable"
+
+
+def test_two_claims_that_may_want_one_volume_are_named() -> None:
+    claims = [claim(f"c{i}", storage_class="local") for i in range(2)]
+    members = [pod(f"m{i}", group="gang", requests={"cpu": "1"}, volumes=mounts(f"c{i}")) for i in range(2)]
+    plan = planned(gang(), *nodes(1), *members, *claims, LOCAL, volume("pv", on="n0", free=True))
+    assert plan.not_modelled == ["volumes that several claims want"]
+
+
+def test_provisioning_by_topology_and_capacity() -> None:
+    zoned = [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]
+    far = node("far", labels={ZONE: "b"})
+    waiting = claim(storage_class="fast", resources={"requests": {"storage": "2Gi"}})
+    objects = gang(minimum=1), *nodes(1, **{ZONE: "a"}), far, member("m", "c"), waiting
+    assert places(planned(*objects, storage_class("fast", allowedTopologies=zoned))) == {"m": "far"}
+    driver = {"kind": "CSIDriver", "metadata": {"name": "csi.example.com"}, "spec": {"storageCapacity": True}}
+    full = planned(*objects, storage_class("fast"), driver)
+    assert "2 node(s) did not have enough free storage" in full.reason
+    room: Json = {
+        "kind": "CSIStorageCapacity",
+        "metadata": {"name": "r", "namespace": NS},
+        "storageClassName": "fast",
+        "nodeTopology": {"matchLabels": {ZONE: "b"}},
+        "capacity": "2Gi",
+    }
+    assert places(planned(*objects, storage_class("fast"), driver, room)) == {"m": "far"}
+    room["maximumVolumeSize"] = "1Gi"
+    assert planned(*objects, storage_class("fast"), driver, room).outcome == "Unschedulable"
+
+
+@pytest.mark.parametrize(("count", "named"), [(1, ["attach limits of a CSI driver"]), (2, [])])
+def test_attach_limits_count_who_stays(count: int, named: list[str]) -> None:
+    """One volume of a pod that stays, and one of the member. The victim's volume goes with it."""
+    csi = {"csi": {"driver": "csi.example.com"}}
+    claims = [claim(name, volume=f"pv-{name}") for name in "abc"]
+    volumes = [volume(f"pv-{name}", csi={**csi["csi"], "volumeHandle": name}) for name in "abc"]
+    stays = pod("stays", node="n0", requests={"cpu": "0"}, priority=900, volumes=mounts("a"))
+    low = pod("low", node="n0", requests={"cpu": "4"}, priority=1, volumes=mounts("b"))
+    plan = planned(
+        gang(minimum=1), *nodes(1), stays, low, member("m", "c"), *claims, *volumes, csi_node("n0", count)
+    )
+    assert (plan.outcome, plan.not_modelled) == ("Preempts", named)
+
+
+def test_pods_follow_their_claims() -> None:
+    found = tables(gang(minimum=1), *nodes(2), member("m", "c"))
+    assert decide_group(found.snapshot(), NS, "gang").not_modelled == ["persistent volume claim"]
+    bound = msgspec.convert(claim(volume="pv"), STORAGE["PersistentVolumeClaim"])
+    assert found.upsert_storage(bound) == Change.DECISION
+    assert found.upsert_storage(bound) == Change.NOTHING
+    with_storage(found, volume("pv", on="n1"))
+    assert places(decide_group(found.snapshot(), NS, "gang")) == {"m": "n1"}
+    assert found.delete_storage(STORAGE["PersistentVolume"], "", "pv") == Change.DECISION
+    assert decide_group(found.snapshot(), NS, "gang").not_modelled == ["persistent volume that is not known"]
+    assert found.delete_storage(STORAGE["PersistentVolumeClaim"], NS, "c") == Change.DECISION
+    assert decide_group(found.snapshot(), NS, "gang").not_modelled == ["persistent volume claim"]
+
+
+def test_an_object_that_cannot_be_read_changes_nothing() -> None:
+    found = with_storage(tables(), claim(volume="pv"))
+    bad = claim(resources={"requests": {"storage": "much"}})
+    with pytest.raises(ValueError, match="much"):
+        with_storage(found, bad)
+    assert found.volumes.claims[NS, "c"].bound
