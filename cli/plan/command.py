@@ -29,7 +29,9 @@ EPILOG: Final = """\b
 Examples:
   kubectl get namespaces,nodes,pods,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev \\
     -A -o json > cluster.json
-  reprieve plan -f cluster.json --for team-a/training
+  kubectl get pvc,pv,storageclasses,csinodes,csidrivers,csistoragecapacities \\
+    -A -o json > storage.json
+  reprieve plan -f cluster.json -f storage.json --for team-a/training
   reprieve plan -f cluster.json -f change.yaml --for team-a/web-0 --pod -o yaml
 
 \b
