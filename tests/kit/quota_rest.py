@@ -128,8 +128,11 @@ def _left_out(state: QuotaState, now: int) -> Iterator[str]:
 
 
 def _left_between(state: QuotaState) -> Iterator[str]:
-    """Those that hold quota, whose checks have all been answered, and nothing follows."""
+    """Those that hold quota, whose checks have all been answered, and nothing follows; those that have none, and stay
+    admitted."""
     for each in state.workloads.values():
+        if is_true(each, ADMITTED) and not is_true(each, QUOTA_RESERVED):
+            yield f"{key_of(each)} has no quota, and stays admitted"
         states = {check.state for check in each.status.admission_checks or ()}
         if not holds_quota(each) or is_true(each, EVICTED):
             continue

@@ -117,22 +117,16 @@ def _take(tree: Tree, change: Change) -> set[FlavorResource]:
 
 
 def admitted_without_quota(history: QuotaHistory) -> list[str]:
-    """Whoever was admitted without quota, or is so in the end.
+    """Whoever was admitted without quota.
 
-    In between, the maker of a Workload may have ended it, and Admitted follows a moment later.
+    The maker of a Workload may have ended it: Admitted follows a moment later. Whoever stays so is stuck.
     """
-    wrong = [
+    return [
         f"{_at(version, after)} was admitted without quota"
         for version, before, after in history.workloads()
         if becomes(ADMITTED, before, after)
         and not is_true(after, QUOTA_RESERVED)
         and history.is_known(version)
-    ]
-    ends = [each for each in history.last() if isinstance(each, Workload)]
-    return wrong + [
-        f"{key_of(each)} has no quota, and stays admitted"
-        for each in ends
-        if is_true(each, ADMITTED) and not is_true(each, QUOTA_RESERVED)
     ]
 
 

@@ -206,7 +206,7 @@ def test_events_are_judged_by_version_whatever_order_they_are_told_in() -> None:
 def test_an_admission_without_quota_is_found() -> None:
     forged = Forger(queue())
     forged.put(kit.set_condition(workload("w"), "Admitted", "True", "Admitted", 5))
-    assert len(admitted_without_quota(forged.history)) == 2  # when it happens, and in the end
+    assert len(admitted_without_quota(forged.history)) == 1
     forged.put(kit.set_condition(held("w"), "Admitted", "True", "Admitted", 5))
     assert len(admitted_without_quota(forged.history)) == 1
 
@@ -217,9 +217,12 @@ def test_a_workload_that_its_maker_has_ended_is_admitted_for_a_moment() -> None:
     forged.put(admitted)
     ended = kit.set_condition(admitted, "QuotaReserved", "False", "Pending", 6)
     forged.put(ended)
-    assert len(admitted_without_quota(forged.history)) == 1
+    stays = "ns/w has no quota, and stays admitted"
+    assert admitted_without_quota(forged.history) == []
+    assert stays in stuck(forged.history, NOW)
     forged.put(kit.set_condition(ended, "Admitted", "False", "NoReservation", 6))
     assert admitted_without_quota(forged.history) == []
+    assert stays not in stuck(forged.history, NOW)
 
 
 def two_evictions(*between: Object) -> QuotaHistory:
