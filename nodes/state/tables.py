@@ -131,15 +131,15 @@ class Tables:
 
     def upsert_storage(self, item: StorageObject) -> Change:
         """Add or change a claim, a volume or what describes storage."""
-        before = self.volumes.limits
+        limited = self.volumes.limits.changes
         claims = self.volumes.upsert(item)
-        return self._decides_claims(claims, self.volumes.limits is not before)
+        return self._decides_claims(claims, self.volumes.limits.changes != limited)
 
     def delete_storage(self, kind: type[StorageObject], namespace: str, name: str) -> Change:
         """Remove an object of this kind."""
-        before = self.volumes.limits
+        limited = self.volumes.limits.changes
         claims = self.volumes.delete(kind, namespace, name)
-        return self._decides_claims(claims, self.volumes.limits is not before)
+        return self._decides_claims(claims, self.volumes.limits.changes != limited)
 
     def upsert_namespace(self, namespace: Namespace) -> Change:
         """Add or change a namespace."""
@@ -353,7 +353,7 @@ class Tables:
             costs=self.costs,
             namespaces=MappingProxyType(self.namespaces.copy()),
             pod_claims=pods.claimants.share(),
-            volume_limits=self.volumes.limits,
+            volume_limits=self.volumes.limits.share(),
             nominated=MappingProxyType(pods.nominations.by_pod.copy()),
         )
 

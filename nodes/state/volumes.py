@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
@@ -20,6 +20,7 @@ from api.storage import (
 from nodes.filters.node_volume_limits import MIGRATED
 from nodes.filters.pod_volumes import AvailableVolume, ClaimReference, ClassStorage, PodVolumes, UnboundClaim
 from nodes.filters.volume_binding import CLAIM, EPHEMERAL, is_alike
+from nodes.state.attach_limits import AttachLimits
 from nodes.state.volume_facts import (
     ClaimFacts,
     ClaimKey,
@@ -65,8 +66,7 @@ class VolumeTable:
 
     def __init__(self) -> None:
         self.claims: dict[ClaimKey, ClaimFacts] = {}
-        self.limits: Mapping[str, Mapping[str, int]] = {}
-        """How many volumes a node can attach, by the names of node and driver. A new mapping with each change."""
+        self.limits = AttachLimits()
         self._volumes: dict[str, VolumeFacts] = {}
         self._classes: dict[str, StorageClass] = {}
         self._tracked: set[str] = set()
@@ -196,18 +196,12 @@ class VolumeTable:
 
     def upsert_node(self, node: CSINode) -> Claims:
         """Add or change a CSINode. It is behind no claim."""
-        counts = {
-            each.name: each.allocatable.count
-            for each in node.spec.drivers or ()
-            if each.allocatable is not None and each.allocatable.count is not None
-        }
-        others = {name: each for name, each in self.limits.items() if name != node.metadata.name}
-        self.limits = {**others, node.metadata.name: counts} if counts else others
+        self.limits.upsert(node)
         return set()
 
     def delete_node(self, key: ClaimKey) -> Claims:
         """Remove a CSINode."""
-        self.limits = {name: each for name, each in self.limits.items() if name != key[1]}
+        self.limits.delete(key[1])
         return set()
 
     def _renew(self, *classes: str) -> Claims:
