@@ -57,6 +57,13 @@ class Waiting:
         """Whether it is the one that waits for its own preemptions."""
         return self.alike is not None and self.alike.cluster.sticky is self
 
+    @property
+    def last_tried(self) -> Tried | None:
+        """What its last search tried, unless quota was freed since then."""
+        if self.tried is None or self.alike is None or self.tried[1] != self.alike.cluster.quotas:
+            return None
+        return self.tried[0]
+
     def is_asked_in(self, tree: Tree) -> bool:
         """Whether `heads` returned it for this tree, and there is no answer yet."""
         return self.asked is not None and self.alike is not None and self.alike.cluster.tree is tree
@@ -207,6 +214,11 @@ class Tree:
         lines = [alike.parked for each in self.clusters if each.active for alike in each.parked]
         heads = [line.head() for line in lines]
         return min((head.place for head in heads if head is not None), default=None)
+
+    def is_passed_by(self, waiting: Waiting) -> bool:
+        """Whether somebody is parked who comes before it."""
+        first = self.first_parked()
+        return first is not None and first < waiting.place
 
 
 @dataclass(slots=True, eq=False)

@@ -151,15 +151,8 @@ class PendingQueues:
     @property
     def tried(self) -> Mapping[str, Tried]:
         """For the heads that were returned last: what their last search tried, unless quota was freed since then."""
-        return MappingProxyType(
-            {
-                waiting.key: waiting.tried[0]
-                for waiting in self._asked
-                if waiting.tried is not None
-                and waiting.alike is not None
-                and waiting.tried[1] == waiting.alike.cluster.quotas
-            }
-        )
+        found = {each.key: tried for each in self._asked if (tried := each.last_tried) is not None}
+        return MappingProxyType(found)
 
     def answered(self, entry: Entry, now: int, apart: Iterable[str] = ()) -> list[str]:
         """What the cycle says of a head. Its Workload must be the object that the last call of `heads` returned.
@@ -199,6 +192,13 @@ class PendingQueues:
         told = alike.park(waiting, entry.quota_reserved_reason, with_equals=with_equals, apart=others)
         self._sort(alike)
         return told
+
+    def passed(self, key: str, now: int) -> None:
+        """The Workload gets quota that its ClusterQueue borrows. Those who are parked before it may reclaim it."""
+        waiting = self._waiting.get(key)
+        tree = waiting.alike.cluster.tree if waiting is not None and waiting.alike is not None else None
+        if waiting is not None and tree is not None and tree.is_passed_by(waiting):
+            self.freed([tree.name], now)
 
     def freed(self, trees: Collection[str], now: int) -> None:
         """Quota came back in these trees, or something changed there that a decision depends on.

@@ -209,6 +209,8 @@ class Scheduling:
         )
         if decision is None or queue is None:
             return True
+        if decision.borrowing:
+            self._pending.passed(key, now)
         draft = Draft(entry.workload, now)
         reserve(draft, decision, required_checks(queue.spec, admission_of(decision)))
         try:

@@ -70,6 +70,23 @@ def with_requeue_at(thing: Workload, second: int) -> Workload:
     return msgspec.structs.replace(thing, status=status)
 
 
+@pytest.mark.parametrize(("priority", "returns"), [(1, True), (0, False)])
+def test_who_is_passed_by_a_borrower_returns(priority: int, returns: bool) -> None:
+    """A head without candidates was parked. Then another one borrows: there is somebody to reclaim from."""
+    live = queues(waiting("first", 1, cpus=3, priority=priority), waiting("borrower", 0))
+    if not returns:
+        live.remove("ns/first")
+        live.put(waiting("first", 2, cpus=3), NOW)
+        assert turns(live) == ["borrower", "first"]
+        live.put(waiting("borrower", 0, cpus=2), NOW)
+    else:
+        assert decide(live, "PreemptionNoCandidates") == "first"
+    assert names(live.heads(NOW)) == ["borrower"]
+    live.passed("ns/borrower", NOW)
+    live.remove("ns/borrower")
+    assert names(live.heads(NOW)) == (["first"] if returns else [])
+
+
 def test_those_apart_are_not_parked_with_a_head() -> None:
     live = queues(waiting("a"), waiting("b", 1), waiting("c", 2))
     (head,) = live.heads(NOW)
