@@ -2,7 +2,8 @@
 //
 // A line of JSON on stdin is a cluster and steps (type Case). The answer is a line of JSON on stdout: for each step that
 // has a pod one object, with the plugin and the reason by the name of each node that refuses the pod. The steps change
-// the cluster one after the other: pods are removed, and a pod with a node is placed there after it was asked about.
+// the cluster one after the other: pods are removed, and a pod with a node is placed there after it was asked about. If it
+// fits there, it takes the volumes that it would get.
 package main
 
 import (
@@ -181,8 +182,13 @@ func (p *probe) answer(ctx context.Context, each *Case) []map[string]Refusal {
 		if step.Pod == nil {
 			continue
 		}
-		answers = append(answers, p.verdicts(ctx, step.Pod, each.Nodes))
+		state := framework.NewCycleState()
+		refused := p.verdicts(ctx, state, step.Pod, each.Nodes)
+		answers = append(answers, refused)
 		if step.Node != "" {
+			if _, ok := refused[step.Node]; !ok {
+				p.reserve(ctx, state, step)
+			}
 			placed := step.Pod.DeepCopy()
 			placed.Spec.NodeName = step.Node
 			pods = append(pods, placed)
@@ -192,9 +198,10 @@ func (p *probe) answer(ctx context.Context, each *Case) []map[string]Refusal {
 }
 
 // verdicts asks all filters about the pod on each node.
-func (p *probe) verdicts(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) map[string]Refusal {
+func (p *probe) verdicts(
+	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []*v1.Node,
+) map[string]Refusal {
 	refused := map[string]Refusal{}
-	state := framework.NewCycleState()
 	result, status, _ := p.RunPreFilterPlugins(ctx, state, pod)
 	for _, node := range nodes {
 		switch {
@@ -213,6 +220,13 @@ func (p *probe) verdicts(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) map
 		}
 	}
 	return refused
+}
+
+// reserve gives the pod its volumes on the node: the next pod finds them taken. The next case forgets it.
+func (p *probe) reserve(ctx context.Context, state fwk.CycleState, step Step) {
+	if status := p.RunReservePluginsReserve(ctx, state, step.Pod, step.Node); !status.IsSuccess() {
+		log.Fatal(status.AsError())
+	}
 }
 
 func refusal(status *fwk.Status) Refusal {
