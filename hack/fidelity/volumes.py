@@ -16,27 +16,33 @@ DRIVERS: Final = ("csi.example.com", "tracked.example.com")
 """The second one says how much room it has."""
 CLASSES: Final = ("wait", "tracked", "static", "now", "gone")
 """`static` has no provisioner, `now` binds at once, and `gone` does not exist."""
+REGION: Final = "topology.kubernetes.io/region"
 OLD_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
+OLD_REGION: Final = "failure-domain.beta.kubernetes.io/region"
+SLOT: Final = "example.com/slot"
+"""A label of nodes whose values are numbers."""
+OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 CLAIMS: Final = 4
 """Claims of each namespace, some of which do not exist."""
 
 
 def add_volumes(random: Random, world: World) -> None:
-    """Give pods and members claims and disks."""
+    """Give pods and members claims and disks.
+
+    However many numbers are drawn here, what is drawn for the world afterwards stays the same.
+    """
+    random = Random(random.getrandbits(64))  # noqa: S311 - no secret
     objects: dict[str, list[Json]] = {
         "persistentVolumes": [],
         "persistentVolumeClaims": [],
         "storageClasses": [_class(random, name) for name in CLASSES if name != "gone"],
         "csiNodes": [_csi_node(random, node) for node in world.nodes if random.random() < 0.5],
-        "csiDrivers": [
-            {"metadata": {"name": name}, "spec": {"storageCapacity": name == DRIVERS[1]}} for name in DRIVERS
-        ],
+        "csiDrivers": [_driver(random, name) for name in DRIVERS if random.random() < 0.9],
         "csiStorageCapacities": [_capacity(random, number) for number in range(random.randint(0, 3))],
     }
     world.objects |= objects
     for node in world.nodes:
-        if random.random() < 0.2:
-            node["metadata"]["labels"].pop(ZONE, None)
+        _relabel(random, node["metadata"]["labels"])
     for number in range(random.randint(0, 4)):
         objects["persistentVolumes"].append(_free_volume(random, world, number))
     for namespace in NAMESPACES:
@@ -46,6 +52,22 @@ def add_volumes(random: Random, world: World) -> None:
     for pod in [*world.pods, *world.members]:
         count = random.choice([0, 1, 1, 2])
         pod["spec"]["volumes"] = [_volume(random, world, pod, f"v{number}") for number in range(count)]
+
+
+def _relabel(random: Random, labels: dict[str, str]) -> None:
+    """Nodes say where they are in the new words, in the old ones, or not at all."""
+    labels[SLOT] = str(random.randint(1, 4))
+    if random.random() < 0.2:
+        labels.pop(ZONE, None)
+    if random.random() < 0.2:
+        labels[OLD_ZONE] = random.choice("ab")
+    if random.random() < 0.4:
+        labels[random.choice([REGION, REGION, OLD_REGION])] = random.choice("ab")
+
+
+def _driver(random: Random, name: str) -> Json:
+    tracked = (name == DRIVERS[1]) != (random.random() < 0.1)
+    return {"metadata": {"name": name}, "spec": {"storageCapacity": tracked} if tracked else {}}
 
 
 def _class(random: Random, name: str) -> Json:
@@ -77,7 +99,10 @@ def _capacity(random: Random, number: int) -> Json:
         "capacity": random.choice(["1Gi", "5Gi", "20Gi"]),
     }
     if random.random() < 0.8:
-        found["nodeTopology"] = {"matchLabels": {ZONE: random.choice("ab")}} if random.random() < 0.7 else {}
+        among = {"key": RACK, "operator": random.choice(["In", "NotIn"]), "values": random.sample("xyz", 2)}
+        found["nodeTopology"] = random.choice(
+            [{"matchLabels": {ZONE: random.choice("ab")}}, {"matchExpressions": [among]}, {}]
+        )
     if random.random() < 0.3:
         found["maximumVolumeSize"] = random.choice(["1Gi", "10Gi"])
     return found
@@ -85,7 +110,7 @@ def _capacity(random: Random, number: int) -> Json:
 
 def _affinity(random: Random, world: World) -> Json:
     names = [node["metadata"]["name"] for node in world.nodes]
-    expression = random.choice(
+    expressions = random.choices(
         [
             {
                 "key": HOSTNAME,
@@ -94,9 +119,14 @@ def _affinity(random: Random, world: World) -> Json:
             },
             {"key": ZONE, "operator": random.choice(["In", "NotIn"]), "values": [random.choice("ab")]},
             {"key": RACK, "operator": random.choice(["Exists", "DoesNotExist"])},
-        ]
+            {"key": SLOT, "operator": random.choice(["Gt", "Lt"]), "values": [random.choice("123")]},
+        ],
+        k=random.choice([1, 1, 2]),
     )
-    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
+    terms = [{"matchExpressions": [each]} for each in expressions]
+    if random.random() < 0.3:
+        terms = [{"matchExpressions": expressions}]
+    return {"required": {"nodeSelectorTerms": terms}}
 
 
 def _bare_volume(random: Random, world: World, name: str, storage_class: str) -> Json:
@@ -116,10 +146,14 @@ def _bare_volume(random: Random, world: World, name: str, storage_class: str) ->
         spec["nodeAffinity"] = _affinity(random, world)
     if random.random() < 0.1:
         spec["volumeMode"] = "Block"
+    if random.random() < 0.05:
+        spec["volumeAttributesClassName"] = "gold"
     meta: Json = {"name": name, "uid": f"uid-{name}", "labels": {"kind": random.choice("mn")}}
     if random.random() < 0.3:
-        label = random.choice([ZONE, OLD_ZONE, "topology.kubernetes.io/region"])
+        label = random.choice([ZONE, OLD_ZONE, REGION, OLD_REGION])
         meta["labels"][label] = random.choice(["a", "b", "a__b", "a__"])
+    if random.random() < 0.05:
+        meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return {"metadata": meta, "spec": spec, "status": {"phase": "Available"}}
 
 
@@ -127,6 +161,9 @@ def _free_volume(random: Random, world: World, number: int) -> Json:
     volume = _bare_volume(random, world, f"free{number}", random.choice(["static", "wait", "now"]))
     if random.random() < 0.2:
         reference = {"namespace": random.choice([*NAMESPACES]), "name": f"c{random.randrange(CLAIMS)}"}
+        if random.random() < 0.5:
+            uid = f"uid-{reference['namespace']}-{reference['name']}"
+            reference["uid"] = random.choice([uid, uid, "uid-of-another"])
         volume["spec"]["claimRef"] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", **reference}
     if random.random() < 0.1:
         volume["status"]["phase"] = random.choice(["Released", "Pending"])
@@ -151,6 +188,7 @@ def _claim(random: Random, world: World, namespace: str, name: str, owner: Json 
         claim["spec"]["resources"] = {"requests": {"storage": random.choice(["1Gi", "2Gi", "8Gi"])}}
     if random.random() < 0.15:
         claim["spec"]["selector"] = {"matchLabels": {"kind": random.choice("mn")}}
+    _describe(random, claim)
     if owner is not None:
         reference = {"apiVersion": "v1", "kind": "Pod", "controller": True, **owner}
         claim["metadata"]["ownerReferences"] = [reference]
@@ -166,6 +204,19 @@ def _claim(random: Random, world: World, namespace: str, name: str, owner: Json 
         claim["status"]["phase"] = "Lost"
 
 
+def _describe(random: Random, claim: Json) -> None:
+    """Say the rare things of a claim."""
+    spec = claim["spec"]
+    if random.random() < 0.1:
+        spec["volumeMode"] = random.choice(["Block", "Filesystem"])
+    if random.random() < 0.05:
+        spec["volumeAttributesClassName"] = "gold"
+    if random.random() < 0.1:
+        claim["metadata"]["annotations"][OLD_CLASS] = spec.pop("storageClassName")
+    elif random.random() < 0.05:
+        spec["storageClassName"] = ""
+
+
 def _bind(random: Random, world: World, claim: Json) -> None:
     meta = claim["metadata"]
     name = f"pv-{meta['namespace']}-{meta['name']}"
@@ -175,7 +226,7 @@ def _bind(random: Random, world: World, claim: Json) -> None:
         claim["status"]["phase"] = "Bound"
     if random.random() < 0.05:
         return
-    volume = _bare_volume(random, world, name, claim["spec"]["storageClassName"])
+    volume = _bare_volume(random, world, name, claim["spec"].get("storageClassName", ""))
     volume["spec"]["claimRef"] = {key: meta[key] for key in ("namespace", "name", "uid")}
     volume["status"]["phase"] = "Bound"
     world.objects["persistentVolumes"].append(volume)
@@ -188,8 +239,10 @@ def _volume(random: Random, world: World, pod: Json, name: str) -> Json:
     if kind == "ephemeral":
         meta = pod["metadata"]
         if random.random() < 0.8:
-            # The pod owns it. If a pod runs whose claim is somebody else's, the scheduler reports an error.
             owner = {"name": meta["name"], "uid": meta["uid"]}
+            if "nodeName" not in pod["spec"] and random.random() < 0.1:
+                # Members only: if a pod runs whose claim is somebody else's, the scheduler reports an error.
+                owner["uid"] = "uid-of-another"
             _claim(random, world, meta["namespace"], f"{meta['name']}-{name}", owner)
         return {"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
     return {"name": name, **(_disk(random) if kind == "disk" else {"emptyDir": {}})}
@@ -201,7 +254,8 @@ def _disk(random: Random) -> Json:
     return random.choice(
         [
             {"gcePersistentDisk": {"pdName": random.choice("pq"), "readOnly": read_only}},
-            {"awsElasticBlockStore": {"volumeID": random.choice("pq")}},
+            {"awsElasticBlockStore": {"volumeID": random.choice("pq"), "readOnly": read_only}},
+            {"csi": {"driver": random.choice(DRIVERS), "readOnly": read_only}},
             {"iscsi": {"targetPortal": "x", "lun": 0, "iqn": random.choice("pq"), "readOnly": read_only}},
             {
                 "rbd": {
