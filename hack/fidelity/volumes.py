@@ -52,6 +52,31 @@ def add_volumes(random: Random, world: World) -> None:
     for pod in [*world.pods, *world.members]:
         count = random.choice([0, 1, 1, 2])
         pod["spec"]["volumes"] = [_volume(random, world, pod, f"v{number}") for number in range(count)]
+    if random.random() < 0.2:
+        _contend(random, world)
+    if random.random() < 0.2:
+        _crowd(world)
+
+
+def _contend(random: Random, world: World) -> None:
+    """Each member waits for a volume of a class that has about as many of them."""
+    for number, member in enumerate(world.members):
+        name, meta = f"own{number}", member["metadata"]
+        claim = _bare_claim(name, meta["namespace"], ["ReadWriteOnce"], "static")
+        claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}
+        world.objects["persistentVolumeClaims"].append(claim)
+        member["spec"]["volumes"] = [{"name": "own", "persistentVolumeClaim": {"claimName": name}}]
+        if random.random() < 0.8:
+            world.objects["persistentVolumes"].append(_bare_volume(random, world, f"for{number}", "static"))
+
+
+def _crowd(world: World) -> None:
+    """Two pods fill a node, so a gang has victims."""
+    for node in world.nodes:
+        for amounts in (node["status"]["allocatable"], node["status"]["capacity"]):
+            amounts["cpu"] = "2"
+    for pod in [*world.pods, *world.members]:
+        pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
 
 
 def _relabel(random: Random, labels: dict[str, str]) -> None:
@@ -174,16 +199,7 @@ def _claim(random: Random, world: World, namespace: str, name: str, owner: Json 
     """A claim that is bound, or waits, or cannot be used."""
     modes = random.choice([["ReadWriteOnce"], ["ReadWriteOnce"], ["ReadWriteOncePod"]])
     storage_class = random.choice([*CLASSES, "static", "wait", "wait"])
-    claim: Json = {
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            "uid": f"uid-{namespace}-{name}",
-            "annotations": {},
-        },
-        "spec": {"accessModes": modes, "storageClassName": storage_class},
-        "status": {"phase": "Pending"},
-    }
+    claim = _bare_claim(name, namespace, modes, storage_class)
     if random.random() < 0.9:
         claim["spec"]["resources"] = {"requests": {"storage": random.choice(["1Gi", "2Gi", "8Gi"])}}
     if random.random() < 0.15:
@@ -202,6 +218,20 @@ def _claim(random: Random, world: World, namespace: str, name: str, owner: Json 
         claim["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     if random.random() < 0.03:
         claim["status"]["phase"] = "Lost"
+
+
+def _bare_claim(name: str, namespace: str, modes: list[str], storage_class: str) -> Json:
+    """A claim without a volume, that does not say how much it needs."""
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"uid-{namespace}-{name}",
+            "annotations": {},
+        },
+        "spec": {"accessModes": modes, "storageClassName": storage_class},
+        "status": {"phase": "Pending"},
+    }
 
 
 def _describe(random: Random, claim: Json) -> None:
@@ -233,7 +263,7 @@ def _bind(random: Random, world: World, claim: Json) -> None:
 
 
 def _volume(random: Random, world: World, pod: Json, name: str) -> Json:
-    kind = random.choice(["claim"] * 6 + ["ephemeral", "disk", "empty"])
+    kind = random.choice(["claim"] * 6 + ["ephemeral", "disk", "disk", "empty"])
     if kind == "claim":
         return {"name": name, "persistentVolumeClaim": {"claimName": f"c{random.randrange(CLAIMS)}"}}
     if kind == "ephemeral":

@@ -14,7 +14,9 @@ from hack.fidelity.planned import Plans, judge_plans
 from hack.fidelity.probe import Probe
 from hack.fidelity.recorded import recorded
 from hack.fidelity.worlds import FAMILIES
+from nodes.filters import volume_binding, volume_restrictions, volume_zone
 from nodes.filters.node_ports import HostPort
+from nodes.search import volume_claims
 
 SEED = 1_000_000
 CASES = 18
@@ -43,6 +45,31 @@ def test_a_wrong_filter_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         if each.world.family == "host ports":
             tally.add(Case(0, each.world, judge(each.world)), each.answer)
     assert {each.kind for _, each in tally.differences} == {"we admit, NodePorts refuses"}
+
+
+@pytest.mark.parametrize(
+    ("module", "rule", "answer", "plugin"),
+    [
+        (volume_binding, "_is_allowed", True, "VolumeBinding"),
+        (volume_binding, "_has_space", True, "VolumeBinding"),
+        (volume_binding, "_is_reachable", True, "VolumeBinding"),
+        (volume_zone.VolumeZone, "refusal", None, "VolumeZone"),
+        (volume_restrictions.ClaimToken, "brought_by", False, "VolumeRestrictions"),
+        (volume_restrictions.Disk, "conflicts", False, "VolumeRestrictions"),
+        (volume_claims, "_is_shared", False, "VolumeBinding"),
+        (volume_claims, "_is_contended", False, "VolumeBinding"),
+        (volume_claims, "_may_exceed", False, "NodeVolumeLimits"),
+    ],
+)
+def test_a_missing_rule_of_volumes_is_found(
+    monkeypatch: pytest.MonkeyPatch, module: object, rule: str, answer: bool | None, plugin: str
+) -> None:
+    monkeypatch.setattr(module, rule, lambda *_: answer)
+    tally = Tally()
+    for each in recorded():
+        if each.world.family == "volumes":
+            tally.add(Case(0, each.world, judge(each.world)), each.answer)
+    assert {each.kind for _, each in tally.differences} == {f"we admit, {plugin} refuses"}
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "all"])
