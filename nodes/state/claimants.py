@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from nodes.filters.pod_volumes import ClaimReference
 from nodes.state.classes import PodClass, with_claims
+from nodes.state.columns import Register
 from nodes.state.volume_facts import ClaimKey, Handle
 from nodes.state.volumes import VolumeTable
 
@@ -23,8 +24,8 @@ class ClaimUse(NamedTuple):
 
 
 class _Claimant(NamedTuple):
-    bare: PodClass
-    """Its class without its claims."""
+    bare: int
+    """The row of its class without its claims."""
     claims: tuple[ClaimReference, ...]
 
 
@@ -34,8 +35,8 @@ class Claimants:
     def __init__(self, volumes: VolumeTable) -> None:
         self._volumes = volumes
         self._pods: dict[int, _Claimant] = {}
-        self._bare: dict[bytes, PodClass] = {}
-        """One object for equal classes."""
+        self._bare: Register[PodClass] = Register()
+        """Classes of these pods without their claims."""
         self._users: dict[ClaimKey, set[int]] = {}
         self._uses: dict[int, tuple[ClaimUse, ...]] = {}
         self._is_shared = False
@@ -50,11 +51,11 @@ class Claimants:
         before = self._pods.get(row)
         if not claims and before is None:
             return
-        if before is not None and before.claims == claims and before.bare == bare:
+        if before is not None and before.claims == claims and self._bare.keys[before.bare] == bare:
             return
         self.forget(row)
         if claims:
-            self._pods[row] = _Claimant(self._bare.setdefault(bare.key, bare), claims)
+            self._pods[row] = _Claimant(self._bare.hold(bare)[0], claims)
             for each in claims:
                 self._users.setdefault((each.namespace, each.name), set()).add(row)
             self._look(row, claims)
@@ -65,12 +66,11 @@ class Claimants:
         if before is None:
             return
         self._own_uses().pop(row)
+        self._bare.drop(before.bare)
         for key in {(each.namespace, each.name) for each in before.claims}:
             self._users[key].discard(row)
             if not self._users[key]:
                 del self._users[key]
-        if not self._pods:
-            self._bare.clear()
 
     def users(self, claims: Iterable[ClaimKey]) -> list[int]:
         """Rows of the pods that use one of these claims, sorted."""
@@ -83,7 +83,8 @@ class Claimants:
         """
         claimant, before = self._pods[row], self._uses.get(row)
         self._look(row, claimant.claims)
-        return self.resolved(claimant.bare, claimant.claims), self._uses.get(row) != before
+        volumes = self._volumes.resolve(claimant.claims)
+        return with_claims(self._bare_class(claimant), volumes), self._uses.get(row) != before
 
     def share(self) -> Mapping[int, tuple[ClaimUse, ...]]:
         """The claims of each pod that has any, for a snapshot to keep."""
@@ -94,6 +95,12 @@ class Claimants:
         """The claims of a pod, with the volumes that its node attaches for them."""
         keys = ((each.namespace, each.name) for each in claims)
         return tuple(ClaimUse(key, self._volumes.handle(key)) for key in keys)
+
+    def _bare_class(self, claimant: _Claimant) -> PodClass:
+        bare = self._bare.keys[claimant.bare]
+        if bare is None:
+            raise LookupError(f"the class in row {claimant.bare} is free")
+        return bare
 
     def _look(self, row: int, claims: tuple[ClaimReference, ...]) -> None:
         uses = self.uses(claims)

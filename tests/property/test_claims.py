@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from functools import partial
 from random import Random
 from typing import Any
@@ -111,3 +111,36 @@ def test_a_change_that_decides_is_told(seed: int, random: Any) -> None:
         if said(tables) != before:
             assert changed == Change.DECISION
             assert tables.version > version
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_nothing_is_left_of_what_is_gone(seed: int, random: Any) -> None:
+    world = random_world(Random(seed), "volumes")
+    tables = Tables()
+    for event in events(world):
+        event(tables)
+    gone = [partial(tables.delete_pod, each.metadata.namespace, each.metadata.name) for each in pods(world)]
+    for each in stored(world):
+        meta = each.metadata
+        gone.append(partial(tables.delete_storage, type(each), meta.namespace, meta.name))
+    for delete in random.sample(gone, len(gone)):
+        delete()
+    claimants, volumes = tables.pods.claimants, tables.volumes
+    left: list[Sized] = [
+        claimants._pods,
+        claimants._users,
+        claimants._uses,
+        claimants._bare,
+        tables.classes.classes,
+    ]
+    left += [volumes.claims, volumes._volumes, volumes._classes, volumes._tracked, volumes._capacities]
+    left += [
+        volumes._of_volume,
+        volumes._of_class,
+        volumes._volumes_of_class,
+        volumes._reserved,
+        volumes._storage,
+    ]
+    assert [len(each) for each in left] == [0] * len(left)
+    assert volumes.limits.share() == {}
