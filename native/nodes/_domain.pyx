@@ -268,7 +268,9 @@ cdef class Domain:
             score.pods += self.unit_pods[unit]
             for term in range(self.terms):
                 score.terms[term] += self.unit_terms[term, unit]
-            if priority == score.highest:
+            if priority > score.highest:
+                score.highest, score.age = priority, -self.unit_start[unit]
+            elif priority == score.highest:
                 score.age = max(score.age, -self.unit_start[unit])
             for k in range(self.unit_budgets[unit], self.unit_budgets[unit + 1]):
                 budget = self.budget[k]

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from native.nodes._bounds cimport Bound
 from native.nodes._domain cimport Domain, Score
+from native.nodes._improving cimport Improver
 from native.nodes._packing cimport Packer
 from native.nodes._placing cimport Placer
 
@@ -17,8 +18,9 @@ cdef class Examiner:
     cdef Domain domain
     cdef Packer packer
     cdef Placer placer
+    cdef Improver improver
     cdef int64_t effort, left
-    cdef uint8_t[::1] fixed, banned
+    cdef uint8_t[::1] fixed
     cdef int64_t[::1] priorities
     cdef int32_t[::1] chosen, listed
     cdef Plan best, kept
@@ -28,13 +30,17 @@ cdef class Examiner:
     cdef int preempt(self, Bound* bound) noexcept nogil
     cdef void reprieve_budgets(self) noexcept nogil
     cdef bint cutoff(self, int64_t* answer) noexcept nogil
-    cdef void go(self, int64_t cutoff, bint bans) noexcept nogil
+    cdef Py_ssize_t list_priorities(self) noexcept nogil
+    cdef void go(self, int64_t cutoff) noexcept nogil
     cdef bint attempt(self, int64_t cutoff) noexcept nogil
     cdef bint settle(self, int64_t cutoff) noexcept nogil
     cdef bint accept(self, Py_ssize_t count) noexcept nogil
     cdef void charge(self, int64_t work) noexcept nogil
     cdef void improve(self, int64_t cutoff) noexcept nogil
-    cdef bint banning(self, int64_t cutoff) noexcept nogil
-    cdef void exact(self) noexcept nogil
+    cdef void lower(self, int64_t cutoff, int64_t work) noexcept nogil
+    cdef bint lowers(self, int64_t cutoff, int64_t work) noexcept nogil
+    cdef void refine(self, int64_t work, int64_t ceiling, int64_t enough) noexcept nogil
+    cdef void adopt(self) noexcept nogil
+    cdef bint exact(self) noexcept nogil
     cdef void branch(self, Py_ssize_t depth, Py_ssize_t count, bint evicted) noexcept nogil
     cdef bint packs(self) noexcept nogil

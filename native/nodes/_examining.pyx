@@ -12,7 +12,11 @@ from libc.stdint cimport int32_t, int64_t
 from native.codes cimport EXHAUSTED, FEASIBLE, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
 from native.nodes._bounds cimport Bound
 from native.nodes._domain cimport Score, less
+from native.nodes._improving cimport Improver
 from native.nodes._placing cimport Placer
+
+
+cdef int64_t EXACT = 8  # the part of the effort that goes into trying all sets of victims
 
 
 cdef class Plan:
@@ -40,8 +44,8 @@ cdef class Examiner:
         nodes, units, shapes = len(problem.free), len(problem.unit_priority), len(problem.requests)
         self.domain, self.packer, self.effort = domain, packer, effort
         self.placer = Placer(domain, packer, problem)
+        self.improver = Improver(domain, problem)
         self.fixed = np.zeros(units, np.uint8)
-        self.banned = np.zeros(units, np.uint8)
         self.priorities = np.zeros(units, np.int64)
         self.chosen = np.zeros(units, np.int32)
         self.listed = np.zeros(units, np.int32)
@@ -55,11 +59,9 @@ cdef class Examiner:
         self.any_plan = False
         for i in range(self.domain.count):
             unit = self.domain.units[i]
-            self.fixed[unit] = self.banned[unit] = 0
+            self.fixed[unit] = 0
             self.domain.take(unit)
         outcome = self.preempt(bound)
-        for i in range(self.domain.count):
-            self.banned[self.domain.units[i]] = 0
         self.domain.leave()
         return outcome
 
@@ -82,8 +84,8 @@ cdef class Examiner:
         self.left = self.effort
         self.packer.steps = 0
         self.attempt(cutoff)
-        self.improve(cutoff)
-        self.exact()
+        if not self.exact():
+            self.improve(bound.cutoff)
         return PREEMPTS
 
     # ---- the steps
@@ -103,19 +105,13 @@ cdef class Examiner:
 
     cdef bint cutoff(self, int64_t* answer) noexcept nogil:
         """KEP step 5: the lowest priority N for which the preemptor fits with only units up to N gone."""
-        cdef Py_ssize_t low = 0, middle, high = 0, count, i, unit
+        cdef Py_ssize_t low = 0, middle, high, count
         cdef int status
-        for i in range(self.domain.count - 1, -1, -1):
-            unit = self.domain.units[i]
-            if self.fixed[unit] or self.banned[unit]:
-                continue
-            if high == 0 or self.priorities[high - 1] != self.domain.unit_priority[unit]:
-                self.priorities[high] = self.domain.unit_priority[unit]
-                high += 1
+        high = self.list_priorities()
         count = high
         while low < high:
             middle = (low + high) // 2
-            self.go(self.priorities[middle], True)
+            self.go(self.priorities[middle])
             status = self.packer.pack()
             if status == SPENT:
                 return False
@@ -128,27 +124,37 @@ cdef class Examiner:
         answer[0] = self.priorities[low]
         return True
 
-    cdef void go(self, int64_t cutoff, bint bans) noexcept nogil:
-        """Exactly the units up to the cut-off are gone, but those fixed or, if bans count, banned."""
+    cdef Py_ssize_t list_priorities(self) noexcept nogil:
+        """The distinct priorities of the units that are not fixed, the lowest first; how many there are."""
+        cdef Py_ssize_t i, unit, count = 0
+        for i in range(self.domain.count - 1, -1, -1):
+            unit = self.domain.units[i]
+            if self.fixed[unit]:
+                continue
+            if count == 0 or self.priorities[count - 1] != self.domain.unit_priority[unit]:
+                self.priorities[count] = self.domain.unit_priority[unit]
+                count += 1
+        return count
+
+    cdef void go(self, int64_t cutoff) noexcept nogil:
+        """Exactly the units up to the cut-off are gone, but those fixed."""
         cdef Py_ssize_t i, unit
         cdef bint goes
         for i in range(self.domain.count):
             unit = self.domain.units[i]
             goes = self.domain.unit_priority[unit] <= cutoff and not self.fixed[unit]
-            if bans and self.banned[unit]:
-                goes = False
             if goes and not self.domain.gone[unit]:
                 self.domain.take(unit)
             elif not goes and self.domain.gone[unit]:
                 self.domain.put_back(unit)
 
     cdef bint attempt(self, int64_t cutoff) noexcept nogil:
-        """KEP step 6, in several ways, the banned units staying; whether one is better than all before."""
+        """KEP step 6, in several ways; whether one is better than all before."""
         cdef bint better = False, placed
         cdef int way
         self.charge(5 * (self.domain.end - self.domain.first + self.domain.pieces))
         for way in range(5):
-            self.go(cutoff, True)
+            self.go(cutoff)
             if way == 4:
                 placed = self.packer.pack() == FEASIBLE
             else:
@@ -160,7 +166,7 @@ cdef class Examiner:
     cdef bint settle(self, int64_t cutoff) noexcept nogil:
         """KEP step 7: put back the units that can stay: those that a budget protects, then by importance."""
         cdef Py_ssize_t i, unit, count = 0
-        self.go(cutoff, False)
+        self.go(cutoff)
         self.domain.assume(self.packer.answer)
         if self.domain.violations:
             for i in range(self.domain.count):
@@ -202,46 +208,84 @@ cdef class Examiner:
         self.packer.steps = 0
 
     cdef void improve(self, int64_t cutoff) noexcept nogil:
-        """Ban one victim after the other, most important first; a ban that leads to a better plan stays."""
-        cdef Py_ssize_t i, unit, count
-        cdef bint better = True
-        while better:
-            better = False
-            count = self.best.count
-            for i in range(count):
-                self.listed[i] = self.best.victims[i]
-            for i in range(count):
-                unit = self.listed[i]
-                if self.banned[unit]:
-                    continue
-                if self.left <= 0:
-                    return
-                self.banned[unit] = 1
-                if self.banning(cutoff):
-                    better = True
-                    break
-                self.banned[unit] = 0
+        """Local search: fewer violations at any cut-off, then a lower one, then all the rest.
 
-    cdef bint banning(self, int64_t cutoff) noexcept nogil:
-        cdef int64_t higher = 0
-        self.charge(self.domain.end - self.domain.first + self.domain.pieces)
-        self.go(cutoff, True)
-        if self.packer.pack() == FEASIBLE:
-            return self.attempt(cutoff)
-        # Fewer violations are worth a higher cut-off.
-        return self.best.score.violations > 0 and self.cutoff(&higher) and self.attempt(higher)
-
-    cdef void exact(self) noexcept nogil:
-        """All sets of victims, as far as the effort goes."""
+        `cutoff`: no lower one is possible, whatever the budgets.
+        """
         cdef Py_ssize_t i
+        if self.left <= 0:
+            return
+        if self.domain.budgets:
+            for i in range(self.domain.count):
+                self.fixed[self.domain.units[i]] = 0
+            if self.best.score.violations > 0:
+                self.refine(self.left // 3, self.domain.unit_priority[self.domain.units[0]], 0)
+            self.lower(cutoff, self.left // 12)
+        self.refine(self.left, self.best.score.highest, -1)
+        self.improver.begin(&self.best.victims[0], self.best.count, self.best.placement)
+        self.improver.finish()
+        self.adopt()
+
+    cdef void lower(self, int64_t cutoff, int64_t work) noexcept nogil:
+        """The lowest cut-off with no more violations, by a binary search, with this work for each."""
+        cdef Py_ssize_t low = 0, middle, high
+        high = self.list_priorities()
+        while low < high:
+            middle = (low + high) // 2
+            if self.priorities[middle] >= self.best.score.highest:
+                high = middle
+            elif self.priorities[middle] < cutoff or not self.lowers(self.priorities[middle], work):
+                low = middle + 1
+            else:
+                high = middle
+
+    cdef bint lowers(self, int64_t cutoff, int64_t work) noexcept nogil:
+        """Whether a plan up to this cut-off is found that is better; if not, the best one stays."""
+        self.kept.copy(self.best, self.domain.first, self.domain.end)
+        self.any_plan = False
+        self.attempt(cutoff)
+        if self.any_plan and self.best.score.violations > self.kept.score.violations:
+            self.refine(work, cutoff, self.kept.score.violations)
+        if self.any_plan and less(&self.best.score, &self.kept.score):
+            return True
+        self.any_plan = True
+        self.best.copy(self.kept, self.domain.first, self.domain.end)
+        return False
+
+    cdef void refine(self, int64_t work, int64_t ceiling, int64_t enough) noexcept nogil:
+        """The best plan becomes better, with units up to the ceiling."""
+        self.improver.begin(&self.best.victims[0], self.best.count, self.best.placement)
+        self.improver.improve(work, ceiling, enough)
+        self.left -= work - self.improver.left
+        self.adopt()
+
+    cdef void adopt(self) noexcept nogil:
+        cdef Py_ssize_t i, shape
+        self.domain.clear()
+        self.best.score, self.best.count = self.improver.best, self.improver.best_count
+        for i in range(self.best.count):
+            self.best.victims[i] = self.improver.best_victims[i]
+        for shape in range(self.domain.shapes):
+            for i in range(self.domain.first, self.domain.end):
+                self.best.placement[shape, i] = self.improver.best_placed[shape, i]
+
+    cdef bint exact(self) noexcept nogil:
+        """All sets of victims, as far as a part of the effort goes; whether that was far enough."""
+        cdef Py_ssize_t i
+        cdef int64_t rest = self.left - self.left // EXACT
+        cdef bint done
+        self.left //= EXACT
         self.kept.copy(self.best, self.domain.first, self.domain.end)
         for i in range(self.domain.count):
             if not self.domain.gone[self.domain.units[i]]:
                 self.domain.take(self.domain.units[i])
         self.branch(0, 0, False)
-        if self.left <= 0:
+        done = self.left > 0
+        if not done:
             # Cut short, a set found on the way may still hold one that could be exchanged for a lower one.
             self.best.copy(self.kept, self.domain.first, self.domain.end)
+        self.left = rest + max(0, self.left)
+        return done
 
     cdef void branch(self, Py_ssize_t depth, Py_ssize_t count, bint evicted) noexcept nogil:
         """Units before `depth` are decided, `count` of them go; the others are gone, the preemptor fits."""

@@ -37,6 +37,7 @@ from nodes.state.snapshot import Snapshot
 __all__ = [
     "BUDGET",
     "EFFORT",
+    "EFFORT_PER_MILLISECOND",
     "Decision",
     "DecisionError",
     "decide_group",
@@ -49,11 +50,11 @@ __all__ = [
 BUDGET: Final = 20_000_000
 """The maximum number of steps for one exact packing of members of several shapes: well under a second."""
 
-EFFORT: Final = 20_000_000
-"""How many nodes and pods the search may look at, over all domains, to improve a first plan.
+EFFORT_PER_MILLISECOND: Final = 100_000
+"""The work of the search (units, nodes and pieces that it looks at) in a millisecond of a reference machine."""
 
-That takes a few seconds on a large cluster.
-"""
+EFFORT: Final = 200 * EFFORT_PER_MILLISECOND
+"""The work that the search may do, over all domains, to improve a first plan."""
 
 NAMED: Final = 3
 """Members that a reason names."""

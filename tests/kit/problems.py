@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from native.nodes.problem import TERMS_MOST, Problem
 from tests.twins.nodes import problem as plain
 
-__all__ = ["Tokens", "assemble", "plain_of", "problems"]
+__all__ = ["Tokens", "assemble", "crowds", "plain_of", "problems"]
 
 Rows = list[list[int]]
 
@@ -144,6 +145,57 @@ def problems(draw: st.DrawFn, domain: int = 4, units_most: int = 10) -> Problem:
             )
         ),
     )
+
+
+@st.composite
+def crowds(draw: st.DrawFn, nodes_most: int = 16) -> Problem:
+    """One or two domains of full nodes, and a gang for which so many must go that not all sets of them are tried."""
+    dice = draw(st.randoms(use_true_random=False))
+    nodes, width = dice.randint(6, nodes_most), dice.randint(1, 3)
+    ends = [0, nodes] if dice.random() < 0.7 else [0, nodes // 2, nodes]
+    free = [[dice.randint(0, 2) for _ in range(width)] for _ in range(nodes)]
+    units: list[tuple[int, int, dict[int, list[int]]]] = []
+    for node in range(nodes * dice.randint(2, 4)):
+        spread = dice.sample(range(nodes), dice.randint(1, 4)) if dice.random() < 0.5 else []
+        held = {at: [dice.randint(0, 4) for _ in range(width)] for at in {node % nodes, *spread}}
+        units.append((dice.choice((-5, 0, 3, 9)), dice.randint(0, 5), held))
+    shapes = [
+        (
+            [dice.randint(1, 5) for _ in range(width)],
+            dice.randint(1, nodes // 2),
+            [int(dice.random() < 0.9) for _ in range(nodes)],
+        )
+        for _ in range(dice.choice((1, 1, 2, 3)))
+    ]
+    budgets = dice.choice((0, 0, 3))
+    tokens = dice.choice((0, 0, 2))
+    return assemble(
+        domains=ends,
+        free=free,
+        shapes=shapes,
+        units=units,
+        allowed=[dice.randint(0, 3) for _ in range(budgets)],
+        draws=[
+            {budget: dice.randint(1, 2) for budget in range(budgets) if dice.random() < 0.5} for _ in units
+        ],
+        tokens=_some_tokens(dice, tokens, nodes, len(shapes), [[*held] for *_, held in units]),
+        terms=[([dice.randint(0, 4) for _ in units], [dice.randint(0, 4) for _ in ends[1:]])]
+        * dice.choice((0, 1)),
+    )
+
+
+def _some_tokens(dice: Random, width: int, nodes: int, shapes: int, units: list[list[int]]) -> Tokens:
+    """Tokens that some shapes and some pods bring, and some shapes forbid."""
+    if not width:
+        return Tokens.none(nodes, shapes, len(units))
+
+    def rows(count: int, likely: float) -> Rows:
+        return [[int(dice.random() < likely) for _ in range(width)] for _ in range(count)]
+
+    pods = [
+        {node: {token: 1 for token in range(width) if dice.random() < 0.1} for node in each} for each in units
+    ]
+    return Tokens(width, rows(nodes, 0.05), rows(nodes, 0), rows(shapes, 0.5), rows(shapes, 0.5), pods)
 
 
 @st.composite

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from tests.twins.nodes.bounds import Bound, bound
 from tests.twins.nodes.domain import Domain, Score
+from tests.twins.nodes.improving import Improver, Plan
 from tests.twins.nodes.packing import FEASIBLE, INFEASIBLE, SPENT, Packer
 from tests.twins.nodes.placing import Placer
 from tests.twins.nodes.problem import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE, Problem, Solution
 
 __all__ = ["search"]
 
+EXACT = 8
 NOBODY: Score = (0, 0, 0, 0, 0, 0)
 
 
@@ -28,6 +30,7 @@ class _Search:
         self.domain = Domain(problem)
         self.packer = Packer(self.domain, budget)
         self.placer = Placer(self.domain, self.packer)
+        self.improver = Improver(self.domain)
         self.effort = effort // max(1, len(problem.domains) - 1)
         self.left = 0
         count = len(problem.domains) - 1
@@ -131,14 +134,14 @@ class _Search:
         if violates:
             self._reprieve_budgets()
         if violates or not known:
-            cutoff = self._cutoff(set())
+            cutoff = self._cutoff()
         if cutoff is None:
             return EXHAUSTED
         self.left = self.effort
         self.packer.steps = 0
-        self._attempt(cutoff, set())
-        self._improve(cutoff)
-        self._exact()
+        self._attempt(cutoff)
+        if not self._exact():
+            self._improve(least[1])
         return PREEMPTS
 
     # ---- the steps
@@ -154,14 +157,13 @@ class _Search:
                 self.fixed.add(unit)
         self.domain.clear()
 
-    def _cutoff(self, banned: set[int]) -> int | None:
+    def _cutoff(self) -> int | None:
         """KEP step 5: the lowest priority N for which the preemptor fits with only units up to N gone."""
-        going = [unit for unit in self.domain.units if unit not in self.fixed and unit not in banned]
-        priorities = sorted({self.problem.unit_priority[unit] for unit in going})
+        priorities = self._priorities()
         low, high = 0, len(priorities)
         while low < high:
             middle = (low + high) // 2
-            self._go(priorities[middle], banned)
+            self._go(priorities[middle])
             status = self.packer.pack()
             if status == SPENT:
                 return None
@@ -171,21 +173,25 @@ class _Search:
                 low = middle + 1
         return priorities[low] if low < len(priorities) else None
 
-    def _go(self, cutoff: int, banned: set[int]) -> None:
-        """Exactly the units up to the cut-off are gone, but those fixed or banned."""
+    def _priorities(self) -> list[int]:
+        """The distinct priorities of the units that are not fixed."""
+        return sorted(
+            {self.problem.unit_priority[unit] for unit in self.domain.units if unit not in self.fixed}
+        )
+
+    def _go(self, cutoff: int) -> None:
+        """Exactly the units up to the cut-off are gone, but those fixed."""
         for unit in self.domain.units:
-            goes = (
-                self.problem.unit_priority[unit] <= cutoff and unit not in self.fixed and unit not in banned
-            )
+            goes = self.problem.unit_priority[unit] <= cutoff and unit not in self.fixed
             if goes != self.domain.gone[unit]:
                 (self.domain.take if goes else self.domain.put_back)(unit)
 
-    def _attempt(self, cutoff: int, banned: set[int]) -> bool:
-        """KEP step 6, in several ways, with the banned units staying; whether one is better than all before."""
+    def _attempt(self, cutoff: int) -> bool:
+        """KEP step 6, in several ways; whether one is better than all before."""
         better = False
         self._charge(5 * (self.domain.end - self.domain.first + self.domain.pieces))
         for way in range(5):
-            self._go(cutoff, banned)
+            self._go(cutoff)
             if way == 4:
                 placed = self.packer.pack() == FEASIBLE
             else:
@@ -197,7 +203,7 @@ class _Search:
     def _settle(self, cutoff: int) -> bool:
         """KEP step 7: put back whoever can stay, whom a budget protects first, then by importance."""
         d = self.domain
-        self._go(cutoff, set())
+        self._go(cutoff)
         d.assume(self.packer.answer)
         if d.violations:
             for unit in d.units:
@@ -225,43 +231,76 @@ class _Search:
     # ---- better than the first
 
     def _improve(self, cutoff: int) -> None:
-        """Ban one victim after the other, most important first; a ban that leads to a better plan stays."""
-        banned: set[int] = set()
-        better = True
-        while better:
-            better = False
-            for unit in list(self.victims):
-                if unit in banned:
-                    continue
-                if self.left <= 0:
-                    return
-                banned.add(unit)
-                if self._banning(cutoff, banned):
-                    better = True
-                    break
-                banned.remove(unit)
+        """Local search: fewer violations at any cut-off, then a lower one, then all the rest."""
+        if self.left <= 0:
+            return
+        if self.problem.allowed:
+            self.fixed.clear()
+            if self._best().score[0] > 0:
+                self._refine(self.left // 3, self.problem.unit_priority[self.domain.units[0]], 0)
+            self._lower(cutoff, self.left // 12)
+        self._refine(self.left, self._best().score[1], -1)
+        self.improver.begin(self._best())
+        self.improver.finish()
+        self._adopt()
 
-    def _banning(self, cutoff: int, banned: set[int]) -> bool:
-        self._charge(self.domain.end - self.domain.first + self.domain.pieces)
-        self._go(cutoff, banned)
-        if self.packer.pack() == FEASIBLE:
-            return self._attempt(cutoff, banned)
-        if self.best is None or self.best[0] == 0:
-            return False
-        # Fewer violations are worth a higher cut-off.
-        higher = self._cutoff(banned)
-        return higher is not None and self._attempt(higher, banned)
+    def _lower(self, cutoff: int, work: int) -> None:
+        """The lowest cut-off with no more violations, by a binary search, with this work for each."""
+        priorities = self._priorities()
+        low, high = 0, len(priorities)
+        while low < high:
+            middle = (low + high) // 2
+            if priorities[middle] >= self._best().score[1]:
+                high = middle
+            elif priorities[middle] < cutoff or not self._lowers(priorities[middle], work):
+                low = middle + 1
+            else:
+                high = middle
 
-    def _exact(self) -> None:
-        """All sets of victims, cheapest first in importance, as far as the effort goes."""
+    def _lowers(self, cutoff: int, work: int) -> bool:
+        """Whether a plan up to this cut-off is found that is better; if not, the best one stays."""
+        kept = self._best()
+        self.best = None
+        self._attempt(cutoff)
+        found: Score | None = self.best
+        if found is not None and found[0] > kept.score[0]:
+            self._refine(work, cutoff, kept.score[0])
+            found = self.best
+        if found is not None and found < kept.score:
+            return True
+        self.best, self.victims, self.placement = kept.score, kept.victims, kept.placement
+        return False
+
+    def _best(self) -> Plan:
+        assert self.best is not None
+        return Plan(self.best, self.victims, self.placement)
+
+    def _refine(self, work: int, ceiling: int, enough: int) -> None:
+        self.improver.begin(self._best())
+        self.improver.improve(work, ceiling, enough)
+        self.left -= work - self.improver.left
+        self._adopt()
+
+    def _adopt(self) -> None:
+        self.domain.clear()
+        best = self.improver.best
+        self.best, self.victims, self.placement = best.score, best.victims, best.placement
+
+    def _exact(self) -> bool:
+        """All sets of victims, as far as a part of the effort goes; whether that was far enough."""
         kept = (self.best, self.victims, self.placement)
+        share = self.left // EXACT
+        rest, self.left = self.left - share, share
         for unit in self.domain.units:
             if not self.domain.gone[unit]:
                 self.domain.take(unit)
         self._branch(0, [], False)
-        if self.left <= 0:
+        done = self.left > 0
+        if not done:
             # Cut short, a set found on the way may still hold one that could be exchanged for a lower one.
             self.best, self.victims, self.placement = kept
+        self.left = rest + max(0, self.left)
+        return done
 
     def _branch(self, depth: int, victims: list[int], evicted: bool) -> None:
         """Units before `depth` are decided, the others gone; the preemptor fits so."""
