@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint test-unit test-e2e bench fuzz fidelity stress load crds lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e bench bench-quality fuzz fidelity stress load crds lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ stress: build binaries ## Random load on a real control plane, judged by watch a
 
 bench: build ## Measure: decisions, the mirror, the quota search, the queues of Workloads, quota on a real API server (SIZE=15000 Workloads), the webhooks, the verbs, who confirms members, gang preemption of kube-scheduler beside ours, and what happens when the leader goes
 	@$(BIN)/python -m bench
+
+bench-quality: build ## Measure how good the victims are, beside the best score that is known (bench/clusters)
+	@$(BIN)/python -m bench.quality
 
 # On a cluster with KWOK and reprieve. An empty size leaves a shape out.
 LOAD_WAITING ?= 50,10,20
