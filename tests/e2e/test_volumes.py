@@ -12,6 +12,7 @@ from tests.e2e.support import Sandbox, wait_for
 from tests.e2e.test_pod_filters import evicted
 
 HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
 STORAGE = "storage.k8s.io/v1"
 
 
@@ -32,7 +33,9 @@ class Storage:
             }
         )
 
-    def volume(self, name: str, *, node: str | None = None, **spec: Any) -> str:
+    def volume(
+        self, name: str, *, node: str | None = None, labels: dict[str, str] | None = None, **spec: Any
+    ) -> str:
         """A volume; returns its name on the cluster. `node`: only this one can use it."""
         full = f"{self._sandbox.namespace}-{name}"
         body: Json = {
@@ -45,7 +48,7 @@ class Storage:
         if node is not None:
             where = {"key": HOSTNAME, "operator": "In", "values": [node]}
             body["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [where]}]}}
-        meta = {"name": full}
+        meta: Json = {"name": full, "labels": labels or {}}
         self._sandbox.client.create(
             {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": meta, "spec": body}
         )
@@ -60,9 +63,9 @@ class Storage:
             {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": body}
         )
 
-    def bound_claim(self, name: str, *, node: str | None = None, mode: str = "ReadWriteOnce") -> None:
-        """A claim with a volume of its own, bound by the real controller."""
-        volume = self.volume(f"pv-{name}", node=node, accessModes=[mode])
+    def bound_claim(self, name: str, *, mode: str = "ReadWriteOnce", **volume_parts: Any) -> None:
+        """A claim with a volume of its own (see `volume`), bound by the real controller."""
+        volume = self.volume(f"pv-{name}", accessModes=[mode], **volume_parts)
         self.claim(name, mode=mode, volumeName=volume, storageClassName="")
         wait_for(lambda: self.phase(name) == "Bound", what=f"claim {name} is not bound")
 
@@ -106,6 +109,23 @@ def test_members_go_where_their_volumes_are(sandbox: Sandbox, storage: Storage) 
     assert (bound["bound"], bound["unbound"]) == (nodes[1], nodes[2])
     evicted(sandbox, "low1-0", "low2-0")
     assert storage.phase("unbound") == "Bound"
+
+
+def test_members_go_to_the_zone_of_their_volumes(sandbox: Sandbox, storage: Storage) -> None:
+    """One volume names its zone in its node affinity, the other one in a label."""
+    zones = {zone: sandbox.node(zone, cpu="1", labels={ZONE: zone}) for zone in "abc"}
+    for zone, node in zones.items():
+        sandbox.filler(f"low-{zone}", node, 1)
+    where = {"key": ZONE, "operator": "In", "values": ["b"]}
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [where]}]}}
+    storage.bound_claim("by-affinity", nodeAffinity=affinity)
+    storage.bound_claim("by-label", labels={ZONE: "c"})
+    sandbox.group("hero", min_count=2, priority=100)
+    for claim in ("by-affinity", "by-label"):
+        sandbox.pod(claim, priority=100, group="hero", **mounts(claim))
+    bound = sandbox.wait_bound("by-affinity", "by-label")
+    assert (bound["by-affinity"], bound["by-label"]) == (zones["b"], zones["c"])
+    evicted(sandbox, "low-b-0", "low-c-0")
 
 
 def test_the_pod_goes_that_uses_the_claim_of_a_member(sandbox: Sandbox, storage: Storage) -> None:
