@@ -92,7 +92,10 @@ def _relabel(random: Random, labels: dict[str, str]) -> None:
 
 def _driver(random: Random, name: str) -> Json:
     tracked = (name == DRIVERS[1]) != (random.random() < 0.1)
-    return {"metadata": {"name": name}, "spec": {"storageCapacity": tracked} if tracked else {}}
+    spec: Json = {"storageCapacity": tracked} if tracked else {}
+    if random.random() < 0.2:
+        spec["preventPodSchedulingIfMissing"] = random.random() < 0.8
+    return {"metadata": {"name": name}, "spec": spec}
 
 
 def _class(random: Random, name: str) -> Json:
