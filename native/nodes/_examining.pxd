@@ -28,8 +28,9 @@ cdef class Examiner:
 
     cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil
     cdef int preempt(self, Bound* bound) noexcept nogil
+    cdef bint fits(self) noexcept nogil
     cdef void reprieve_budgets(self) noexcept nogil
-    cdef bint cutoff(self, int64_t* answer) noexcept nogil
+    cdef void cutoff(self, int64_t* answer) noexcept nogil
     cdef Py_ssize_t list_priorities(self) noexcept nogil
     cdef void go(self, int64_t cutoff) noexcept nogil
     cdef bint attempt(self, int64_t cutoff) noexcept nogil

@@ -52,7 +52,7 @@ cdef class Examiner:
         self.best, self.kept = (Plan(units, shapes, nodes) for _ in range(2))
 
     cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil:
-        """The domain's outcome. No bound: it is not known whether the preemptor fits with nobody gone."""
+        """The domain's outcome."""
         cdef Py_ssize_t i, unit
         cdef int outcome
         self.domain.enter(index)
@@ -67,28 +67,31 @@ cdef class Examiner:
 
     cdef int preempt(self, Bound* bound) noexcept nogil:
         """KEP steps 2 to 7, with every potential victim gone."""
-        cdef bint known = bound != NULL and bound.status == FEASIBLE
-        cdef int feasible = FEASIBLE if known else self.packer.pack()
-        cdef int64_t cutoff = 0
-        if feasible == INFEASIBLE:
+        cdef int64_t cutoff = bound.cutoff
+        cdef bint known = bound.status == FEASIBLE
+        cdef bint violates = self.domain.violations > 0
+        if not known and self.packer.pack() == INFEASIBLE:
             return UNSCHEDULABLE
-        if feasible == SPENT or bound == NULL:
+        if not known and not self.fits():
             return EXHAUSTED
-        if known and not self.domain.violations:
-            cutoff = bound.cutoff
-        else:
-            if self.domain.violations:
-                self.reprieve_budgets()
-            if not self.cutoff(&cutoff):
-                return EXHAUSTED
+        if violates:
+            self.reprieve_budgets()
+        if violates or not known:
+            self.cutoff(&cutoff)
         self.left = self.effort
         self.packer.steps = 0
         self.attempt(cutoff)
+        if not self.any_plan:
+            return EXHAUSTED
         if not self.exact():
             self.improve(bound.cutoff)
         return PREEMPTS
 
     # ---- the steps
+
+    cdef bint fits(self) noexcept nogil:
+        """Whether a packing of the preemptor is found. One that is not found counts as none."""
+        return self.packer.pack() == FEASIBLE or self.placer.place(False, False)
 
     cdef void reprieve_budgets(self) noexcept nogil:
         """KEP step 4: assume the preemptor, and put back units whose eviction would violate a budget."""
@@ -103,26 +106,23 @@ cdef class Examiner:
                 self.fixed[unit] = 1
         self.domain.clear()
 
-    cdef bint cutoff(self, int64_t* answer) noexcept nogil:
+    cdef void cutoff(self, int64_t* answer) noexcept nogil:
         """KEP step 5: the lowest priority N for which the preemptor fits with only units up to N gone."""
-        cdef Py_ssize_t low = 0, middle, high, count
-        cdef int status
-        high = self.list_priorities()
-        count = high
+        cdef Py_ssize_t low = 0, middle, i, high = self.list_priorities(), count = high
         while low < high:
             middle = (low + high) // 2
             self.go(self.priorities[middle])
-            status = self.packer.pack()
-            if status == SPENT:
-                return False
-            if status == FEASIBLE:
+            if self.fits():
                 high = middle
             else:
                 low = middle + 1
-        if low == count:
-            return False
-        answer[0] = self.priorities[low]
-        return True
+        if low < count:
+            answer[0] = self.priorities[low]
+            return
+        # Step 4 has put back units without which no packing is found.
+        for i in range(self.domain.count):
+            self.fixed[self.domain.units[i]] = 0
+        answer[0] = self.domain.unit_priority[self.domain.units[0]]
 
     cdef Py_ssize_t list_priorities(self) noexcept nogil:
         """The distinct priorities of the units that are not fixed, the lowest first; how many there are."""
@@ -183,7 +183,8 @@ cdef class Examiner:
                 self.chosen[count] = <int32_t>unit
                 count += 1
         self.domain.clear()
-        return self.accept(count)
+        # With nobody gone it fits after all, by a packing that was not found before: then nobody goes.
+        return count > 0 and self.accept(count)
 
     cdef bint accept(self, Py_ssize_t count) noexcept nogil:
         """Make the chosen victims and the packer's answer the plan, if that is better."""

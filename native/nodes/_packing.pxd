@@ -11,7 +11,7 @@ cdef class Packer:
 
     # The table of several shapes.
     cdef int32_t[::1] rarer
-    cdef int64_t[::1] strides
+    cdef int64_t[::1] strides, volume
     cdef Py_ssize_t dimensions, last
     cdef int64_t cells, spent, most, steps
     cdef int32_t* table
@@ -19,6 +19,10 @@ cdef class Packer:
     cdef int32_t* choices
 
     cdef int pack(self) noexcept nogil
+    cdef bint first_fit(self) noexcept nogil
+    cdef bint tightest_fit(self) noexcept nogil
+    cdef bint has_volume(self) noexcept nogil
+    cdef void largest_first(self) noexcept nogil
     cdef void keep(self) noexcept nogil
     cdef bint hardest_first(self) noexcept nogil
     cdef int search_table(self) noexcept nogil

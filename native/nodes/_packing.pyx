@@ -13,6 +13,9 @@ from libc.string cimport memset
 from native.codes cimport FEASIBLE, INFEASIBLE, SPENT
 
 
+cdef int64_t SHARES = 10 ** 6
+
+
 cdef class Packer:
 
     def __init__(self, Domain domain, int64_t budget):
@@ -23,12 +26,26 @@ cdef class Packer:
         self.rarer = np.zeros(domain.shapes, np.int32)
         self.steps = 0
         self.strides = np.zeros(domain.shapes, np.int64)
+        self.volume = np.zeros(domain.resources, np.int64)
 
     cdef int pack(self) noexcept nogil:
-        cdef Py_ssize_t i, shape, node
-        cdef int64_t left, members
+        """First bounds, then some orders of the shapes, then all packings as far as the budget goes."""
         if not self.hardest_first():
             return INFEASIBLE
+        if self.first_fit():
+            return FEASIBLE
+        if self.ordered > 1:
+            if not self.has_volume():
+                return INFEASIBLE
+            self.largest_first()
+            if self.first_fit() or self.tightest_fit():
+                return FEASIBLE
+        return self.search_table()
+
+    cdef bint first_fit(self) noexcept nogil:
+        """Shape after shape in the order, node after node."""
+        cdef Py_ssize_t i, shape, node
+        cdef int64_t left, members
         for i in range(self.ordered):
             shape = self.order[i]
             left = self.domain.counts[shape]
@@ -41,9 +58,59 @@ cdef class Packer:
                     left -= members
             if left:
                 self.domain.clear()
-                return self.search_table()
+                return False
         self.keep()
-        return FEASIBLE
+        return True
+
+    cdef bint tightest_fit(self) noexcept nogil:
+        """Shape after shape in the order, the node with room for the fewest members first."""
+        cdef Py_ssize_t i, shape, node, best
+        cdef int64_t left, members, fewest
+        for i in range(self.ordered):
+            shape = self.order[i]
+            left = self.domain.counts[shape]
+            while left:
+                best, fewest = -1, 0
+                for node in range(self.domain.first, self.domain.end):
+                    members = self.domain.capacity(shape, node)
+                    if members and (best < 0 or members < fewest):
+                        best, fewest = node, members
+                if best < 0:
+                    self.domain.clear()
+                    return False
+                self.domain.add(shape, best, min(left, fewest))
+                left -= min(left, fewest)
+        self.keep()
+        return True
+
+    cdef bint has_volume(self) noexcept nogil:
+        """Whether the free room in sum is enough for all members, by resource; `volume` is what there is."""
+        cdef Py_ssize_t r, shape, node
+        cdef int64_t wanted
+        for r in range(self.domain.resources):
+            self.volume[r] = wanted = 0
+            for node in range(self.domain.first, self.domain.end):
+                self.volume[r] += max(0, self.domain.room[node, r])
+            for shape in range(self.domain.shapes):
+                wanted += self.domain.counts[shape] * self.domain.requests[shape, r]
+            if wanted > self.volume[r]:
+                return False
+        return True
+
+    cdef void largest_first(self) noexcept nogil:
+        """Shapes by the largest share of a resource that one member takes of all that is free."""
+        cdef Py_ssize_t i, k, r
+        cdef int64_t share
+        cdef int32_t shape
+        for i in range(self.ordered):
+            shape, share = self.order[i], 0
+            for r in range(self.domain.resources):
+                share = max(share, self.domain.requests[shape, r] * SHARES // max(1, self.volume[r]))
+            k = i
+            while k > 0 and self.strides[k - 1] < share:
+                self.strides[k], self.order[k] = self.strides[k - 1], self.order[k - 1]
+                k -= 1
+            self.strides[k], self.order[k] = share, shape
 
     cdef void keep(self) noexcept nogil:
         cdef Py_ssize_t shape, node

@@ -12,7 +12,7 @@ from native.nodes.problem import Solution
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 
-from native.codes cimport FEASIBLE, FITS, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
+from native.codes cimport FEASIBLE, FITS, INFEASIBLE, PREEMPTS, UNSCHEDULABLE
 from native.nodes._bounds cimport Bound, Bounds, before
 from native.nodes._domain cimport Domain, Score, less
 from native.nodes._examining cimport Examiner, Plan
@@ -96,8 +96,6 @@ cdef class Search:
         for index in range(domains):
             if self.statuses[index] == FEASIBLE:
                 self.outcomes[index] = FITS
-            elif self.statuses[index] == SPENT:
-                self.outcomes[index] = self.examiner.examine(index, NULL)
             else:
                 bound = self.bounds.of(index)
                 self.outcomes[index] = UNSCHEDULABLE

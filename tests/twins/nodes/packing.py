@@ -24,23 +24,55 @@ class Packer:
         self.answer = [[0] * len(domain.problem.free) for _ in self.counts]
 
     def pack(self) -> int:
-        """One shape: a sum. Several: first fit with the hardest first; where that fails, the table decides."""
-        nodes = range(self.domain.first, self.domain.end)
+        """First bounds, then some orders of the shapes, then all packings as far as the budget goes."""
         order = self.hardest_first()
         if order is None:
             return INFEASIBLE
+        if self._fit(order, tightest=False):
+            return FEASIBLE
+        if len(order) > 1:
+            volume, wanted = self._volume(), self._wanted()
+            if any(a > b for a, b in zip(wanted, volume, strict=True)):
+                return INFEASIBLE
+            order.sort(key=lambda shape: -self._share(shape, volume))
+            if self._fit(order, tightest=False) or self._fit(order, tightest=True):
+                return FEASIBLE
+        return self._table()
+
+    def _fit(self, order: list[int], tightest: bool) -> bool:
+        """Shape after shape: node after node, or always the node with room for the fewest members."""
         for shape in order:
             left = self.counts[shape]
-            for node in nodes:
-                members = min(left, self.domain.capacity(shape, node))
-                if members:
-                    self.domain.add(shape, node, members)
-                    left -= members
-            if left:
-                self.domain.clear()
-                return self._table()
+            while left:
+                nodes = range(self.domain.first, self.domain.end)
+                room = [(self.domain.capacity(shape, node), node) for node in nodes]
+                found = [(members if tightest else 0, node, members) for members, node in room if members]
+                if not found:
+                    self.domain.clear()
+                    return False
+                _, node, members = min(found)
+                self.domain.add(shape, node, min(left, members))
+                left -= min(left, members)
         self.keep()
-        return FEASIBLE
+        return True
+
+    def _volume(self) -> list[int]:
+        """The free room in sum, by resource."""
+        rooms = self.domain.room[self.domain.first : self.domain.end]
+        return [sum(max(0, room[r]) for room in rooms) for r in range(len(self.domain.problem.requests[0]))]
+
+    def _wanted(self) -> list[int]:
+        """What all members request together, by resource."""
+        requests = self.domain.problem.requests
+        return [
+            sum(n * each[r] for n, each in zip(self.counts, requests, strict=True))
+            for r in range(len(requests[0]))
+        ]
+
+    def _share(self, shape: int, volume: list[int]) -> int:
+        """The largest share of a resource, in millionths, that one member takes of all that is free."""
+        request = self.domain.problem.requests[shape]
+        return max(a * 10**6 // max(1, b) for a, b in zip(request, volume, strict=True))
 
     def keep(self) -> None:
         """What is placed becomes the answer, and is forgotten."""

@@ -31,7 +31,10 @@ class Placer:
         """
         self.needed.clear()
         self.evicted = [0] * len(self.evicted)
-        for shape in self.packer.hardest_first() or []:
+        order = self.packer.hardest_first()
+        if order is None:
+            return False
+        for shape in order:
             left = self.packer.counts[shape]
             while left:
                 best: tuple[int, int, Cost] | None = None

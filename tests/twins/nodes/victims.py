@@ -57,9 +57,7 @@ class _Search:
             self.won = (NOBODY, [], self._placed(self.winner))
         contest = []
         for index, status in zip(domains, statuses, strict=True):
-            if status == SPENT:
-                found.outcomes[index] = self._examine(index, None)
-            elif status == INFEASIBLE:
+            if status != FEASIBLE:
                 least = bound(self.domain, self.packer, self.problem, index)
                 contest += [(least[1:], index, least)] if least[0] != INFEASIBLE else []
             else:
@@ -111,7 +109,7 @@ class _Search:
             for token, pods in enumerate(self.problem.held_by_leaving[node]):
                 self.domain.held[node][token] -= sign * pods
 
-    def _examine(self, index: int, least: Bound | None) -> int:
+    def _examine(self, index: int, least: Bound) -> int:
         self.domain.enter(index)
         self.fixed.clear()
         self.best = None
@@ -121,30 +119,33 @@ class _Search:
         self.domain.leave()
         return outcome
 
-    def _preempt(self, least: Bound | None) -> int:
-        """KEP steps 2 to 7, with every potential victim gone. No bound: SPENT with nobody gone."""
-        known = least is not None and least[0] == FEASIBLE
-        feasible = FEASIBLE if known else self.packer.pack()
-        if feasible == INFEASIBLE:
-            return UNSCHEDULABLE
-        if feasible == SPENT or least is None:
-            return EXHAUSTED
-        cutoff: int | None = least[1]
+    def _preempt(self, least: Bound) -> int:
+        """KEP steps 2 to 7, with every potential victim gone."""
+        status, cutoff, _ = least
+        known = status == FEASIBLE
         violates = self.domain.violations > 0
+        if not known and self.packer.pack() == INFEASIBLE:
+            return UNSCHEDULABLE
+        if not known and not self._can_place():
+            return EXHAUSTED
         if violates:
             self._reprieve_budgets()
         if violates or not known:
             cutoff = self._cutoff()
-        if cutoff is None:
-            return EXHAUSTED
         self.left = self.effort
         self.packer.steps = 0
         self._attempt(cutoff)
+        if self.best is None:
+            return EXHAUSTED
         if not self._exact():
             self._improve(least[1])
         return PREEMPTS
 
     # ---- the steps
+
+    def _can_place(self) -> bool:
+        """Whether a packing of the preemptor is found. One that is not found counts as none."""
+        return self.packer.pack() == FEASIBLE or self.placer.place(batches=False, shared=False)
 
     def _reprieve_budgets(self) -> None:
         """KEP step 4: with the preemptor assumed, put back whom it would violate a budget to evict."""
@@ -157,21 +158,22 @@ class _Search:
                 self.fixed.add(unit)
         self.domain.clear()
 
-    def _cutoff(self) -> int | None:
+    def _cutoff(self) -> int:
         """KEP step 5: the lowest priority N for which the preemptor fits with only units up to N gone."""
         priorities = self._priorities()
         low, high = 0, len(priorities)
         while low < high:
             middle = (low + high) // 2
             self._go(priorities[middle])
-            status = self.packer.pack()
-            if status == SPENT:
-                return None
-            if status == FEASIBLE:
+            if self._can_place():
                 high = middle
             else:
                 low = middle + 1
-        return priorities[low] if low < len(priorities) else None
+        if low < len(priorities):
+            return priorities[low]
+        # Step 4 has put back units without which no packing is found.
+        self.fixed.clear()
+        return self.problem.unit_priority[self.domain.units[0]]
 
     def _priorities(self) -> list[int]:
         """The distinct priorities of the units that are not fixed."""
@@ -213,7 +215,8 @@ class _Search:
             if d.gone[unit] and d.can_stay(unit):
                 d.put_back(unit)
         d.clear()
-        return self._accept([unit for unit in d.units if d.gone[unit]])
+        victims = [unit for unit in d.units if d.gone[unit]]
+        return bool(victims) and self._accept(victims)
 
     def _accept(self, victims: list[int]) -> bool:
         score = self.domain.score(victims)

@@ -97,13 +97,21 @@ def test_a_leader_with_equal_workers_is_exact_without_any_budget(
 
 @both
 def test_what_could_not_be_decided_is_said_and_nobody_goes(searching: Search) -> None:
-    """Six members of three shapes, more ways to place them than the budget allows to look at."""
-    shapes = [([3, 0], 2, [1] * 3), ([2, 1], 2, [1] * 3), ([2, 2], 2, [1] * 3)]
-    units = [(0, 0, {node: [1, 0]}) for node in range(3)]
-    problem = assemble([0, 3], [[4, 2], [4, 2], [4, 3]], shapes, units)
+    """There is room in sum, but no two members share a node. The budget does not allow to look at all ways."""
+    shapes = [([4, 0], 1, [1, 1]), ([3, 0], 1, [1, 1]), ([3, 1], 1, [1, 1])]
+    units = [(0, 0, {node: [0, 1]}) for node in range(2)]
+    problem = assemble([0, 2], [[5, 1], [5, 1]], shapes, units)
     spent = searching(problem, 0, 0)
     assert (spent.outcomes, spent.victims, spent.winner) == ([EXHAUSTED], [], -1)
     assert searching(problem, 10**6, 0).outcomes != [EXHAUSTED]
+
+
+@both
+def test_gangs_of_many_shapes_need_no_exact_packing(searching: Search) -> None:
+    """Larger members first: the smaller ones alone would take the room that only the larger ones fill."""
+    shapes = [([4], 1, [1, 1]), ([3], 1, [1, 1]), ([2], 1, [1, 1]), ([1], 1, [1, 1])]
+    found = searching(assemble([0, 2], [[5], [0]], shapes, [(3, 0, {1: [5]}), (7, 0, {0: [0]})]), 0, 0)
+    assert (found.outcomes, found.scores[0][1]) == ([PREEMPTS], 3)
 
 
 @both
