@@ -174,6 +174,7 @@ class CSIDriverSpec(Struct):
     """storage.k8s.io/v1 CSIDriverSpec."""
 
     storage_capacity: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CSIDriver(Struct):

@@ -8,9 +8,11 @@ from typing import Any, ClassVar, Final
 from api.core import Pod, Volume
 from nodes.filters.filter import Filter
 
-__all__ = ["LIMITS", "MIGRATED", "NodeVolumeLimits"]
+__all__ = ["LACKING", "LIMITS", "MIGRATED", "NodeVolumeLimits"]
 
 LIMITS: Final = "attach limits of a CSI driver"
+LACKING: Final = "CSI driver that a node lacks"
+"""Its CSIDriver says `preventPodSchedulingIfMissing`."""
 MIGRATED: Final = "in-tree volume"
 """A PersistentVolume with a source that a CSI driver serves now."""
 
@@ -28,7 +30,7 @@ class NodeVolumeLimits(Filter[Any]):
     """It needs nothing of a pod alone."""
 
     name: ClassVar[str] = "NodeVolumeLimits"
-    local: ClassVar[frozenset[str]] = frozenset({LIMITS, MIGRATED, *(name for name, _ in SOURCES)})
+    local: ClassVar[frozenset[str]] = frozenset({LACKING, LIMITS, MIGRATED, *(name for name, _ in SOURCES)})
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Name the kinds of volumes in the pod's spec that a CSI driver may serve."""

@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Set
 from typing import Final
 
-from nodes.filters.node_volume_limits import LIMITS, NodeVolumeLimits
+import numpy as np
+
+from nodes.filters.node_volume_limits import LACKING, LIMITS, NodeVolumeLimits
 from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.registry import FILTERS
 from nodes.filters.volume_binding import VolumeBinding, fitting_volumes
@@ -37,7 +39,10 @@ def unmodelled_claims(
         yield SHARED
     if _is_contended(snapshot, unbound, placed):
         yield CONTENDED
-    if snapshot.volume_limits and _may_exceed(snapshot, mine, set(gone), placed):
+    asking = [pod for pod in mine if (each := _class(snapshot, pod)) is None or NODE_LIMITS not in each.off]
+    if snapshot.needed_drivers and _may_lack(snapshot, asking, placed):
+        yield LACKING
+    if snapshot.csi_drivers and _may_exceed(snapshot, asking, set(gone), placed):
         yield LIMITS
 
 
@@ -80,15 +85,24 @@ def _is_contended(
     return False
 
 
+def _may_lack(snapshot: Snapshot, members: Collection[int], placed: Mapping[int, int] | None) -> bool:
+    """Whether a member could come to a node without a driver that it needs."""
+    for pod in members:
+        needed = snapshot.needed_drivers.intersection(driver for driver, _ in _handles(snapshot, [pod]))
+        everywhere = np.flatnonzero(snapshot.node_live).tolist()
+        nodes = [placed[pod]] if placed is not None and pod in placed else everywhere
+        names = (snapshot.node_names[node] for node in nodes) if needed else ()
+        if any(not needed.issubset(snapshot.csi_drivers.get(name, ())) for name in names):
+            return True
+    return False
+
+
 def _may_exceed(
-    snapshot: Snapshot, members: Collection[int], gone: Set[int], placed: Mapping[int, int] | None
+    snapshot: Snapshot, asking: Collection[int], gone: Set[int], placed: Mapping[int, int] | None
 ) -> bool:
     """Whether a node could have more volumes than it can attach once the members are there."""
-    asking = [
-        pod for pod in members if (each := _class(snapshot, pod)) is None or NODE_LIMITS not in each.off
-    ]
-    drivers = {handle[0] for pod in asking for handle in _handles(snapshot, [pod])}
-    limited = {name for counts in snapshot.volume_limits.values() for name in counts}
+    drivers = {handle[0] for handle in _handles(snapshot, asking)}
+    limited = {name for counts in snapshot.csi_drivers.values() for name in counts}
     if drivers.isdisjoint(limited):
         return False
     running: dict[int, list[int]] = {}
@@ -97,17 +111,20 @@ def _may_exceed(
         if node >= 0 and pod not in gone:
             running.setdefault(node, []).append(pod)
     for node, name in enumerate(snapshot.node_names):
-        limits = snapshot.volume_limits.get(name)
+        limits = snapshot.csi_drivers.get(name)
         coming = [pod for pod in asking if placed is None or placed.get(pod) == node]
         if limits and coming and _exceeds(snapshot, limits, running.get(node, []), coming):
             return True
     return False
 
 
-def _exceeds(snapshot: Snapshot, limits: Mapping[str, int], there: list[int], coming: list[int]) -> bool:
+def _exceeds(
+    snapshot: Snapshot, limits: Mapping[str, int | None], there: list[int], coming: list[int]
+) -> bool:
     new = _handles(snapshot, coming)
     counts = Counter(driver for driver, _ in _handles(snapshot, there) | new)
-    return any(counts[driver] > limits[driver] for driver, _ in new if driver in limits)
+    most = {driver: limit for driver, limit in limits.items() if limit is not None}
+    return any(counts[driver] > most[driver] for driver, _ in new if driver in most)
 
 
 def _handles(snapshot: Snapshot, pods: Collection[int]) -> Set[Handle]:

@@ -176,8 +176,11 @@ class Snapshot:
     pod_claims: Mapping[int, tuple[ClaimUse, ...]] = field(default_factory=dict)
     """The claims of the pods that have any. The table never changes this mapping after a snapshot has it."""
 
-    volume_limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """How many volumes a node can attach, by the names of node and CSI driver."""
+    csi_drivers: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    """How many volumes a node can attach, by the names of node and CSI driver; None for a driver without a limit."""
+
+    needed_drivers: frozenset[str] = frozenset()
+    """CSI drivers without which a node takes no pod with a volume of theirs."""
 
     nominated: Mapping[int, int] = field(default_factory=dict)
     """Row of the node by row of the pod: nominations of pods that are neither bound nor terminating. The node may be

@@ -131,15 +131,20 @@ class Tables:
 
     def upsert_storage(self, item: StorageObject) -> Change:
         """Add or change a claim, a volume or what describes storage."""
-        limited = self.volumes.limits.changes
+        drivers = self._drivers
         claims = self.volumes.upsert(item)
-        return self._decides_claims(claims, self.volumes.limits.changes != limited)
+        return self._decides_claims(claims, self._drivers != drivers)
 
     def delete_storage(self, kind: type[StorageObject], namespace: str, name: str) -> Change:
         """Remove an object of this kind."""
-        limited = self.volumes.limits.changes
+        drivers = self._drivers
         claims = self.volumes.delete(kind, namespace, name)
-        return self._decides_claims(claims, self.volumes.limits.changes != limited)
+        return self._decides_claims(claims, self._drivers != drivers)
+
+    @property
+    def _drivers(self) -> tuple[int, frozenset[str]]:
+        """What claims do not tell of CSI drivers, to be compared."""
+        return self.volumes.limits.changes, self.volumes.needed_drivers
 
     def upsert_namespace(self, namespace: Namespace) -> Change:
         """Add or change a namespace."""
@@ -353,7 +358,8 @@ class Tables:
             costs=self.costs,
             namespaces=MappingProxyType(self.namespaces.copy()),
             pod_claims=pods.claimants.share(),
-            volume_limits=self.volumes.limits.share(),
+            csi_drivers=self.volumes.limits.share(),
+            needed_drivers=self.volumes.needed_drivers,
             nominated=MappingProxyType(pods.nominations.by_pod.copy()),
         )
 
@@ -367,8 +373,8 @@ class Tables:
         self.class_changes += changed
         return self._decides(changed)
 
-    def _decides_claims(self, claims: Collection[ClaimKey], limits: bool) -> Change:
-        return max(self._note(self.pods.look_behind(claims)), self._decides(limits))
+    def _decides_claims(self, claims: Collection[ClaimKey], drivers: bool) -> Change:
+        return max(self._note(self.pods.look_behind(claims)), self._decides(drivers))
 
     def _decides_labels(self, changed: bool) -> Change:
         """Labels of namespaces matter only while a pod chooses namespaces by them. Then they may matter on any node."""

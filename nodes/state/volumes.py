@@ -71,6 +71,8 @@ class VolumeTable:
         self._classes: dict[str, StorageClass] = {}
         self._tracked: set[str] = set()
         """CSI drivers that say how much room they have."""
+        self.needed_drivers: frozenset[str] = frozenset()
+        """CSI drivers without which a node takes no pod with a volume of theirs."""
         self._capacities: dict[ClaimKey, CSIStorageCapacity] = {}
         self._of_volume: dict[str, Claims] = {}
         self._of_class: dict[str, Claims] = {}
@@ -159,20 +161,21 @@ class VolumeTable:
 
     def upsert_driver(self, driver: CSIDriver) -> Claims:
         """Add or change a CSIDriver."""
-        name = driver.metadata.name
-        if not driver.spec.storage_capacity:
-            return self.delete_driver(("", name))
-        if name in self._tracked:
-            return set()
-        self._tracked.add(name)
-        return self._renew(*self._served_by(name))
+        name, spec = driver.metadata.name, driver.spec
+        needed = {name} if spec.prevent_pod_scheduling_if_missing else set()
+        self.needed_drivers = self.needed_drivers - {name} | needed
+        return self._track(name, is_tracked=bool(spec.storage_capacity))
 
     def delete_driver(self, key: ClaimKey) -> Claims:
         """Remove a CSIDriver."""
-        if key[1] not in self._tracked:
+        self.needed_drivers -= {key[1]}
+        return self._track(key[1], is_tracked=False)
+
+    def _track(self, driver: str, *, is_tracked: bool) -> Claims:
+        if (driver in self._tracked) == is_tracked:
             return set()
-        self._tracked.discard(key[1])
-        return self._renew(*self._served_by(key[1]))
+        self._tracked ^= {driver}
+        return self._renew(*self._served_by(driver))
 
     def _served_by(self, driver: str) -> list[str]:
         return [name for name, each in self._classes.items() if each.provisioner == driver]

@@ -217,6 +217,25 @@ def test_attach_limits_count_who_stays(count: int, named: list[str]) -> None:
     assert (plan.outcome, plan.not_modelled) == ("Preempts", named)
 
 
+@pytest.mark.parametrize(("installed", "named"), [(True, []), (False, ["CSI driver that a node lacks"])])
+def test_a_driver_that_a_node_must_have(installed: bool, named: list[str]) -> None:
+    driver = {"preventPodSchedulingIfMissing": True}
+    needed = {"kind": "CSIDriver", "metadata": {"name": "csi.example.com"}, "spec": driver}
+    there = {
+        "kind": "CSINode",
+        "metadata": {"name": "n0"},
+        "spec": {"drivers": [{"name": "csi.example.com"}]},
+    }
+    storage = claim(volume="pv"), volume("pv", csi={"driver": "csi.example.com", "volumeHandle": "h"})
+    low = pod("low", node="n0", requests={"cpu": "4"}, priority=1)
+    plan = planned(
+        gang(minimum=1), *nodes(1), low, member("m", "c"), *storage, needed, *([there] if installed else [])
+    )
+    assert (plan.outcome, plan.not_modelled) == ("Preempts", named)
+    assert why_blocked(plan, asks=False) == (f"not modelled: {named[0]}" if named else "")
+    assert not why_blocked(plan)  # the scheduler can be asked about one member on its node
+
+
 def test_pods_follow_their_claims() -> None:
     found = tables(gang(minimum=1), *nodes(2), member("m", "c"))
     assert decide_group(found.snapshot(), NS, "gang").not_modelled == ["persistent volume claim"]
