@@ -273,9 +273,7 @@ def _volume(random: Random, world: World, pod: Json, name: str) -> Json:
         meta = pod["metadata"]
         if random.random() < 0.8:
             owner = {"name": meta["name"], "uid": meta["uid"]}
-            if "nodeName" not in pod["spec"] and random.random() < 0.1:
-                # Members only: if a pod runs whose claim is somebody else's, the scheduler reports an error.
-                owner["uid"] = "uid-of-another"
+            # It is the pod's own: of a pod on a node with the claim of another one, the scheduler reports an error.
             _claim(random, world, meta["namespace"], f"{meta['name']}-{name}", owner)
         return {"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
     return {"name": name, **(_disk(random) if kind == "disk" else {"emptyDir": {}})}
