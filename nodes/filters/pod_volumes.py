@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import msgspec
@@ -67,7 +69,7 @@ class UnboundClaim(NamedTuple):
     """The volume whose claimRef names this claim. The claim gets no other one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClassStorage:
     """What a StorageClass has for claims that wait for their first consumer. A newer state has a higher version."""
 
@@ -79,6 +81,39 @@ class ClassStorage:
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
     capacities: tuple[tuple[LabelSelector, int], ...] | None = None
     """On which nodes the provisioner has room for a volume of so many bytes; None if it does not say."""
+
+    def near(self, labels: Mapping[str, str]) -> Iterator[AvailableVolume]:
+        """Volumes in their order: at least those that a node with these labels can use.
+
+        A cluster may have a volume for each node. Nobody looks at all of them for each node.
+        """
+        places, anywhere = self._index
+        rows = {row for key in places for row in places[key].get(labels.get(key, ""), ())}
+        return (self.volumes[row] for row in sorted(rows.union(anywhere)))
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, dict[str, list[int]]], list[int]]:
+        """Places of volumes by a label and its value that they ask for; and of those that ask for no such value."""
+        places: dict[str, dict[str, list[int]]] = {}
+        anywhere = []
+        for row, volume in enumerate(self.volumes):
+            asked = _asked_values(volume.affinity)
+            if asked is None:
+                anywhere.append(row)
+            for key, value in asked or ():
+                places.setdefault(key, {}).setdefault(value, []).append(row)
+        return places, anywhere
+
+
+def _asked_values(affinity: NodeSelector | None) -> list[tuple[str, str]] | None:
+    """Labels with values, of which a node must have one; None if a node may have none of them."""
+    found: list[tuple[str, str]] = []
+    for term in (affinity.node_selector_terms if affinity is not None else None) or ():
+        listed = [each for each in term.match_expressions or () if each.operator == "In"]
+        if not listed:
+            return None
+        found += [(listed[0].key, value) for value in listed[0].values or ()]
+    return found or None
 
 
 @dataclass(frozen=True, slots=True)

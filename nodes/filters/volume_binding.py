@@ -11,7 +11,7 @@ from api.storage import TopologySelectorTerm
 from nodes.filters.filter import NodeShape, StaticFilter
 from nodes.filters.pod_volumes import AvailableVolume, ClassStorage, PodVolumes, UnboundClaim
 
-__all__ = ["CLAIM", "EPHEMERAL", "VolumeBinding", "fitting_volumes", "is_alike"]
+__all__ = ["CLAIM", "EPHEMERAL", "VolumeBinding", "could_get", "fitting_volumes", "is_alike"]
 
 CLAIM: Final = "persistent volume claim"
 EPHEMERAL: Final = "ephemeral volume"
@@ -58,8 +58,8 @@ def fitting_volumes(
         if _is_reachable(claim.volume, labels):
             yield claim.volume
         return
-    for volume in storage.volumes:
-        if is_alike(claim, volume) and _is_accepted(claim, volume) and _is_reachable(volume, labels):
+    for volume in storage.near(labels):
+        if could_get(claim, volume) and _is_reachable(volume, labels):
             yield volume
 
 
@@ -72,8 +72,10 @@ def is_alike(claim: UnboundClaim, volume: AvailableVolume) -> bool:
     )
 
 
-def _is_accepted(claim: UnboundClaim, volume: AvailableVolume) -> bool:
-    """What counts for a volume that is not reserved for the claim."""
+def could_get(claim: UnboundClaim, volume: AvailableVolume) -> bool:
+    """Whether the claim could get the volume, which is reserved for nobody, on some node."""
+    if not is_alike(claim, volume):
+        return False
     selected = claim.selector is None or selects(claim.selector, volume.labels)
     return selected and volume.access_modes.issuperset(claim.access_modes)
 

@@ -14,13 +14,15 @@ import numpy as np
 from nodes.filters.node_volume_limits import LACKING, LIMITS, NodeVolumeLimits
 from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.registry import FILTERS
-from nodes.filters.volume_binding import VolumeBinding, fitting_volumes
+from nodes.filters.volume_binding import VolumeBinding, could_get, fitting_volumes
 from nodes.state.classes import PodClass
 from nodes.state.snapshot import Snapshot
 from nodes.state.volume_facts import Handle
 
 __all__ = ["unmodelled_claims"]
 
+ANYWHERE: Final = -1
+"""In place of the row of a node."""
 CONTENDED: Final = "volumes that several claims want"
 SHARED: Final = "unbound claim of several members"
 BINDING: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, VolumeBinding))
@@ -69,29 +71,49 @@ def _is_contended(
 
     A claim that has more volumes than there are others who could take one of them finds one in every order.
     """
+    known: dict[tuple[int, int], list[Set[str]]] = {}
     wants: list[Set[str]] = []
     for pod, needs in unbound.items():
-        nodes = [placed[pod]] if placed is not None and pod in placed else range(len(snapshot.node_shapes))
-        shapes = [shape for node in nodes if (shape := snapshot.node_shapes[node]) is not None]
-        wants += [
-            {each.name for shape in shapes for each in fitting_volumes(claim, storage, shape.labels)}
-            for claim, storage in zip(needs.unbound, needs.storage, strict=True)
-            if not claim.selected_node
-        ]
-    for place, names in enumerate(wants):
-        rivals = sum(not names.isdisjoint(other) for other in (*wants[:place], *wants[place + 1 :]))
-        if rivals and (placed is None or len(names) <= rivals):
+        node = placed.get(pod, ANYWHERE) if placed is not None else ANYWHERE
+        # Members of one class have the same needs.
+        if (id(needs), node) not in known:
+            known[id(needs), node] = _wanted(snapshot, needs, node)
+        wants += known[id(needs), node]
+    groups = {id(names): names for names in wants}
+    sizes = Counter(map(id, wants))
+    for names in groups.values():
+        rivals = sum(sizes[each] for each, other in groups.items() if not names.isdisjoint(other)) - 1
+        if rivals > 0 and (placed is None or len(names) <= rivals):
             return True
     return False
 
 
+def _wanted(snapshot: Snapshot, needs: PodVolumes, node: int) -> list[Set[str]]:
+    """For each unbound claim the names of the volumes that it could get on the node, or on some node."""
+    shape = snapshot.node_shapes[node] if node != ANYWHERE else None
+    found: list[Set[str]] = []
+    for claim, storage in zip(needs.unbound, needs.storage, strict=True):
+        if claim.selected_node:
+            continue
+        if shape is not None:
+            volumes = fitting_volumes(claim, storage, shape.labels)
+        elif claim.volume is not None:
+            volumes = iter([claim.volume])
+        else:
+            volumes = (each for each in storage.volumes if could_get(claim, each))
+        found.append({each.name for each in volumes})
+    return found
+
+
 def _may_lack(snapshot: Snapshot, members: Collection[int], placed: Mapping[int, int] | None) -> bool:
     """Whether a member could come to a node without a driver that it needs."""
+    everywhere = np.flatnonzero(snapshot.node_live).tolist()
     for pod in members:
         needed = snapshot.needed_drivers.intersection(driver for driver, _ in _handles(snapshot, [pod]))
-        everywhere = np.flatnonzero(snapshot.node_live).tolist()
+        if not needed:
+            continue
         nodes = [placed[pod]] if placed is not None and pod in placed else everywhere
-        names = (snapshot.node_names[node] for node in nodes) if needed else ()
+        names = (snapshot.node_names[node] for node in nodes)
         if any(not needed.issubset(snapshot.csi_drivers.get(name, ())) for name in names):
             return True
     return False
@@ -110,10 +132,12 @@ def _may_exceed(
         node = int(snapshot.pod_node[pod])
         if node >= 0 and pod not in gone:
             running.setdefault(node, []).append(pod)
+    coming: dict[int, list[int]] = {}
+    for pod in asking:
+        coming.setdefault(placed.get(pod, ANYWHERE) if placed is not None else ANYWHERE, []).append(pod)
     for node, name in enumerate(snapshot.node_names):
-        limits = snapshot.csi_drivers.get(name)
-        coming = [pod for pod in asking if placed is None or placed.get(pod) == node]
-        if limits and coming and _exceeds(snapshot, limits, running.get(node, []), coming):
+        limits, new = snapshot.csi_drivers.get(name), coming.get(node, coming.get(ANYWHERE))
+        if limits and new and _exceeds(snapshot, limits, running.get(node, []), new):
             return True
     return False
 

@@ -12,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.core import Pod
+from api.selectors import node_selector_matches
+from api.storage import PersistentVolume
 from hack.fidelity.ours import STORAGE
 from hack.fidelity.worlds import World, random_world
-from nodes.filters.pod_volumes import PodVolumes
+from nodes.filters.pod_volumes import ClassStorage, PodVolumes
 from nodes.state.pod_facts import Change
 from nodes.state.tables import Tables
+from nodes.state.volume_facts import volume_facts
 from tests.kit.examples import examples
 
 Event = Callable[[Tables], Change]
@@ -144,3 +147,24 @@ def test_nothing_is_left_of_what_is_gone(seed: int, random: Any) -> None:
     ]
     assert [len(each) for each in left] == [0] * len(left)
     assert volumes.limits.share() == {}
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.integers(0, 2**32))
+def test_no_volume_is_passed_over_that_a_node_can_use(seed: int) -> None:
+    """Those that are near a node are looked at; the others could not be used there."""
+    world = random_world(Random(seed), "volumes")
+    volumes = tuple(
+        volume_facts(each).available for each in stored(world) if isinstance(each, PersistentVolume)
+    )
+    storage = ClassStorage(1, volumes)
+    for node in world.nodes:
+        labels = node["metadata"]["labels"]
+        usable = [
+            each
+            for each in volumes
+            if each.affinity is None or node_selector_matches(each.affinity, labels, "")
+        ]
+        near = list(storage.near(labels))
+        assert [each for each in near if each in usable] == usable
+        assert len(near) == len({each.name for each in near})
