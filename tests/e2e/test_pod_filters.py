@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hack.controlplane.client import Json
+from tests.e2e.evicted import evicted
 from tests.e2e.support import Sandbox
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -22,15 +23,6 @@ def nodes_of(sandbox: Sandbox, count: int, **member: Any) -> list[str]:
     members = sandbox.gang("hero", count, priority=100, **member)
     bound = sandbox.wait_bound(*members)
     return sorted(bound[each] for each in members)
-
-
-def evicted(sandbox: Sandbox, *pods: str) -> None:
-    """Exactly these pods were evicted, each once, by one plan that is Bound and models everything."""
-    assert sandbox.history.evictions() == dict.fromkeys(pods, 1)
-    plan = sandbox.wait_plan("hero", "Bound")["spec"]
-    assert plan["outcome"] == "Preempts"
-    assert plan["notModelled"] == []
-    assert sorted(pod["name"] for victim in plan["victims"] for pod in victim["pods"]) == sorted(pods)
 
 
 def test_members_with_host_name_anti_affinity_never_share_a_node(sandbox: Sandbox) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hack.controlplane.client import Json
+from tests.e2e.evicted import evicted
 from tests.e2e.support import Sandbox, wait_for
-from tests.e2e.test_pod_filters import evicted
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
