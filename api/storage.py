@@ -74,7 +74,7 @@ class VolumeNodeAffinity(Struct):
     required: NodeSelector | None = None
 
 
-class ClaimReference(Struct):
+class ObjectReference(Struct):
     """core/v1 ObjectReference, as far as it names a claim."""
 
     namespace: str = ""
@@ -94,7 +94,7 @@ class PersistentVolumeSpec(Struct):
 
     capacity: Quantities | None = None
     access_modes: list[str] | None = None
-    claim_ref: ClaimReference | None = None
+    claim_ref: ObjectReference | None = None
     storage_class_name: str = ""
     volume_mode: str | None = None
     volume_attributes_class_name: str | None = None

@@ -65,16 +65,17 @@ class WatchedTables:
         self.namespaces = views.watch(
             NAMESPACES, _Kept(tables.upsert_namespace, lambda _, name: tables.delete_namespace(name))
         )
-        self.device_classes = views.watch(
-            DEVICE_CLASSES,
-            _Kept(tables.upsert_device_class, lambda _, name: tables.delete_device_class(name)),
-        )
-        """Nobody waits for them: a cluster may not serve them, and an older role may not allow to read them."""
-        self.storage = [
-            views.watch(each, _Kept(tables.upsert_storage, partial(tables.delete_storage, each.type)))
-            for each in STORAGE_RESOURCES
+        self._optional: list[View[Any]] = [
+            views.watch(
+                DEVICE_CLASSES,
+                _Kept(tables.upsert_device_class, lambda _, name: tables.delete_device_class(name)),
+            ),
+            *(
+                views.watch(each, _Kept(tables.upsert_storage, partial(tables.delete_storage, each.type)))
+                for each in STORAGE_RESOURCES
+            ),
         ]
-        """Nobody waits for them either: a claim that is not known is named."""
+        """Nobody waits for them: a cluster may not serve them, and an older role may not allow to read them."""
         self.groups = views.watch(GROUPS, _Kept(tables.upsert_group, tables.delete_group))
         self.views = (
             self.nodes,
@@ -90,7 +91,7 @@ class WatchedTables:
 
         One call covers many changes.
         """
-        watched: list[View[Any]] = [*self.views, self.device_classes, *self.storage]
+        watched: list[View[Any]] = [*self.views, *self._optional]
         for view in watched:
             view.on_change(hook)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 
-from api.core import Pod, Volume
+from api.core import Pod
 from nodes.filters.filter import Filter
 
-__all__ = ["LACKING", "LIMITS", "MIGRATED", "NodeVolumeLimits"]
+__all__ = ["IN_TREE", "LACKING", "LIMITS", "MIGRATED", "NodeVolumeLimits", "in_tree_names"]
 
 LIMITS: Final = "attach limits of a CSI driver"
 LACKING: Final = "CSI driver that a node lacks"
@@ -16,23 +16,43 @@ LACKING: Final = "CSI driver that a node lacks"
 MIGRATED: Final = "in-tree volume"
 """A PersistentVolume with a source that a CSI driver serves now."""
 
-SOURCES: Final[tuple[tuple[str, Callable[[Volume], object]], ...]] = (
-    ("GCE persistent disk", lambda volume: volume.gce_persistent_disk),
-    ("AWS EBS volume", lambda volume: volume.aws_elastic_block_store),
-    ("Azure disk", lambda volume: volume.azure_disk),
-    ("Cinder volume", lambda volume: volume.cinder),
-    ("Portworx volume", lambda volume: volume.portworx_volume),
+
+class Sources(Protocol):
+    """What a volume in a pod's spec and a PersistentVolume have in common: the in-tree plugins that have moved."""
+
+    @property
+    def gce_persistent_disk(self) -> object: ...
+    @property
+    def aws_elastic_block_store(self) -> object: ...
+    @property
+    def azure_disk(self) -> object: ...
+    @property
+    def cinder(self) -> object: ...
+    @property
+    def portworx_volume(self) -> object: ...
+
+
+IN_TREE: Final[tuple[tuple[str, str, Callable[[Sources], object]], ...]] = (
+    ("GCE persistent disk", "kubernetes.io/gce-pd", lambda volume: volume.gce_persistent_disk),
+    ("AWS EBS volume", "kubernetes.io/aws-ebs", lambda volume: volume.aws_elastic_block_store),
+    ("Azure disk", "kubernetes.io/azure-disk", lambda volume: volume.azure_disk),
+    ("Cinder volume", "kubernetes.io/cinder", lambda volume: volume.cinder),
+    ("Portworx volume", "kubernetes.io/portworx-volume", lambda volume: volume.portworx_volume),
 )
-"""Volumes in a pod's spec that count against the limit of the CSI driver that serves them."""
+"""Plugins that a CSI driver serves now: name, provisioner and source."""
+
+
+def in_tree_names(volume: Sources) -> list[str]:
+    """The names of the plugins in IN_TREE that the volume is of: one at most."""
+    return [name for name, _, source in IN_TREE if source(volume) is not None]
 
 
 class NodeVolumeLimits(Filter[Any]):
     """It needs nothing of a pod alone."""
 
     name: ClassVar[str] = "NodeVolumeLimits"
-    local: ClassVar[frozenset[str]] = frozenset({LACKING, LIMITS, MIGRATED, *(name for name, _ in SOURCES)})
+    local: ClassVar[frozenset[str]] = frozenset({LACKING, LIMITS, MIGRATED, *(name for name, *_ in IN_TREE)})
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Name the kinds of volumes in the pod's spec that a CSI driver may serve."""
-        volumes = pod.spec.volumes or ()
-        return [name for volume in volumes for name, source in SOURCES if source(volume) is not None]
+        return [name for volume in pod.spec.volumes or () for name in in_tree_names(volume)]

@@ -35,6 +35,7 @@ __all__ = [
     "STRICTER",
     "UNMODELLED",
     "WITH_CLAIMS",
+    "place_of",
 ]
 
 FILTERS: Final[tuple[Filter[Any], ...]] = (
@@ -84,5 +85,12 @@ LOCAL: Final = frozenset[str]().union(*(each.local for each in FILTERS))
 """See `Filter.local`."""
 STRICTER: Final = frozenset[str]().union(*(each.stricter for each in FILTERS))
 """See `Filter.stricter`."""
-RESOURCES_FIT: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, NodeResourcesFit))
+
+
+def place_of(kind: type[Filter[Any]]) -> int:
+    """The place of the filter of this class in FILTERS."""
+    return next(place for place, each in enumerate(FILTERS) if isinstance(each, kind))
+
+
+RESOURCES_FIT: Final = place_of(NodeResourcesFit)
 """The place of NodeResourcesFit in FILTERS."""

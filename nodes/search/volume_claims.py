@@ -13,7 +13,7 @@ import numpy as np
 
 from nodes.filters.node_volume_limits import LACKING, LIMITS, NodeVolumeLimits
 from nodes.filters.pod_volumes import PodVolumes
-from nodes.filters.registry import FILTERS
+from nodes.filters.registry import place_of
 from nodes.filters.volume_binding import VolumeBinding, could_get, fitting_volumes
 from nodes.state.classes import PodClass
 from nodes.state.snapshot import Snapshot
@@ -25,8 +25,8 @@ ANYWHERE: Final = -1
 """In place of the row of a node."""
 CONTENDED: Final = "volumes that several claims want"
 SHARED: Final = "unbound claim of several members"
-BINDING: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, VolumeBinding))
-NODE_LIMITS: Final = next(place for place, each in enumerate(FILTERS) if isinstance(each, NodeVolumeLimits))
+BINDING: Final = place_of(VolumeBinding)
+NODE_LIMITS: Final = place_of(NodeVolumeLimits)
 
 
 def unmodelled_claims(
@@ -54,8 +54,7 @@ def _class(snapshot: Snapshot, pod: int) -> PodClass | None:
 
 def _needs(snapshot: Snapshot, pod: int) -> PodVolumes | None:
     its_class = _class(snapshot, pod)
-    asked = its_class is not None and BINDING not in its_class.off
-    return its_class.needs[BINDING] if its_class is not None and asked else None
+    return None if its_class is None or BINDING in its_class.off else its_class.needs[BINDING]
 
 
 def _is_shared(snapshot: Snapshot, unbound: Collection[int]) -> bool:

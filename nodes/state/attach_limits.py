@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from api.storage import CSINode
+from nodes.state.shared import SharedDict
 
 __all__ = ["AttachLimits"]
 
@@ -16,9 +16,7 @@ class AttachLimits:
     def __init__(self) -> None:
         self.changes = 0
         """Grows when a node gets or loses a driver, or can attach more or fewer volumes."""
-        self._counts: dict[str, Mapping[str, int | None]] = {}
-        self._is_shared = False
-        """Whether a snapshot refers to `_counts`. Then they are copied before the next change."""
+        self._counts: SharedDict[str, Mapping[str, int | None]] = SharedDict()
 
     def upsert(self, node: CSINode) -> None:
         """Add or change a CSINode."""
@@ -34,15 +32,13 @@ class AttachLimits:
 
     def share(self) -> Mapping[str, Mapping[str, int | None]]:
         """The drivers of each node that has any, with their limits, for a snapshot to keep."""
-        self._is_shared = True
-        return MappingProxyType(self._counts)
+        return self._counts.share()
 
     def _put(self, node: str, counts: Mapping[str, int | None]) -> None:
-        if self._counts.get(node, {}) == counts:
+        if self._counts.items.get(node, {}) == counts:
             return
         self.changes += 1
-        if self._is_shared:
-            self._counts, self._is_shared = self._counts.copy(), False
-        self._counts[node] = counts
-        if not counts:
-            del self._counts[node]
+        if counts:
+            self._counts.own()[node] = counts
+        else:
+            del self._counts.own()[node]

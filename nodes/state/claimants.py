@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from nodes.filters.pod_volumes import ClaimReference
 from nodes.state.classes import PodClass, with_claims
 from nodes.state.columns import Register
+from nodes.state.shared import SharedDict
 from nodes.state.volume_facts import ClaimKey, Handle
 from nodes.state.volumes import VolumeTable
 
@@ -38,9 +38,7 @@ class Claimants:
         self._bare: Register[PodClass] = Register()
         """Classes of these pods without their claims."""
         self._users: dict[ClaimKey, set[int]] = {}
-        self._uses: dict[int, tuple[ClaimUse, ...]] = {}
-        self._is_shared = False
-        """Whether a snapshot refers to `_uses`. Then it is copied before the next change."""
+        self._uses: SharedDict[int, tuple[ClaimUse, ...]] = SharedDict()
 
     def resolved(self, bare: PodClass, claims: tuple[ClaimReference, ...]) -> PodClass:
         """The class of a pod with these claims."""
@@ -65,7 +63,7 @@ class Claimants:
         before = self._pods.pop(row, None)
         if before is None:
             return
-        self._own_uses().pop(row)
+        self._uses.own().pop(row)
         self._bare.drop(before.bare)
         for key in {(each.namespace, each.name) for each in before.claims}:
             self._users[key].discard(row)
@@ -81,15 +79,14 @@ class Claimants:
 
         Returns its class now, and whether its node attaches other volumes for it than before.
         """
-        claimant, before = self._pods[row], self._uses.get(row)
+        claimant, before = self._pods[row], self._uses.items.get(row)
         self._look(row, claimant.claims)
         volumes = self._volumes.resolve(claimant.claims)
-        return with_claims(self._bare_class(claimant), volumes), self._uses.get(row) != before
+        return with_claims(self._bare_class(claimant), volumes), self._uses.items.get(row) != before
 
     def share(self) -> Mapping[int, tuple[ClaimUse, ...]]:
         """The claims of each pod that has any, for a snapshot to keep."""
-        self._is_shared = True
-        return MappingProxyType(self._uses)
+        return self._uses.share()
 
     def uses(self, claims: tuple[ClaimReference, ...]) -> tuple[ClaimUse, ...]:
         """The claims of a pod, with the volumes that its node attaches for them."""
@@ -104,10 +101,5 @@ class Claimants:
 
     def _look(self, row: int, claims: tuple[ClaimReference, ...]) -> None:
         uses = self.uses(claims)
-        if self._uses.get(row) != uses:
-            self._own_uses()[row] = uses
-
-    def _own_uses(self) -> dict[int, tuple[ClaimUse, ...]]:
-        if self._is_shared:
-            self._uses, self._is_shared = self._uses.copy(), False
-        return self._uses
+        if self._uses.items.get(row) != uses:
+            self._uses.own()[row] = uses

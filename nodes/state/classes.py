@@ -122,8 +122,9 @@ def _in_profile(profile: Profile, pod: Pod, requests: dict[str, int], needs: lis
     for place, each in enumerate(FILTERS):
         names.update(() if place in off else each.unmodelled(pod))
         names.update(each.unmodelled_in(profile, pod))
-        seen = needs[place] is not None or (place in CLAIM_PLACES and claims_of(pod))
-        if each.name in profile.half_off and place not in off and seen:
+        if each.name not in profile.half_off or place in off:
+            continue
+        if needs[place] is not None or (place in CLAIM_PLACES and claims_of(pod)):
             names.add(f"{each.name} without its filter")
     ignored = frozenset(name for name in requests if not pod.spec.node_name and profile.ignores(name))
     counted = {name: amount for name, amount in requests.items() if name not in ignored}

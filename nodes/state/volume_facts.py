@@ -11,12 +11,13 @@ from api.storage import (
     READ_WRITE_ONCE_POD,
     SELECTED_NODE,
     STORAGE,
-    ClaimReference,
+    ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
     claim_class,
     volume_class,
 )
+from nodes.filters.node_volume_limits import in_tree_names
 from nodes.filters.pod_volumes import AvailableVolume, UnboundClaim
 from nodes.filters.volume_zone import zones_of
 
@@ -56,7 +57,7 @@ class VolumeFacts(NamedTuple):
     is_free: bool
     """Whether every claim of its class can get it."""
     terminating: bool
-    claim: ClaimReference | None
+    claim: ObjectReference | None
     zones: tuple[tuple[str, tuple[str, ...]], ...]
     handle: Handle | None
     migrated: bool
@@ -94,13 +95,6 @@ def claim_facts(claim: PersistentVolumeClaim) -> ClaimFacts:
 def volume_facts(volume: PersistentVolume) -> VolumeFacts:
     """What is kept of the volume. Raises ValueError for an invalid quantity."""
     meta, spec = volume.metadata, volume.spec
-    migrated = (
-        spec.gce_persistent_disk,
-        spec.aws_elastic_block_store,
-        spec.azure_disk,
-        spec.cinder,
-        spec.portworx_volume,
-    )
     return VolumeFacts(
         storage_class=volume_class(volume),
         available=AvailableVolume(
@@ -117,7 +111,7 @@ def volume_facts(volume: PersistentVolume) -> VolumeFacts:
         claim=spec.claim_ref,
         zones=zones_of(meta.labels),
         handle=(spec.csi.driver, spec.csi.volume_handle) if spec.csi is not None else None,
-        migrated=any(each is not None for each in migrated),
+        migrated=bool(in_tree_names(spec)),
     )
 
 

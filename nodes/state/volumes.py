@@ -17,7 +17,7 @@ from api.storage import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from nodes.filters.node_volume_limits import MIGRATED
+from nodes.filters.node_volume_limits import IN_TREE, MIGRATED
 from nodes.filters.pod_volumes import AvailableVolume, ClaimReference, ClassStorage, PodVolumes, UnboundClaim
 from nodes.filters.volume_binding import CLAIM, EPHEMERAL, is_alike
 from nodes.state.attach_limits import AttachLimits
@@ -44,11 +44,7 @@ UNKNOWN_CLASS: Final = "storage class that is not known"
 that are not there."""
 UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
 WAITS: Final = "WaitForFirstConsumer"
-IN_TREE: Final = frozenset({
-    "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk", "kubernetes.io/cinder",
-    "kubernetes.io/portworx-volume",
-})  # fmt: skip
-"""Provisioners that a CSI driver replaces."""
+MIGRATED_PROVISIONERS: Final = frozenset(provisioner for _, provisioner, _ in IN_TREE)
 
 StorageObject = (
     PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | CSIDriver | CSIStorageCapacity
@@ -86,11 +82,13 @@ class VolumeTable:
 
     def upsert(self, item: StorageObject) -> Claims:
         """Add or change an object."""
-        return _UPSERTS[type(item)](self, item)
+        upsert, _ = _METHODS[type(item)]
+        return upsert(self, item)
 
     def delete(self, kind: type[StorageObject], namespace: str, name: str) -> Claims:
         """Remove an object of this kind."""
-        return _DELETES[kind](self, (namespace, name))
+        _, delete = _METHODS[kind]
+        return delete(self, (namespace, name))
 
     def upsert_claim(self, claim: PersistentVolumeClaim) -> Claims:
         """Add or change a claim."""
@@ -274,7 +272,7 @@ class VolumeTable:
         else:
             wanted = claim.wanted._replace(volume=self._reserved_for(key, claim))
             found.unbound.append((wanted, self._storage_of(storage_class)))
-            if storage_class.provisioner in IN_TREE:
+            if storage_class.provisioner in MIGRATED_PROVISIONERS:
                 found.names.add(MIGRATED)
 
     def _reserved_for(self, key: ClaimKey, claim: ClaimFacts) -> AvailableVolume | None:
@@ -379,19 +377,12 @@ def _discard(index: dict[Any, set[Any]], key: Any, member: Any) -> None:
         index.pop(key, None)
 
 
-_UPSERTS: Final[dict[type[Any], Callable[[VolumeTable, Any], Claims]]] = {
-    PersistentVolumeClaim: VolumeTable.upsert_claim,
-    PersistentVolume: VolumeTable.upsert_volume,
-    StorageClass: VolumeTable.upsert_class,
-    CSIDriver: VolumeTable.upsert_driver,
-    CSIStorageCapacity: VolumeTable.upsert_capacity,
-    CSINode: VolumeTable.upsert_node,
+_METHODS: Final[dict[type[Any], tuple[Callable[[VolumeTable, Any], Claims], Callable[..., Claims]]]] = {
+    PersistentVolumeClaim: (VolumeTable.upsert_claim, VolumeTable.delete_claim),
+    PersistentVolume: (VolumeTable.upsert_volume, VolumeTable.delete_volume),
+    StorageClass: (VolumeTable.upsert_class, VolumeTable.delete_class),
+    CSIDriver: (VolumeTable.upsert_driver, VolumeTable.delete_driver),
+    CSIStorageCapacity: (VolumeTable.upsert_capacity, VolumeTable.delete_capacity),
+    CSINode: (VolumeTable.upsert_node, VolumeTable.delete_node),
 }
-_DELETES: Final[dict[type[Any], Callable[[VolumeTable, ClaimKey], Claims]]] = {
-    PersistentVolumeClaim: VolumeTable.delete_claim,
-    PersistentVolume: VolumeTable.delete_volume,
-    StorageClass: VolumeTable.delete_class,
-    CSIDriver: VolumeTable.delete_driver,
-    CSIStorageCapacity: VolumeTable.delete_capacity,
-    CSINode: VolumeTable.delete_node,
-}
+"""For each kind what adds or changes an object, and what removes the one with this key."""
