@@ -121,9 +121,9 @@ class _Turns:
                 if decision.mode != "Fit" and leaving:
                     with without(self.world, leaving.values()):
                         decision = self._decide(workload, tried)
-                if decision.mode == "Fit" or decision.targets:
-                    return _Nominee(workload, queue, decision)
-                return self._nominate_later(_Nominee(workload, queue, decision), leaving, tried)
+                nominee = _Nominee(workload, queue, decision)
+                may_go = decision.mode == "Fit" or decision.targets
+                return nominee if may_go else self._nominate_later(nominee, leaving, tried)
         except QuotaError as error:
             return inadmissible(queue, workload, self.now, str(error), "Misconfigured")
 

@@ -53,7 +53,7 @@ class Standing:
 
 
 class Promises:
-    """The promises that heads of one cycle see. If no head sees any, nothing is different from a cycle without."""
+    """The promises that heads of one cycle respect or pass. If there are none, the cycle is as without promises."""
 
     def __init__(
         self, snapshot: QuotaSnapshot, promises: Iterable[Promise], heads: Sequence[tuple[Queue, Workload]]
@@ -68,7 +68,7 @@ class Promises:
         self._parent: list[int] = snapshot.layout.quotas.parent.tolist()
         possible = [each for each in promises if _is_possible(snapshot, each)]
         self._gone = frozenset[str]().union(*(each.victims | each.former for each in possible))
-        wanted = [each for each in possible if self._is_seen(snapshot, each, heads)]
+        wanted = [each for each in possible if self._matters(snapshot, each, heads)]
         roots = {self._root(snapshot.queues[each.queue].node) for each in wanted}
         nodes = [queue.node for queue in snapshot.queues.values() if self._root(queue.node) in roots]
         holders = _holders(snapshot, wanted, nodes)
@@ -84,23 +84,20 @@ class Promises:
 
     def seen_by(self, queue: Queue, workload: Workload) -> list[Standing]:
         """The promises of its tree that the workload respects."""
-        root = self._root(queue.node)
-        return [
-            each
-            for each in self._standing.values()
-            if self._root(each.node) == root and self.respects(workload, each.promise)
-        ]
+        return [each for each in self._in_tree_of(queue) if self.respects(workload, each.promise)]
 
     def passed_by(self, queue: Queue, workload: Workload) -> list[Standing]:
         """The promises of its tree, to others, that the workload need not respect. Their victims leave all the same."""
-        root, key = self._root(queue.node), key_of(workload)
+        key = key_of(workload)
         return [
             each
-            for each in self._standing.values()
-            if self._root(each.node) == root
-            and each.promise.key != key
-            and not self.respects(workload, each.promise)
+            for each in self._in_tree_of(queue)
+            if each.promise.key != key and not self.respects(workload, each.promise)
         ]
+
+    def _in_tree_of(self, queue: Queue) -> Iterator[Standing]:
+        root = self._root(queue.node)
+        return (each for each in self._standing.values() if self._root(each.node) == root)
 
     def respects(self, workload: Workload, promise: Promise) -> bool:
         """Whether the workload must leave the promised quota alone: to another preemptor of equal or higher priority.
@@ -146,9 +143,10 @@ class Promises:
             self._present.reserve(queue.node, *numbered(snapshot, usage))
             self._standing.pop(key_of(workload), None)
 
-    def _is_seen(
+    def _matters(
         self, snapshot: QuotaSnapshot, promise: Promise, heads: Iterable[tuple[Queue, Workload]]
     ) -> bool:
+        """Whether a head of its tree respects the promise, or passes it: any head but its own preemptor."""
         root = self._root(snapshot.queues[promise.queue].node)
         return any(
             self._root(queue.node) == root and key_of(workload) != promise.key for queue, workload in heads
