@@ -88,10 +88,11 @@ class WorkloadPlaces:
         answer: Answer = NoPlace("the nodes plane has not begun to evict yet")
         for _ in range(TRIES):
             version = self.changes
-            snapshot = self._snapshot(asking, victims)
+            pods = _pods(asking, self._tables)
+            snapshot = self._snapshot(asking, pods, victims)
             if isinstance(snapshot, NoPlace):
                 return snapshot
-            pods, loop = _pods(asking, self._tables), asyncio.get_running_loop()
+            loop = asyncio.get_running_loop()
             answer = await loop.run_in_executor(self._executor, _search, snapshot, asking, pods, self._budget)
             if version == self.changes:
                 break
@@ -102,11 +103,13 @@ class WorkloadPlaces:
             )
         return answer
 
-    def _snapshot(self, asking: Asking, victims: Sequence[Owner]) -> Snapshot | NoPlace:
+    def _snapshot(
+        self, asking: Asking, pods: Sequence[SupposedPods], victims: Sequence[Owner]
+    ) -> Snapshot | NoPlace:
         """What the search may plan with: promised room aside, and with the pods of the victims gone."""
         try:
             snapshot = self._tables.snapshot()
-            priority = priority_of(snapshot, _name(asking), _pods(asking, self._tables))
+            priority = priority_of(snapshot, _name(asking), pods)
         except ValueError as error:
             return NoPlace(str(error))
         key = workload_key(asking.namespace, asking.name, asking.uid)
