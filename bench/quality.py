@@ -19,16 +19,15 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
-from api.groups import PodGroup
 from bench.baselines import Score, kep, scheduler
+from cli.common.documents import JsonDocument
+from cli.plan.objects import Objects
 from native.nodes._victims import search
 from native.nodes.problem import Problem
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND
 from nodes.search.preemptor import group_preemptor
 from nodes.search.problem import build
-from nodes.state.tables import Tables
 
 __all__ = ["Result", "run"]
 
@@ -160,23 +159,11 @@ def _cases(name: str) -> Iterator[dict[str, Any]]:
 
 def problem_of(objects: Iterable[dict[str, Any]], group: str) -> Problem:
     """The problem that the search gets for the group (NAMESPACE/NAME) in a cluster of these manifests."""
-    tables = Tables()
-    for item in objects:
-        match item["kind"]:
-            case "Node":
-                tables.upsert_node(msgspec.convert(item, Node))
-            case "Pod":
-                tables.upsert_pod(msgspec.convert(item, Pod))
-            case "PodGroup":
-                tables.upsert_group(msgspec.convert(item, PodGroup))
-            case "PodDisruptionBudget":
-                tables.upsert_budget(msgspec.convert(item, PodDisruptionBudget))
-            case "PriorityClass":
-                tables.upsert_priority_class(msgspec.convert(item, PriorityClass))
-            case kind:
-                raise ValueError(kind)
+    known = Objects()
+    for index, item in enumerate(objects):
+        known.add(JsonDocument(msgspec.json.encode(item)), f"objects[{index}]")
     namespace, _, name = group.partition("/")
-    snapshot = tables.snapshot()
+    snapshot = known.snapshot()
     preemptor = group_preemptor(snapshot, namespace, name)
     return build(Cluster(snapshot, preemptor, lay_out(snapshot, preemptor)), strict=True).problem
 
