@@ -148,7 +148,7 @@ class Agreement:
             if isinstance(asked.answer, Placed):
                 self._forget(key)
                 return asked.answer
-            if asked.changes == self._placements.changes or self._clock.monotonic() < asked.again:
+            if self._still_counts(asked, self._placements):
                 return asked.answer
         waits = asked.waits if asked is not None and asked.question == question else FIRST_WAIT
         self._asked[key] = asked = _Asked(question, decision.queue, waits=waits)
@@ -157,6 +157,22 @@ class Agreement:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return None
+
+    def refused(self, entry: Entry) -> NoPlace | None:
+        """What was answered about an entry whose outcome is Preempt, if there was no place and the answer still counts.
+        Nobody is asked."""
+        if self._placements is None or entry.decision is None or owner_of(entry.workload) is None:
+            return None
+        asked = self._asked.get(key_of(entry.workload))
+        if asked is None or asked.question != _question(entry.workload, entry.decision):
+            return None
+        if isinstance(asked.answer, NoPlace) and self._still_counts(asked, self._placements):
+            return asked.answer
+        return None
+
+    def _still_counts(self, asked: _Asked, placements: Placements) -> bool:
+        """Whether nodes and pods are as they were when it was asked, or it is too early to ask again."""
+        return asked.changes == placements.changes or self._clock.monotonic() < asked.again
 
     def workload_changed(self, key: str, after: Workload | None) -> None:
         """The Workload changed or went."""

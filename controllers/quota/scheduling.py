@@ -14,14 +14,16 @@ from typing import Final
 
 import structlog
 
+from api.workloads import Workload
 from controllers.quota.admitting import admission_of, reserve
-from controllers.quota.agreement import Agreement, without_place
+from controllers.quota.agreement import Agreement
 from controllers.quota.draft import Draft
 from controllers.quota.facts import Facts
 from controllers.quota.following import Following
+from controllers.quota.held_back import HeldBack, cycle_without
 from controllers.quota.life import Waiting, settle
-from controllers.quota.mutual import Mutual, paused
-from controllers.quota.passers import Passers, in_vain
+from controllers.quota.mutual import Mutual
+from controllers.quota.passers import Passers
 from controllers.quota.plans import QuotaPlans
 from controllers.quota.texts import Texts
 from controllers.quota.writer import WorkloadWriter
@@ -36,7 +38,7 @@ from quota.pending import PendingQueues
 from quota.promises import Promise
 from quota.snapshot import QuotaSnapshot
 from quota.workloads import key_of
-from runtime.placements import NoPlace, Placed
+from runtime.placements import Placed
 from runtime.watched_quota import WatchedQuota
 
 __all__ = ["ADMISSION", "Scheduling"]
@@ -82,6 +84,7 @@ class Scheduling:
         self._writer, self._options = writer, options
         self._executor, self._now = executor, now
         self._mutual = Mutual()
+        self._held_back = HeldBack(plans.promised, passers, self._mutual, agreement, now)
         self._stirred = asyncio.Event()
 
     def stir(self) -> None:
@@ -127,6 +130,14 @@ class Scheduling:
         if not heads:
             return False
         snapshot = state.snapshot()
+        entries = await cycle_without(
+            heads,
+            partial(self._decide, snapshot, now),
+            lambda entry: self._held_back.entry(entry, snapshot),
+        )
+        return await self._take_all(entries, snapshot)
+
+    async def _decide(self, snapshot: QuotaSnapshot, now: int, heads: Sequence[Workload]) -> list[Entry]:
         work = partial(
             cycle,
             snapshot,
@@ -138,8 +149,7 @@ class Scheduling:
             promises=self._plans.promises(),
             preferred=self._agreement.preferred,
         )
-        entries = await asyncio.get_running_loop().run_in_executor(self._executor, work)
-        return await self._take_all(entries, snapshot)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     async def _take_all(self, entries: Sequence[Entry], snapshot: QuotaSnapshot) -> bool:
         """Do what follows from each entry of a cycle on this snapshot, in their order. Returns whether another cycle
@@ -167,15 +177,12 @@ class Scheduling:
             return not fresh.fits(entry) or self._admit(key, entry, now)
         if entry.outcome == "Preempt" and not self._victims_as_decided(entry):
             return True
-        entry = self._held_back(entry)
         answer = self._agreement.answer(entry, fresh.snapshot) if entry.outcome == "Preempt" else NOT_ASKED
-        if answer is None:
-            return True  # the question runs: the cycle after the answer decides anew
-        if isinstance(answer, NoPlace):
-            entry = without_place(entry, answer.why, self._strategy(entry))
+        if not isinstance(answer, Placed):
+            return True  # the question runs, or was just answered: the next cycle decides anew
         # Its own promise gives a preemptor another answer than its equals get.
         equals = self._pending.answered(entry, now, self._plans.promised())
-        if entry.outcome == "Preempt" and isinstance(answer, Placed):
+        if entry.outcome == "Preempt":
             self._mutual.begins(entry, now)
             self._plans.begin(entry, fresh.snapshot, answer.places)
         elif entry.outcome in ("NoFit", "NoCandidates") and self._plans.overtaken(key):
@@ -184,23 +191,6 @@ class Scheduling:
             self._texts.add(key, Waiting(reason, entry.message, entry.outcome == "Gated"))
             self._texts.add_equals(equals, reason)
         return entry.requeue == "parked" or entry.tried is not None
-
-    def _held_back(self, entry: Entry) -> Entry:
-        """The entry; that of a preemptor which waits if its preemption would be in vain once more, or if two would take
-        turns. One whose plan is under way goes on."""
-        passer = self._passers.waiting(entry.workload) if entry.outcome == "Preempt" else ""
-        is_under_way = key_of(entry.workload) in self._plans.promised()
-        if is_under_way or entry.outcome != "Preempt":
-            return entry
-        if passer:
-            return in_vain(entry, passer, self._strategy(entry))
-        by = self._mutual.paused(entry, self._now())
-        return paused(entry, by, self._strategy(entry)) if by is not None else entry
-
-    def _strategy(self, entry: Entry) -> str:
-        """Of the ClusterQueue that the entry is about."""
-        queue = self._quota.state.queues.get(entry.decision.queue if entry.decision is not None else "")
-        return queue.spec.queueing_strategy if queue is not None else ""
 
     def _admit(self, key: str, entry: Entry, now: int) -> bool:
         decision, queue = (

@@ -116,6 +116,27 @@ async def test_without_any_place_nobody_goes_and_it_is_asked_once() -> None:
     assert stage.nodes.asked == [("old-1",), ("old-0", "old-1")]
 
 
+async def test_a_refusal_counts_until_nodes_change_and_it_is_time() -> None:
+    stage = Stage()
+    assert stage.agreement.refused(stage.decide()) is None
+    await stage.answer()
+    assert stage.agreement.refused(stage.decide()) == NOWHERE
+    stage.nodes.change()
+    assert stage.agreement.refused(stage.decide()) == NOWHERE
+    stage.clock.advance(FIRST_WAIT)
+    assert stage.agreement.refused(stage.decide()) is None
+    assert len(stage.nodes.asked) == 2
+
+
+async def test_a_place_is_no_refusal() -> None:
+    stage = Stage()
+    stage.nodes.rooms[frozenset({"old-1"})] = PLACED
+    assert stage.agreement.answer(stage.decide(), stage.snapshot) is None
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert stage.agreement.refused(stage.decide()) is None
+
+
 async def test_others_go_whose_nodes_the_pods_can_use() -> None:
     stage = Stage()
     stage.nodes.rooms[frozenset({"old-0"})] = PLACED
