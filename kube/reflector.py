@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -157,6 +157,8 @@ class Reflector(Generic[T]):
         """How often it has refused in a row. One that has just started refuses everybody for a moment."""
         self._interrupted: float | None = clock.monotonic()
         """Since when there is no watch, in monotonic seconds; None while there is one."""
+        self._told = 0
+        """Events and bookmarks so far."""
 
     @property
     def kind(self) -> str:
@@ -171,7 +173,7 @@ class Reflector(Generic[T]):
         return self._clock.monotonic() - self._heard
 
     def interrupted(self) -> float:
-        """For how many seconds there has been no watch. 0 while there is one."""
+        """For how many seconds there has been no watch. 0 while there is one. One that brings nothing is none."""
         return 0.0 if self._interrupted is None else self._clock.monotonic() - self._interrupted
 
     async def run(self) -> None:
@@ -298,21 +300,32 @@ class Reflector(Generic[T]):
 
     async def _watch(self) -> None:
         """Watch one stream to its end."""
-        timing = self._timing
-        seconds = random.uniform(timing.watch_least, timing.watch_most)  # noqa: S311 - spreads load, guards nothing
+        seconds = random.uniform(self._timing.watch_least, self._timing.watch_most)  # noqa: S311 - spreads load, guards nothing
         query = self._resource.query(
             watch="true",
             resourceVersion=self.resource_version,
             allowWatchBookmarks="true",
             timeoutSeconds=str(max(1, round(seconds))),
         )
-        began, events = self._clock.monotonic(), 0
+        began, told, interrupted = self._clock.monotonic(), self._told, self._interrupted
+        try:
+            await self._read(query)
+        finally:
+            brought_nothing = self._told == told and self._clock.monotonic() - began < BRIEF_SECONDS
+            if brought_nothing:
+                self._interrupted = interrupted
+        if brought_nothing:
+            raise ApiError(0, "Closed", "the stream ended at once")
+        REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "in time").inc()
+
+    async def _read(self, query: Mapping[str, str]) -> None:
+        """Apply the events of one stream."""
         async with self._client.stream(
-            self._resource.path, query=query, read_seconds=timing.silent
+            self._resource.path, query=query, read_seconds=self._timing.silent
         ) as stream:
             self._heard, self._interrupted = self._clock.monotonic(), None
             batches = lines(stream.iter_any())
-            if wait := timing.delay():
+            if wait := self._timing.delay():
                 batches = delayed(batches, wait)
             async with aclosing(batches):
                 async for batch in batches:
@@ -320,12 +333,9 @@ class Reflector(Generic[T]):
                     for line in batch:
                         self._apply(line)
                         self._retry.succeeded()
-                        events += 1
+                        self._told += 1
                         if breath.is_due:
                             await breath.take()
-        if not events and self._clock.monotonic() - began < BRIEF_SECONDS:
-            raise ApiError(0, "Closed", "the stream ended at once")
-        REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "in time").inc()
 
     def _apply(self, line: bytes) -> None:
         try:

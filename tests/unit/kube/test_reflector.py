@@ -285,6 +285,22 @@ async def test_it_is_known_for_how_long_there_is_no_watch() -> None:
         assert reflector.interrupted() == 0.0
 
 
+async def test_a_watch_that_only_says_that_its_version_is_too_old_was_none() -> None:
+    """Whoever trusts it for a moment decides on a state that is as old as the watch before it."""
+    clock, script = ManualClock(), Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [script.stream(expired())]
+    async with faulty_server(script) as client:
+        reflector = Reflector(client, PODS, Store(), timing=Timing(backoff=Backoff(30, 30)), clock=clock)
+        clock.advance(5)
+        task = asyncio.create_task(reflector.run())
+        before = stream_ends("expired")
+        await until(lambda: stream_ends("expired") > before)
+        assert reflector.interrupted() == 5.0
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 @pytest.mark.parametrize("when", ["at first", "later"])
 async def test_a_resource_that_is_not_served_is_asked_for_until_it_is(when: str) -> None:
     missing = Script.json(status(404, "NotFound"), code=404)
