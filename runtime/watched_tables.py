@@ -91,9 +91,14 @@ class WatchedTables:
 
         One call covers many changes.
         """
+
+        def settled() -> None:
+            self.tables.settle()
+            hook()
+
         watched: list[View[Any]] = [*self.views, *self._optional]
         for view in watched:
-            view.on_change(hook)
+            view.on_change(settled)
 
     def on_pod(self, hook: ObjectHook[Pod]) -> None:
         """Call `hook` with a pod's UID and each newer state of it. The state is None if the pod is gone or ended."""

@@ -29,6 +29,7 @@ from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import mismatch
 from nodes.state.classes import admits, counted_requests
 from nodes.state.pod_view import PodView
+from nodes.state.repelling import may_repel
 from nodes.state.snapshot import MIRROR, STAYING, TERMINATING
 from nodes.state.tables import Tables
 
@@ -216,7 +217,7 @@ class Roster:
     def may_be_repelled(self, uid: str, node: str) -> bool:
         """Whether pods on other nodes may keep the pod off this node, in a way that is not modelled."""
         row = self._tables.pod(uid)
-        return row is not None and self._tables.may_repel(row, node)
+        return row is not None and may_repel(self._tables, row, node)
 
     def bound_on(self, nodes: Collection[str]) -> set[str]:
         """UIDs of the pods on these nodes."""

@@ -11,14 +11,12 @@ import numpy as np
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.groups import PodGroup
-from nodes.filters.filter import Tenant
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
-from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.claimants import ClaimUse
 from nodes.state.class_table import ClassTable
-from nodes.state.classes import NO_PROFILES, PodClass, tenant_of
+from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
@@ -59,6 +57,8 @@ class Tables:
         self.priority_classes: dict[str, PriorityClass] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         """Labels by namespace."""
+        self._unsettled: set[ClaimKey] = set()
+        """Claims behind which something else may be: see `settle`."""
         self._backed: dict[str, str] = {}
         """Extended resources by the name of the DeviceClass that backs them."""
         self.class_changes = 0
@@ -130,16 +130,26 @@ class Tables:
         return self._decides(self._backed.pop(name, None) is not None)
 
     def upsert_storage(self, item: StorageObject) -> Change:
-        """Add or change a claim, a volume or what describes storage."""
+        """Add or change a claim, a volume or what describes storage. Pods have what it changes after `settle`."""
         drivers = self._drivers
         claims = self.volumes.upsert(item)
         return self._decides_claims(claims, self._drivers != drivers)
 
     def delete_storage(self, kind: type[StorageObject], namespace: str, name: str) -> Change:
-        """Remove an object of this kind."""
+        """Remove an object of this kind. Pods have what it changes after `settle`."""
         drivers = self._drivers
         claims = self.volumes.delete(kind, namespace, name)
         return self._decides_claims(claims, self._drivers != drivers)
+
+    def settle(self) -> None:
+        """Look behind the claims of pods whose storage has changed. Whoever decides calls this first.
+
+        A free volume changes something for every claim of its class. A cluster brings thousands of volumes at once, so
+        pods are not looked at for each of them.
+        """
+        if self._unsettled:
+            claims, self._unsettled = self._unsettled, set()
+            self._note(self.pods.look_behind(claims))
 
     @property
     def _drivers(self) -> tuple[int, frozenset[str]]:
@@ -184,6 +194,7 @@ class Tables:
 
     def view(self, row: int) -> PodView:
         """The pod in this row."""
+        self.settle()
         return PodView(self, row)
 
     def controlled(self, uid: str) -> list[int]:
@@ -242,42 +253,6 @@ class Tables:
         room = nodes.allocatable.array.item(row, column) - nodes.used.array.item(row, column)
         return room + nodes.leaving.array.item(row, column) if after_leaving else room
 
-    def may_repel(self, row: int, node: str) -> bool:
-        """Whether pods on other nodes than this may keep the pod in this row off it.
-
-        Their anti-affinity names a wider topology than the host name, say, or the pod asks for pods beside it.
-        """
-        its_class, labels = self.view(row).pod_class, self.pods.labels.array.item(row)
-        for place, counting in COUNTING_FILTERS:
-            member = self._tenant(its_class, place, labels)
-            if member.asks and member.needs is not None and counting.condition(member) is not None:
-                return True
-        for place, each in POD_FILTERS:
-            member = self._tenant(its_class, place, labels)
-            if not member.asks:
-                continue
-            for theirs, their_labels in self._elsewhere(place, node):
-                if each.reaches(self._tenant(theirs, place, their_labels), member):
-                    return True
-        return False
-
-    def _elsewhere(self, place: int, node: str) -> set[tuple[PodClass, int]]:
-        """Classes and label sets of the pods on other nodes of which the filter at this place needs something."""
-        keys = self.classes.classes.keys
-        apart = ((row, keys[row]) for row in self.classes.keeping_apart)
-        classes = {row: each for row, each in apart if each is not None and each.needs[place] is not None}
-        if not classes:
-            return set()
-        pods, here = self.pods, self.nodes.find(node)
-        there = pods.live.array & (pods.node.array >= 0) & np.isin(pods.pod_class.array, list(classes))
-        if here is not None:
-            there &= pods.node.array != here
-        kinds = zip(pods.pod_class.array[there].tolist(), pods.labels.array[there].tolist(), strict=True)
-        return {(classes[row], labels) for row, labels in kinds}
-
-    def _tenant(self, its_class: PodClass, place: int, labels: int) -> Tenant:
-        return tenant_of(its_class, place, self.label_sets.sets[labels], self.namespaces)
-
     # ---- what has changed since somebody last asked
 
     @property
@@ -314,6 +289,7 @@ class Tables:
 
     def snapshot(self) -> Snapshot:
         """A copy of the columns."""
+        self.settle()
         self.label_sets.match_again()
         resources, order = self.resources.ordered()
         nodes, pods, groups = self.nodes, self.pods, self.groups
@@ -374,7 +350,8 @@ class Tables:
         return self._decides(changed)
 
     def _decides_claims(self, claims: Collection[ClaimKey], drivers: bool) -> Change:
-        return max(self._note(self.pods.look_behind(claims)), self._decides(drivers))
+        self._unsettled.update(claims)
+        return self._decides(drivers or bool(self.pods.claimants.users(claims)))
 
     def _decides_labels(self, changed: bool) -> Change:
         """Labels of namespaces matter only while a pod chooses namespaces by them. Then they may matter on any node."""

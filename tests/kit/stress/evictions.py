@@ -17,6 +17,7 @@ from tests.kit.stress.history import (
     History,
     Json,
     State,
+    has_ended,
     is_alive,
     is_bound,
     name_of,
@@ -36,6 +37,7 @@ def broken_units(history: History) -> list[str]:
             state.body["metadata"]["name"]
             for uid in _unit(history, victim, first)
             if is_alive(state := history.of("Pod", uid)[-1])
+            and not has_ended(state.body)
             and not _was_protected(history, plan, victim, uid)
         }
         namespace, name = _named(history, victim)

@@ -23,6 +23,7 @@ __all__ = [
     "History",
     "State",
     "asked_deletions",
+    "has_ended",
     "is_alive",
     "is_bound",
     "name_of",
@@ -214,6 +215,11 @@ class History:
 def is_alive(state: State) -> bool:
     """Whether the object exists and does not terminate."""
     return not state.gone and not state.body["metadata"].get("deletionTimestamp")
+
+
+def has_ended(pod: Json) -> bool:
+    """Whether the pod has Succeeded or Failed. It holds no room any longer."""
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
 
 
 def is_bound(pod: Json) -> bool:

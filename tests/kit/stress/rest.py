@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.kit.plans.checker import Case
 from tests.kit.plans.raw import GROUP_LABEL, Cluster, admits, requests_of
-from tests.kit.stress.history import History, Json, is_bound, name_of
+from tests.kit.stress.history import History, Json, has_ended, is_bound, name_of
 
 __all__ = ["CHECKS", "Rest", "in_pieces", "unbound"]
 
@@ -167,7 +167,7 @@ def untrue_status(rest: Rest) -> list[str]:
 def _counts(pod: Json) -> bool:
     """Whether the pod is a member: it has not ended, and has no scheduling gate but ours."""
     gates = {gate["name"] for gate in pod["spec"].get("schedulingGates") or ()}
-    return pod.get("status", {}).get("phase") not in ("Succeeded", "Failed") and gates <= {GATE}
+    return not has_ended(pod) and gates <= {GATE}
 
 
 CHECKS: Final[tuple[Callable[[Rest], list[str]], ...]] = (

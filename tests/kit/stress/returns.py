@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from tests.kit.plans.raw import GROUP_LABEL
-from tests.kit.stress.history import LAG_SECONDS, History, Json, State, name_of
+from tests.kit.stress.history import LAG_SECONDS, History, Json, State, has_ended, name_of
 
 __all__ = ["CHECKS"]
 
@@ -43,7 +43,7 @@ def _running(history: History, after: State) -> Iterator[Json]:
 
 def _is_of(workload: Json, pod: Json) -> bool:
     """Whether the pod is one of the Workload's owner, and holds a node."""
-    if not pod["spec"].get("nodeName") or pod["status"].get("phase") in ("Succeeded", "Failed"):
+    if not pod["spec"].get("nodeName") or has_ended(pod):
         return False
     meta = pod["metadata"]
     for owner in workload["metadata"].get("ownerReferences", []):

@@ -79,6 +79,15 @@ def test_a_pod_of_a_unit_that_terminates_is_on_its_way(forge: Forge) -> None:
     assert check("broken_units", forge) == []
 
 
+@pytest.mark.parametrize(("phase", "wrong"), [("Succeeded", 0), ("Failed", 0), ("Running", 1)])
+def test_a_pod_of_a_unit_that_has_ended_is_not_left(forge: Forge, phase: str, wrong: int) -> None:
+    """It is still there, and it ended a moment before the others were evicted."""
+    unit = unit_of(forge, 2)
+    evict(forge, unit[:1], victim(*unit[:1], unit="unit"))
+    forge.tell({**unit[1], "status": {"phase": phase}})
+    assert len(check("broken_units", forge)) == wrong
+
+
 def test_a_unit_of_which_nobody_was_deleted_is_whole(forge: Forge) -> None:
     unit = unit_of(forge, 2)
     evict(forge, [], victim(*unit, unit="unit"), end="Aborted")

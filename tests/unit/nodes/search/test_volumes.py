@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -256,3 +257,23 @@ def test_an_object_that_cannot_be_read_changes_nothing() -> None:
     with pytest.raises(ValueError, match="much"):
         with_storage(found, bad)
     assert found.volumes.claims[NS, "c"].bound
+
+
+def test_pods_are_looked_at_once_for_many_volumes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each free volume is one more for every claim of its class, and a cluster brings thousands at once."""
+    members = [member(f"m{i}", f"c{i}") for i in range(3)]
+    found = tables(gang(minimum=3), *nodes(20), *members)
+    with_storage(found, LOCAL, *(claim(f"c{i}", storage_class="local") for i in range(3)))
+    found.settle()
+    resolve = Mock(wraps=found.volumes.resolve)
+    monkeypatch.setattr(found.volumes, "resolve", resolve)
+    with_storage(found, *(volume(f"pv{i}", on=f"n{i}", free=True) for i in range(20)))
+    plan = decide_group(found.snapshot(), NS, "gang")
+    assert (plan.outcome, len(set(places(plan).values())), resolve.call_count) == ("Fits", 3, 3)
+
+
+def test_a_volume_that_no_claim_can_get_decides_nothing() -> None:
+    found = with_storage(tables(gang(minimum=1), *nodes(1), member("m", "c")), claim(volume="pv"))
+    version = found.snapshot().version
+    other = msgspec.convert(volume("other", free=True), STORAGE["PersistentVolume"])
+    assert (found.upsert_storage(other), found.snapshot().version) == (Change.NOTHING, version)
