@@ -26,6 +26,7 @@ __all__ = [
     "Quantity",
     "Struct",
     "Time",
+    "controller_reference",
 ]
 
 T = TypeVar("T")
@@ -100,6 +101,11 @@ class ObjectMeta(Struct):
     annotations: dict[str, str] | None = None
     finalizers: list[str] | None = None
     owner_references: list[OwnerReference] | None = None
+
+
+def controller_reference(meta: ObjectMeta) -> OwnerReference | None:
+    """The owner that controls the object; None if it has none."""
+    return next((owner for owner in meta.owner_references or () if owner.controller), None)
 
 
 class ListMeta(Struct):

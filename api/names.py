@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["is_label_value", "is_qualified_name"]
+__all__ = ["is_label_value", "is_qualified_name", "is_subdomain"]
 
 SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -19,6 +19,11 @@ def is_qualified_name(text: str) -> bool:
     return len(text) <= MAX_SUBDOMAIN + 1 + MAX_NAME and _is_qualified_name(text)
 
 
+def is_subdomain(text: str) -> bool:
+    """Whether the text is a DNS subdomain (RFC 1123), as the names of most objects are."""
+    return len(text) <= MAX_SUBDOMAIN and SUBDOMAIN.fullmatch(text) is not None
+
+
 def is_label_value(text: str) -> bool:
     """Whether the text is empty or valid as the name part of a qualified name."""
     return not text or (len(text) <= MAX_NAME and _is_name(text))
@@ -27,7 +32,7 @@ def is_label_value(text: str) -> bool:
 @lru_cache(maxsize=1 << 12)
 def _is_qualified_name(text: str) -> bool:
     prefix, slash, name = text.rpartition("/")
-    if slash and (len(prefix) > MAX_SUBDOMAIN or SUBDOMAIN.fullmatch(prefix) is None):
+    if slash and not is_subdomain(prefix):
         return False
     return _is_name(name)
 

@@ -13,9 +13,9 @@ from controllers.gangs.life import ActivePlan, GroupKey, hold_text
 from controllers.gangs.marks import HOLD_MARK
 from controllers.gangs.observations import NotOffered, Observation, Offered, PreemptCalled
 from controllers.gangs.parked import Why
-from controllers.gangs.roster import group_of
 from extender.metrics import PARKED
 from extender.verbs import PASSING, UNKNOWN_VICTIM, BoundPod, Hold, Offer, Within
+from nodes.groups.registry import group_of
 
 __all__ = ["LiveWorld"]
 

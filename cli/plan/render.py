@@ -14,6 +14,7 @@ from api.disruption import ScoreTerm
 from api.plans import Outcome, PreemptionPlanSpec, Score, Victim
 from api.words import counted
 from cli.common.output import line, plain_table, some, title, with_rest
+from nodes.groups.keys import short_name
 from nodes.search.costs import TERM_WORDS
 from nodes.search.survivors import budget_text, budgets_of, survivors, waiting
 from nodes.search.unmodelled import why_blocked
@@ -103,7 +104,7 @@ def _victims(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
     for victim in spec.victims[:MAX_VICTIMS]:
         nodes = some(dict.fromkeys(pod.node for pod in victim.pods))
         why = _cost(victim, snapshot)
-        name = Text(f"{victim.namespace}/{victim.name}", "yellow")
+        name = Text(f"{victim.namespace}/{short_name(victim.name)}", "yellow")
         table.add_row(name, victim.kind, str(victim.priority), str(len(victim.pods)), nodes, why)
     return with_rest(table, len(spec.victims) - MAX_VICTIMS)
 
@@ -123,7 +124,7 @@ def _stay(spec: PreemptionPlanSpec, snapshot: Snapshot) -> list[RenderableType]:
         alike = [unit for unit in stay.units if unit.reason is reason]
         for unit in alike[:MAX_SURVIVORS]:
             nodes = some(dict.fromkeys(snapshot.node_names[int(snapshot.pod_node[row])] for row in unit.pods))
-            name = Text(unit.name, "green")
+            name = Text(short_name(unit.name), "green")
             table.add_row(name, unit.kind, str(unit.priority), str(len(unit.pods)), nodes, unit.why)
         if more := len(alike) - MAX_SURVIVORS:
             notes += [f"and {more} more: {reason.text}"] if more > 0 else []

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from api.core import Pod
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.reservations import Claim, Reservations, Room
-from controllers.gangs.roster import MemberView, Roster, group_of
+from controllers.gangs.roster import MemberView, Roster
+from nodes.groups.registry import group_of
 from nodes.state.snapshot import STAYING, Snapshot, is_leaving
 
 __all__ = ["Account", "asks_with", "is_counted", "pod_asks_with", "subtract"]

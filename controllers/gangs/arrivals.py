@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from api.core import Pod
 from controllers.gangs.life import ActivePlan, GroupKey
-from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.roster import Roster
+from nodes.groups.registry import group_of
 
 __all__ = ["Arrivals"]
 

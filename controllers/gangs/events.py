@@ -25,6 +25,7 @@ from controllers.gangs.roster import Roster
 from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
+from nodes.groups.keys import asking, is_foreign, short_name
 from runtime.owner_stops import PodOwner
 
 __all__ = ["Reporter"]
@@ -83,7 +84,7 @@ class Reporter:
         preemptor = plan.spec.preemptor
         note = f"Preempted by {preemptor.kind} {preemptor.namespace}/{preemptor.name} on node {pod.node}"
         if victim.kind == "PodGroup":
-            note += f", with all of PodGroup {victim.namespace}/{victim.name}"
+            note += f", with all of PodGroup {victim.namespace}/{short_name(victim.name)}"
         if plan.releases:
             note = plan.spec.reason
         note += f" (plan {plan.name})"
@@ -95,17 +96,27 @@ class Reporter:
         action = "Releasing" if plan.releases else "Preempting"
         self._writer.event(regarding, "Normal", reason, action, note, related=related)
 
-    def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[str], why: str) -> str:
-        """A unit was not evicted whole. Returns what its PodGroup has to say (`write_stopped`)."""
-        message = f"plan {plan.name} stopped: {why}; still there: {', '.join(left)}"[:1024]
-        self._event((victim.namespace, victim.name), "Warning", "PreemptionStopped", "Preempting", message)
+    def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str) -> str:
+        """A unit was not evicted whole. Returns what its PodGroup has to say (`write_stopped`).
+
+        Of a group of another kind, an event on one of its pods says it.
+        """
+        message = f"plan {plan.name} stopped: {why}; still there: {', '.join(pod.name for pod in left)}"[
+            :1024
+        ]
+        reason, action = "PreemptionStopped", "Preempting"
+        if is_foreign(victim.name):
+            regarding = Reference("v1", "Pod", left[0].namespace, left[0].name, left[0].uid)
+            self._writer.event(regarding, "Warning", reason, action, message)
+        else:
+            self._event((victim.namespace, victim.name), "Warning", reason, action, message)
         return message
 
     async def write_stopped(self, victim: Victim, message: str) -> bool:
         """Have the unit's PodGroup say which pods remain. Returns false if that could not be written."""
         group = self._roster.group((victim.namespace, victim.name))
-        if group is None or group.metadata.uid != victim.uid:
-            return True  # the group is gone
+        if group is None or asking(group) is None or group.metadata.uid != victim.uid:
+            return True  # the group is gone, or its own controller says what is with it
         return await self._write(group, DISRUPTION_TARGET, "False", "PreemptionStopped", message)
 
     def preemption_cycle(self, group: GroupKey, owner: PodOwner | None, *, mutual: bool) -> None:

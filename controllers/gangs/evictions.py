@@ -103,7 +103,7 @@ class Evictions:
         self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str
     ) -> None:
         """A unit was not evicted whole: whoever owns it is told what is left of it, later if need be."""
-        message = self.reporter.left_in_pieces(plan, victim, [pod.name for pod in left], why)
+        message = self.reporter.left_in_pieces(plan, victim, left, why)
         former = self._notices.get(victim.uid)
         if former is not None:
             former.cancel()

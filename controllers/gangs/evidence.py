@@ -16,10 +16,11 @@ from controllers.gangs.observations import MemberProof
 from controllers.gangs.offers import Offers
 from controllers.gangs.plan_changes import PlanChanges
 from controllers.gangs.plan_proofs import PlanProofs, gone_from, victims_on
-from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.waiting import PULSE_NODE
 from nodes.filters.profile import DEFAULT_SCHEDULER
+from nodes.groups.registry import group_of
 
 __all__ = ["Evidence"]
 

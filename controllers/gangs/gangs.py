@@ -16,6 +16,7 @@ from controllers.gangs.observations import GroupGone, Observation
 from controllers.gangs.reducer import reduce
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import Rules
+from nodes.groups.keys import is_foreign
 
 __all__ = ["Followed", "Gang", "Gangs"]
 
@@ -156,7 +157,7 @@ class Gangs:
         touched, self._touched = self._touched, {}
         followed = Followed([], [])
         for key in touched:
-            if self._goes_on(key):
+            if is_foreign(key[1]) or self._goes_on(key):
                 continue
             if (gang := self._gangs.get(key)) is not None:
                 self._forget(gang)

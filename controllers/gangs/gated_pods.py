@@ -9,7 +9,7 @@ from api.clock import Clock
 from api.core import Pod
 from api.groups import SCHEDULING_GATE
 from controllers.gangs.keys import GroupKey
-from controllers.gangs.roster import group_of
+from nodes.groups.registry import group_of
 
 __all__ = ["GatedPod", "GatedPods"]
 

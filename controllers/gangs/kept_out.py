@@ -22,8 +22,9 @@ from controllers.gangs.grants import Requests
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
 from controllers.gangs.release import Waker
-from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.roster import Roster
 from controllers.gangs.writes import Writes
+from nodes.groups.registry import group_of
 
 __all__ = ["KeptOut", "let_in"]
 

@@ -40,7 +40,6 @@ from controllers.gangs.reading import Reader
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.resuming import Resuming
-from controllers.gangs.roster import group_of
 from controllers.gangs.rules import Rules
 from controllers.gangs.share import Share
 from controllers.gangs.singles import Singles
@@ -55,6 +54,7 @@ from controllers.gangs.writes import Writes
 from kube.client import ApiClient
 from kube.retry import Backoff
 from kube.sender import Sender
+from nodes.groups.registry import group_of
 from nodes.state.slots import Slots
 from nodes.state.snapshot import Snapshot
 from runtime.plan_retention import Retention

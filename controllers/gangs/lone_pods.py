@@ -9,6 +9,7 @@ from api.times import rfc3339
 from controllers.gangs.group_members import Members
 from controllers.gangs.keys import GroupKey, LonePod
 from controllers.gangs.members import member_of
+from nodes.groups.keys import asking
 from nodes.search.demand import Count, Demand
 from nodes.search.mismatch import mismatch
 from nodes.state.pod_view import PodView
@@ -36,7 +37,7 @@ class LonePods:
         view = self.find(pod)
         if view is None:
             return None
-        is_member = view.group is not None and self._tables.groups.find(*view.group) is not None
+        is_member = view.group is not None and asking(self._tables.groups.find(*view.group)) is not None
         return self._group_priority(view.group) if view.group is not None and is_member else view.priority
 
     def created(self, pod: LonePod) -> str:
@@ -70,7 +71,7 @@ class LonePods:
             return "it has no known priority"
         if view.flags & NEVER:
             return "its preemptionPolicy is Never"
-        group = self._tables.groups.find(*view.group) if view.group is not None else None
+        group = asking(self._tables.groups.find(*view.group)) if view.group is not None else None
         if group is None:
             return ""
         if preemption_policy(group, self._tables.priority_classes) == "Never":

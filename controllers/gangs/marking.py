@@ -17,6 +17,7 @@ from controllers.gangs.life import ActivePlan
 from controllers.gangs.roster import Roster
 from controllers.gangs.writer import Marked, Writer
 from kube.client import ApiError
+from nodes.groups.keys import short_name
 
 __all__ = ["Marking", "may_succeed_later", "said"]
 
@@ -135,5 +136,5 @@ def said(plan: ActivePlan, victim: Victim) -> str:
     who = f"{preemptor.kind} {preemptor.namespace}/{preemptor.name}"
     message = f"{who} (priority {preemptor.priority}) preempts this pod"
     if victim.kind == "PodGroup":
-        message += f" with all of PodGroup {victim.namespace}/{victim.name}"
+        message += f" with all of PodGroup {victim.namespace}/{short_name(victim.name)}"
     return message

@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from api.core import Pod
-from api.groups import POD_GROUP_LABEL
 from api.requests import PODS
-from controllers.gangs.keys import GroupKey
 from nodes.search.mismatch import Asking
 from nodes.state.pod_view import PodView
 from nodes.state.snapshot import NEVER
 
-__all__ = ["MemberView", "group_of", "member_of", "requests_of"]
-
-
-def group_of(pod: Pod) -> GroupKey | None:
-    """(namespace, name) of the PodGroup that the pod's label names."""
-    name = (pod.metadata.labels or {}).get(POD_GROUP_LABEL)
-    return (pod.metadata.namespace, name) if name else None
+__all__ = ["MemberView", "member_of", "requests_of"]
 
 
 @dataclass(frozen=True, slots=True)

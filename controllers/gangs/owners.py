@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from controllers.gangs.keys import GroupKey
+from nodes.groups.keys import asking
 from nodes.state.pod_view import PodView
 from nodes.state.tables import Tables
 from runtime.owner_stops import PodOwner
@@ -25,7 +26,7 @@ class Owners:
         if row is None:
             return None
         view = self._tables.view(row)
-        group = self._tables.groups.find(*view.group) if view.group is not None else None
+        group = asking(self._tables.groups.find(*view.group)) if view.group is not None else None
         if group is not None:
             meta = group.metadata
             return PodOwner(group.api_version, group.kind, meta.namespace, meta.name, meta.uid)
@@ -52,7 +53,7 @@ class Owners:
 
     def _is_owned(self, view: PodView) -> bool:
         """Whether the pod's controller is its owner: a group that exists comes before it."""
-        return view.group is None or self._tables.groups.find(*view.group) is None
+        return view.group is None or asking(self._tables.groups.find(*view.group)) is None
 
 
 def _controller(view: PodView) -> PodOwner | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from api.core import Pod
 from controllers.gangs.marks import is_ours
-from controllers.gangs.members import group_of
+from nodes.groups.registry import group_of
 
 __all__ = ["PendingPods"]
 

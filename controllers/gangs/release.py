@@ -22,11 +22,12 @@ from api.times import rfc3339
 from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.marks import is_kept_out, is_ours
 from controllers.gangs.metrics import WAKES
-from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.roster import Roster
 from controllers.gangs.waiting import HELD, WaitingPod
 from controllers.gangs.writer import Writer
 from controllers.gangs.writes import Writes
 from kube.client import ApiError
+from nodes.groups.registry import group_of
 
 __all__ = ["HELD", "Wake", "Waker", "held_condition"]
 

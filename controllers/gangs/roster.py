@@ -20,7 +20,7 @@ from controllers.gangs.group_members import GroupMembers, Members
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.life import ActivePlan, PlannedPod
 from controllers.gangs.lone_pods import LonePods
-from controllers.gangs.members import MemberView, group_of, requests_of
+from controllers.gangs.members import MemberView, requests_of
 from controllers.gangs.owners import Owners
 from controllers.gangs.reservations import Claim, Requests
 from controllers.gangs.respecting import exceeded
@@ -33,7 +33,7 @@ from nodes.state.repelling import may_repel
 from nodes.state.snapshot import MIRROR, STAYING, TERMINATING
 from nodes.state.tables import Tables
 
-__all__ = ["MemberView", "Nominee", "Roster", "group_of"]
+__all__ = ["MemberView", "Nominee", "Roster"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from api.core import Pod
 from api.integration import ADMISSION_GATE
 from controllers.gangs.keys import GroupKey
-from controllers.gangs.members import group_of
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
+from nodes.groups.registry import group_of
 from nodes.state.pod_facts import controller_of
 from runtime.placements import Owner
 

@@ -11,6 +11,7 @@ import numpy as np
 from api.disruption import BudgetPolicy
 from api.groups import API_VERSION, PodGroup
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
+from nodes.groups.keys import asking
 from nodes.search.gangs import minimum_of, topology_key_of
 from nodes.search.mismatch import Asking, Mismatch, mismatch
 from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
@@ -141,7 +142,8 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         raise DecisionError(subject, "metadata.deletionTimestamp", "the pod terminates")
     if flags & GATED:
         raise DecisionError(subject, "spec.schedulingGates", "the pod is not to be scheduled yet")
-    group = snapshot.groups[snapshot.pod_group[row]] if snapshot.pod_group[row] >= 0 else None
+    unit = snapshot.groups[snapshot.pod_group[row]] if snapshot.pod_group[row] >= 0 else None
+    group = asking(unit)
     bound = bool(snapshot.pod_node[row] >= 0)
     priority, evicts, differs = int(snapshot.pod_priority[row]), not flags & NEVER, None
     if group is not None:
@@ -157,7 +159,7 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         priority=priority,
         evicts=evicts and differs is None,
         mismatch=differs,
-        group=int(snapshot.pod_group[row]) if group is not None else -1,
+        group=int(snapshot.pod_group[row]) if unit is not None else -1,
         policy="gang",
         minimum=1,
         topology_key=HOSTNAME,

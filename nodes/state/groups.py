@@ -1,4 +1,7 @@
-"""The table of PodGroups. A group that pods name but that does not exist has a row too, without an object."""
+"""The table of groups. A PodGroup that pods name but that does not exist has a row too, without an object.
+
+A group of another kind is there in its internal form for as long as pods name it: see `nodes.groups`.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,12 @@ from collections.abc import Callable
 
 from api.disruption import budget_policy, disruption_cost
 from api.groups import PodGroup, goes_whole, has_run
+from nodes.groups.keys import asking, implied, is_foreign
+from nodes.groups.registry import GroupKey
 from nodes.state.change_log import ChangeLog
 from nodes.state.columns import Register
 
 __all__ = ["GroupKey", "GroupTable", "add_count"]
-
-GroupKey = tuple[str, str]
-"""(namespace, name)."""
 
 
 def add_count(counts: Counter[int], key: int, amount: int) -> None:
@@ -24,7 +26,7 @@ def add_count(counts: Counter[int], key: int, amount: int) -> None:
 
 
 class GroupTable:
-    """PodGroups by row, and the rows of the pods whose label names them."""
+    """Groups by row, and the rows of the pods that belong to them."""
 
     def __init__(self) -> None:
         self.keys: Register[GroupKey] = Register()
@@ -45,13 +47,13 @@ class GroupTable:
         self._hooks: list[Callable[[GroupKey], None]] = []
 
     def __len__(self) -> int:
-        """Groups that exist."""
+        """PodGroups that exist."""
         return len(self.live)
 
     @property
     def live(self) -> list[PodGroup]:
-        """Groups that exist."""
-        return [group for group in self.objects if group is not None]
+        """PodGroups of ours that exist."""
+        return [group for group in self.objects if group is not None and asking(group) is group]
 
     def find(self, namespace: str, name: str) -> PodGroup | None:
         """The group, if it exists."""
@@ -68,6 +70,8 @@ class GroupTable:
                 counts.append(Counter())
             self.gated.append(0)
             self.touched.append(0)
+        if new and is_foreign(key[1]):
+            self.objects[row] = implied(*key)
         return row
 
     def count_unbound(self, row: int, pod_class: int, pods: int, *, gated: bool) -> None:
@@ -100,7 +104,8 @@ class GroupTable:
 
     def drop(self, row: int) -> None:
         """Count one reference less to the group."""
-        self.keys.drop(row)
+        if self.keys.drop(row):
+            self.objects[row] = None
 
     def upsert(self, group: PodGroup) -> bool:
         """Add or change a group. Returns whether something changed that decisions depend on.

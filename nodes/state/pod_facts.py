@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from api.core import MIRROR_POD_ANNOTATION, Pod
 from api.disruption import disruption_cost
 from api.groups import SCHEDULING_GATE
-from api.meta import Condition
+from api.meta import Condition, controller_reference
 from api.times import parse_rfc3339
 from nodes.state.snapshot import DAEMON, GATED, MIRROR, NEVER, STAYING, TERMINATING, UNSAID
 
@@ -100,12 +100,12 @@ def deletion_time(pod: Pod) -> float | None:
 
 def controller_of(pod: Pod) -> Controller | None:
     """Who would create the pod again; None for a pod without a controller."""
-    for owner in pod.metadata.owner_references or ():
-        if owner.controller:
-            return Controller(
-                sys.intern(owner.api_version), sys.intern(owner.kind), sys.intern(owner.name), owner.uid
-            )
-    return None
+    owner = controller_reference(pod.metadata)
+    if owner is None:
+        return None
+    return Controller(
+        sys.intern(owner.api_version), sys.intern(owner.kind), sys.intern(owner.name), owner.uid
+    )
 
 
 def cost_of(pod: Pod) -> int:
@@ -124,7 +124,8 @@ def flags_of(pod: Pod) -> int:
         flags |= GATED
     if pod.spec.preemption_policy == "Never":
         flags |= NEVER
-    if any(owner.controller and owner.kind == "DaemonSet" for owner in meta.owner_references or ()):
+    owner = controller_reference(meta)
+    if owner is not None and owner.kind == "DaemonSet":
         flags |= DAEMON
     return flags
 

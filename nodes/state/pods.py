@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from api.core import Pod
-from api.groups import POD_GROUP_LABEL
 from nodes.filters.pod_volumes import claims_of
 from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
+from nodes.groups.registry import unit_of
 from nodes.state.budgets import LabelSets
 from nodes.state.change_log import ChangeLog
 from nodes.state.claimants import Claimants
@@ -237,11 +237,11 @@ class PodTable:
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
         start = whole_seconds(pod.status.start_time, "status.startTime", created)
         labels = meta.labels or NO_LABELS
-        group, controller = labels.get(POD_GROUP_LABEL), controller_of(pod)
+        group, controller = unit_of(pod), controller_of(pod)
         return Facts(
             node=self._nodes.hold(spec.node_name) if spec.node_name else NOWHERE,
             pod_class=self._classes.hold(its_class),
-            group=self._groups.hold((sys.intern(meta.namespace), group)) if group else NOWHERE,
+            group=self._groups.hold(group) if group is not None else NOWHERE,
             labels=self._label_sets.hold(sys.intern(meta.namespace), labels),
             priority=spec.priority or 0,
             scheduler=self.schedulers.hold(spec.scheduler_name or DEFAULT_SCHEDULER)[0],

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Set
 from typing import Final, NamedTuple
 
 from api.core import Pod
-from api.groups import POD_GROUP_LABEL
+from nodes.groups.registry import group_of
 from nodes.state.groups import GroupTable
 from nodes.state.pod_facts import whole_seconds
 
@@ -42,11 +41,11 @@ class SucceededMembers:
         Raises ValueError, and changes nothing, for an invalid time.
         """
         meta = pod.metadata
-        name = (meta.labels or {}).get(POD_GROUP_LABEL)
-        if pod.status.phase != SUCCEEDED or not name:
+        key = group_of(pod)
+        if pod.status.phase != SUCCEEDED or key is None:
             return self.forget(meta.namespace, meta.name)
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
-        group = self._groups.hold((sys.intern(meta.namespace), name))
+        group = self._groups.hold(key)
         member = _Member(meta.uid, group, created)
         if self._members.get((meta.namespace, meta.name)) == member:
             self._groups.drop(group)

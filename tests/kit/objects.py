@@ -65,6 +65,7 @@ def pod(
     requests: dict[str, str] | None = None,
     group: str | None = None,
     labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
     priority: int | None = None,
     phase: str = "",
     deleting: bool | str = False,
@@ -73,6 +74,7 @@ def pod(
     started: str | None = None,
     created: str = "2026-01-01T00:00:00Z",
     controller: str | None = None,
+    owner: tuple[str, str, str] | None = None,
     conditions: list[dict[str, str]] | None = None,
     uid: str | None = None,
     version: int | None = None,
@@ -81,7 +83,8 @@ def pod(
     """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec.
 
     A member of `gang()` has its priority, if it is not given another one. `deleting`: since some time, or the deletion
-    timestamp. `controller`: the name of its ReplicaSet, whose UID is `uid-NAME`.
+    timestamp. `controller`: the name of its ReplicaSet; `owner`: apiVersion, kind and name of another controller. The
+    UID of both is `uid-NAME`.
     """
     if group == GANG and priority is None:
         priority = GANG_PRIORITY
@@ -92,7 +95,7 @@ def pod(
         requests=requests,
         group=group,
         labels=labels,
-        annotations={"kubernetes.io/config.mirror": "x"} if mirror else None,
+        annotations=(annotations or {}) | ({"kubernetes.io/config.mirror": "x"} if mirror else {}) or None,
         node_name=node,
     )
     body["spec"] |= {
@@ -108,13 +111,10 @@ def pod(
         "nominatedNodeName": nominated,
     }
     if controller is not None:
-        owner = {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "name": controller,
-            "uid": f"uid-{controller}",
-        }
-        body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+        owner = ("apps/v1", "ReplicaSet", controller)
+    if owner is not None:
+        reference = dict(zip(("apiVersion", "kind", "name"), owner, strict=True))
+        body["metadata"]["ownerReferences"] = [{**reference, "uid": f"uid-{owner[2]}", "controller": True}]
     times = {
         "creationTimestamp": created,
         "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting is True else deleting or None,

@@ -36,8 +36,9 @@ from controllers.gangs.life import ActivePlan, Offer, PlannedPod
 from controllers.gangs.look import Looks
 from controllers.gangs.members import member_of
 from controllers.gangs.reservations import Claim, Reservations
-from controllers.gangs.roster import Roster, group_of
+from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
+from nodes.groups.registry import group_of
 from nodes.search.mismatch import mismatch
 from nodes.state import change_log
 from nodes.state.change_log import ChangeLog

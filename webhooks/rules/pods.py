@@ -97,7 +97,10 @@ def _group_warnings(request: Request) -> list[str]:
 
 
 def _group_name(request: Request) -> str:
-    """The PodGroup that the label names; "" without the label."""
+    """The PodGroup that the label names; "" without the label, and for a pod of a native PodGroup, which comes first
+    (`nodes.groups.registry`)."""
+    if text(child(request.new, "spec", "schedulingGroup"), "podGroupName"):
+        return ""
     return entries(child(request.new, "metadata"), "labels").get(POD_GROUP_LABEL, "")
 
 

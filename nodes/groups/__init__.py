@@ -1,0 +1,1 @@
+"""Groups of pods that other programs make: which one a pod belongs to, and how it stands in the tables."""
