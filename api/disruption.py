@@ -15,6 +15,7 @@ __all__ = [
     "COST_ANNOTATION",
     "COST_MOST",
     "BudgetPolicy",
+    "DaemonSetPods",
     "ScoreTerm",
     "budget_policy",
     "check_terms",
@@ -33,6 +34,10 @@ BudgetPolicy = Literal["Ignore", "Prefer", "Respect"]
 less is better. Respect: no plan exceeds them."""
 BUDGET_POLICIES: Final[tuple[BudgetPolicy, ...]] = ("Ignore", "Prefer", "Respect")
 """The stricter ones come later."""
+
+DaemonSetPods = Literal["Keep", "Evict"]
+"""Keep: no pod of a DaemonSet is evicted. Its controller creates it again on the same node, whatever that takes.
+Evict: it goes like any other pod."""
 
 COST_ANNOTATION: Final = "reprieve.dev/disruption-cost"
 """On a pod or PodGroup: what it costs to evict it. Higher is dearer, and no annotation means 0."""

@@ -31,6 +31,7 @@ ROOM_IS_RESERVED = "room there is reserved"
 VICTIM_LEAVES = "a victim leaves for a pod group"
 UNKNOWN_VICTIM = "a victim is not known there"
 GOES_WHOLE = "a victim's group goes whole or not at all"
+STAYS = "a victim is a static pod, or a pod of a DaemonSet"
 ANOTHER_DOMAIN = "the pod group runs in another domain"
 PASSING = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
 """Reasons against a node that pass when a plan ends."""
@@ -70,7 +71,9 @@ class BoundPod:
     leaving: bool = False
     """It terminates already: evicting it once more harms nobody."""
     in_group: bool = False
-    """Its label names a group, whatever group that is."""
+    """It belongs to a group, whatever group that is."""
+    kept: bool = False
+    """Nobody may evict it: see `Roster.is_kept`."""
 
 
 class World(Protocol):
@@ -201,7 +204,7 @@ class Verbs:
             for node, victims in offered.items()
             if (reason := self._strikes(node, victims, priority, verdict))
         }
-        if GOES_WHOLE in struck.values() and self._world.preempts_alone(args.pod, _uids(offered)):
+        if _needs_plan(offered, struck) and self._world.preempts_alone(args.pod, _uids(offered)):
             return preemption_result({})
         if offered and not struck:
             return preemption_all(args.node_name_to_meta_victims)
@@ -227,7 +230,7 @@ class Verbs:
             pod = self._world.bound(victim.uid)
             if pod is None or pod.node != node or self._reservations.is_awaited(victim.uid):
                 return False
-            if not pod.leaving and (pod.in_group or pod.priority >= priority):
+            if not pod.leaving and (pod.in_group or pod.kept or pod.priority >= priority):
                 return False
         return True
 
@@ -248,9 +251,17 @@ class Verbs:
                 continue
             if pod.priority >= priority:
                 return "a victim's group has no lower priority"
+            if pod.kept:
+                return STAYS
             if pod.unit_is_group:
                 return GOES_WHOLE
         return None
+
+
+def _needs_plan(offered: Mapping[str, MetaVictims], struck: Mapping[str, str]) -> bool:
+    """Whether a plan may find other victims than the scheduler did: whole groups, or pods beside those that stay."""
+    reasons = set(struck.values())
+    return GOES_WHOLE in reasons or (STAYS in reasons and len(struck) == len(offered))
 
 
 def _uids(offered: Mapping[str, MetaVictims]) -> dict[str, list[str]]:

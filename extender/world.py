@@ -162,7 +162,8 @@ class LiveWorld:
             return None
         node = claim.node if claim is not None else None
         goes_whole, group = self._roster.all_mode_group(uid) is not None, self._roster.group_of_pod(uid)
-        return BoundPod(node, priority, goes_whole, in_group=group is not None)
+        kept = self._roster.is_kept(uid)
+        return BoundPod(node, priority, goes_whole, in_group=group is not None, kept=kept)
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """Remember what the scheduler offers, whether or not there is a plan yet."""

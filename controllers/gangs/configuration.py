@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from api.disruption import COST_MOST, BudgetPolicy, ScoreTerm, check_terms
+from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
@@ -47,6 +47,8 @@ class PlanningConfiguration(Section):
     better, and no plan is refused for them. Respect: no plan exceeds them. Ignore: they do not count. The annotation
     reprieve.dev/disruption-budgets of a PodGroup may ask for a stricter policy (Respect is the strictest).
     looserBudgetNamespaces: namespaces whose PodGroups may ask for a looser one, too.
+    daemonSetPods: whether pods of DaemonSets may be evicted. Keep: never, because their DaemonSet creates them again on
+    the same node. Evict: like any other pod, as kube-scheduler does. Static pods always stay.
     searchBudget: steps that one exact packing may take before its domain is given up (SearchBudgetExhausted).
     planDeadlineSeconds: a plan and its reservation end so long after it was committed.
     backoff*Seconds: between two plans for a gang that does not fit.
@@ -82,6 +84,7 @@ class PlanningConfiguration(Section):
     score: ScoreConfiguration = field(default_factory=ScoreConfiguration)
     disruption_budgets: BudgetPolicy = "Prefer"
     looser_budget_namespaces: list[str] = field(default_factory=list)
+    daemon_set_pods: DaemonSetPods = "Keep"
     search_budget: Count = BUDGET
     plan_deadline_seconds: Seconds = 300
     backoff_initial_seconds: Seconds = 1
@@ -110,6 +113,7 @@ class PlanningConfiguration(Section):
             most=score.max_disruption_cost,
             most_in=MappingProxyType(score.max_disruption_cost_by_namespace),
             budgets=self.disruption_budgets,
+            daemon_set_pods=self.daemon_set_pods,
             looser_in=frozenset(self.looser_budget_namespaces),
         )
 

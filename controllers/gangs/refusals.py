@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nodes.state.snapshot import MIRROR, Snapshot
+from nodes.state.snapshot import KEPT, Snapshot
 
 __all__ = ["Refusals", "spare_nodes", "spare_pods"]
 
@@ -62,5 +62,5 @@ def _spare(snapshot: Snapshot, pods: NDArray[np.intp]) -> Snapshot:
     if not len(pods):
         return snapshot
     flags = snapshot.pod_flags.copy()
-    flags[pods] |= MIRROR
+    flags[pods] |= KEPT
     return replace(snapshot, pod_flags=flags)

@@ -30,7 +30,7 @@ from nodes.search.mismatch import mismatch
 from nodes.state.classes import admits, counted_requests
 from nodes.state.pod_view import PodView
 from nodes.state.repelling import may_repel
-from nodes.state.snapshot import MIRROR, STAYING, TERMINATING
+from nodes.state.snapshot import KEPT, STAYING, TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["MemberView", "Nominee", "Roster"]
@@ -244,7 +244,12 @@ class Roster:
     def evictable(self, uid: str) -> Claim | None:
         """Where a bound pod runs that one may ask to delete, and what it uses; None if it is no such pod."""
         view = self.view(uid)
-        return _claim(view) if view is not None and not view.flags & (TERMINATING | MIRROR) else None
+        return _claim(view) if view is not None and not view.flags & (TERMINATING | KEPT) else None
+
+    def is_kept(self, uid: str) -> bool:
+        """Whether nobody may evict the pod: a static pod, or a pod of a DaemonSet if the configuration says so."""
+        view = self.view(uid)
+        return view is not None and bool(view.flags & KEPT)
 
     def budget_policy(self, key: GroupKey) -> BudgetPolicy:
         """How far budgets count now for the PodGroup, or for a pod that preempts alone."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from api.disruption import ScoreTerm, disruption_cost
 from api.plans import TermValue
 from nodes.search.units import Units
-from nodes.state.snapshot import DAEMON, MIRROR, UNSAID, Snapshot, is_leaving
+from nodes.state.snapshot import DAEMON, KEPT, UNSAID, Snapshot, is_leaving
 
 __all__ = ["TERM_WORDS", "Stuck", "domain_terms", "stated_terms", "unit_terms"]
 
@@ -58,7 +58,7 @@ def domain_terms(snapshot: Snapshot, first: Sequence[int], nodes: Rows) -> Int64
 
 def _whole_nodes(snapshot: Snapshot, first: Sequence[int], nodes: Rows) -> Int64s:
     """[D], the number of nodes of each domain that is whole, and 0 for every other domain."""
-    counts = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & (DAEMON | MIRROR) == 0)
+    counts = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & (DAEMON | KEPT) == 0)
     taken = np.zeros(len(snapshot.node_names), np.bool_)
     taken[snapshot.pod_node[counts & ~is_leaving(snapshot.pod_flags)]] = True
     taken[list(snapshot.promised.values())] = True

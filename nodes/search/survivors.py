@@ -11,7 +11,7 @@ from typing import Final, Literal
 from api.groups import goes_whole
 from api.plans import PreemptionPlanSpec
 from api.priority import group_priority
-from nodes.state.snapshot import GATED, MIRROR, TERMINATING, BudgetRow, Snapshot
+from nodes.state.snapshot import DAEMON, GATED, KEPT, TERMINATING, BudgetRow, Snapshot
 
 __all__ = ["Survivor", "Survivors", "budget_text", "budgets_of", "survivors", "waiting"]
 
@@ -22,7 +22,7 @@ class Reason(IntEnum):
     BUDGET = 0
     FITS = 1
     ABOVE_CUTOFF = 2
-    STATIC = 3
+    KEPT = 3
     NOT_LOWER = 4
 
     @property
@@ -35,7 +35,7 @@ TEXTS: Final = {
     Reason.BUDGET: "still fit; going would break their budgets",
     Reason.FITS: "still fit beside the preemptor",
     Reason.ABOVE_CUTOFF: "above the cut-off",
-    Reason.STATIC: "static pods, which nobody can evict",
+    Reason.KEPT: "pods of DaemonSets and static pods, which nobody may evict",
     Reason.NOT_LOWER: "equal or higher priority",
 }
 
@@ -124,8 +124,10 @@ def _why(
     if unit.priority >= spec.preemptor.priority:
         equal = unit.priority == spec.preemptor.priority
         return Reason.NOT_LOWER, "equal priority" if equal else "higher priority"
-    if any(int(snapshot.pod_flags[row]) & MIRROR for row in unit.pods):
-        return Reason.STATIC, "a static pod, which nobody can evict"
+    if kept := [row for row in unit.pods if int(snapshot.pod_flags[row]) & KEPT]:
+        is_daemon = int(snapshot.pod_flags[kept[0]]) & DAEMON
+        who = "pod of a DaemonSet" if is_daemon else "static pod"
+        return Reason.KEPT, f"a {who}, which nobody may evict"
     if spec.priority_cutoff is not None and unit.priority > spec.priority_cutoff:
         return Reason.ABOVE_CUTOFF, f"above the cut-off {spec.priority_cutoff}"
     for row, pods in budgets_of(snapshot, unit.pods).items():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from api.groups import goes_whole
 from nodes.search.preemptor import DecisionError, priority_of_group
-from nodes.state.snapshot import MIRROR, STAYING, TERMINATING, Snapshot
+from nodes.state.snapshot import KEPT, STAYING, TERMINATING, Snapshot
 
 __all__ = ["Units", "candidates", "is_needed", "started"]
 
@@ -123,7 +123,7 @@ def candidates(
         nobody = np.zeros(0, np.int64)
         terms = np.zeros((len(snapshot.costs.terms), 0), np.int64)
         return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows, terms)
-    fixed = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & (MIRROR | STAYING) > 0
+    fixed = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & (KEPT | STAYING) > 0
     here = np.logical_or.reduceat(on[snapshot.pod_node[rows]], first)
     needed = groups.needs[snapshot.pod_group[rows[first]]] & ~whole[first]
     unit = Units(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from api.disruption import BUDGET_POLICIES, COST_MOST, BudgetPolicy, ScoreTerm, budget_policy
+from api.disruption import BUDGET_POLICIES, COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, budget_policy
 from api.groups import PodGroup
 
 __all__ = ["CostRules"]
@@ -14,7 +14,8 @@ __all__ = ["CostRules"]
 
 @dataclass(frozen=True, slots=True)
 class CostRules:
-    """The optional terms of the score (`nodes.search.costs`), what bounds them, and how far budgets count."""
+    """The optional terms of the score (`nodes.search.costs`), what bounds them, how far budgets count, and who
+    stays whatever it costs."""
 
     terms: tuple[ScoreTerm, ...] = ("DisruptionCost",)
     """Those that count, after the score's own columns, the most important one first."""
@@ -25,6 +26,8 @@ class CostRules:
 
     budgets: BudgetPolicy = "Prefer"
     """For preemptors that say nothing else."""
+    daemon_set_pods: DaemonSetPods = "Keep"
+    """Whether pods of DaemonSets may go."""
     looser_in: frozenset[str] = frozenset()
     """Namespaces whose PodGroups may ask for a looser policy than that. A stricter one may be asked for everywhere."""
 

@@ -7,11 +7,11 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from api.core import MIRROR_POD_ANNOTATION, Pod
-from api.disruption import disruption_cost
+from api.disruption import DaemonSetPods, disruption_cost
 from api.groups import SCHEDULING_GATE
 from api.meta import Condition, controller_reference
 from api.times import parse_rfc3339
-from nodes.state.snapshot import DAEMON, GATED, MIRROR, NEVER, STAYING, TERMINATING, UNSAID
+from nodes.state.snapshot import DAEMON, GATED, KEPT, NEVER, STAYING, TERMINATING, UNSAID
 
 __all__ = [
     "NOWHERE",
@@ -114,19 +114,19 @@ def cost_of(pod: Pod) -> int:
     return UNSAID if cost is None else cost
 
 
-def flags_of(pod: Pod) -> int:
+def flags_of(pod: Pod, daemon_set_pods: DaemonSetPods) -> int:
     """All flags but STAYING: whether a pod stays depends on the time, see `Tables.tell_time`."""
     meta = pod.metadata
     flags = TERMINATING if meta.deletion_timestamp is not None else 0
     if meta.annotations is not None and MIRROR_POD_ANNOTATION in meta.annotations:
-        flags |= MIRROR
+        flags |= KEPT
     if any(gate.name != SCHEDULING_GATE for gate in pod.spec.scheduling_gates or ()):
         flags |= GATED
     if pod.spec.preemption_policy == "Never":
         flags |= NEVER
     owner = controller_reference(meta)
     if owner is not None and owner.kind == "DaemonSet":
-        flags |= DAEMON
+        flags |= DAEMON | (KEPT if daemon_set_pods == "Keep" else 0)
     return flags
 
 

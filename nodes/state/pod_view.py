@@ -91,7 +91,7 @@ class PodView:
 
     @property
     def flags(self) -> int:
-        """`nodes.state.snapshot`'s TERMINATING, MIRROR, GATED, NEVER, STAYING and DAEMON."""
+        """`nodes.state.snapshot`'s TERMINATING, KEPT, GATED, NEVER, STAYING and DAEMON."""
         return self._tables.pods.flags.array.item(self.row)
 
     @property

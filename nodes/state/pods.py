@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from api.core import Pod
+from api.disruption import DaemonSetPods
 from nodes.filters.pod_volumes import claims_of
 from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
 from nodes.groups.registry import unit_of
@@ -62,8 +63,9 @@ class PodTable:
         label_sets: LabelSets,
         volumes: VolumeTable,
         profiles: Profiles,
+        daemon_set_pods: DaemonSetPods,
     ) -> None:
-        self._profiles = profiles
+        self._profiles, self._daemon_set_pods = profiles, daemon_set_pods
         self.claimants = Claimants(volumes)
         self._classes, self._nodes, self._groups, self._label_sets = classes, nodes, groups, label_sets
         self.live = Column(np.bool_)
@@ -249,7 +251,8 @@ class PodTable:
             start=start,
             created=created,
             cost=cost_of(pod),
-            flags=flags_of(pod) | (STAYING if deletion is not None and deletion <= self._overdue else 0),
+            flags=flags_of(pod, self._daemon_set_pods)
+            | (STAYING if deletion is not None and deletion <= self._overdue else 0),
         )
 
     def _release(self, facts: Facts) -> None:

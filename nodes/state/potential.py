@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.priority import UnknownPriorityClass, group_priority
-from nodes.state.snapshot import MIRROR, STAYING, TERMINATING
+from nodes.state.snapshot import KEPT, STAYING, TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["NOBODY", "Potential", "potential"]
@@ -57,7 +57,7 @@ def potential(tables: Tables, node: int) -> Potential:
 def _level(tables: Tables, row: int) -> int | None:
     """The priority at which the pod in this row may be evicted; None if nobody can evict it, or it leaves already."""
     pods, groups = tables.pods, tables.groups
-    if pods.flags.array.item(row) & (TERMINATING | STAYING | MIRROR):
+    if pods.flags.array.item(row) & (TERMINATING | STAYING | KEPT):
         return None
     group = pods.group.array.item(row)
     there = groups.objects[group] if group >= 0 else None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DAEMON",
     "GATED",
-    "MIRROR",
+    "KEPT",
     "NEVER",
     "STAYING",
     "TERMINATING",
@@ -45,8 +45,8 @@ Flags = NDArray[np.uint8]
 
 TERMINATING = 1
 """The pod has a deletion timestamp."""
-MIRROR = 2
-"""A static pod's mirror: nobody can evict it."""
+KEPT = 2
+"""Nobody may evict the pod: a static pod's mirror, or a pod of a DaemonSet if `CostRules.daemon_set_pods` says so."""
 GATED = 4
 """The pod has scheduling gates besides `api.groups.SCHEDULING_GATE`, which is removed once its gang may go on."""
 NEVER = 8

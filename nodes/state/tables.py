@@ -52,7 +52,8 @@ class Tables:
         self.label_sets = LabelSets(self.budgets)
         self.classes = ClassTable(self.resources)
         self.volumes = VolumeTable()
-        self.pods = PodTable(self.classes, self.nodes, self.groups, self.label_sets, self.volumes, profiles)
+        beside = self.classes, self.nodes, self.groups, self.label_sets, self.volumes
+        self.pods = PodTable(*beside, profiles, self.costs.daemon_set_pods)
         self.succeeded_members = SucceededMembers(self.groups)
         self.priority_classes: dict[str, PriorityClass] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}

@@ -16,7 +16,7 @@ from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
-from nodes.state.snapshot import MIRROR, STAYING, TERMINATING, Snapshot
+from nodes.state.snapshot import KEPT, STAYING, TERMINATING, Snapshot
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
 from tests.kit.examples import examples
@@ -204,7 +204,7 @@ def test_the_snapshot_says_what_the_account_says(made: Made) -> None:
 
 
 def is_evictable(seen: Snapshot, row: int) -> bool:
-    return not seen.pod_flags[row] & (TERMINATING | STAYING | MIRROR)
+    return not seen.pod_flags[row] & (TERMINATING | STAYING | KEPT)
 
 
 # ---- by priority

@@ -98,8 +98,10 @@ async def test_preemptors_get_back_what_touches_no_group_and_no_promised_room() 
         "equal": pod("equal", node="n5", priority=100),
         "reserved": pod("reserved", node="n0", priority=1),
         "going": pod("going", node="n6", priority=100, deleting=True),
+        "static": pod("static", node="n8", priority=1, mirror=True),
+        "job": pod("job", node="n9", priority=1, owner=("kubeflow.org/v1", "TFJob", "train")),
     }
-    nodes = [node(f"n{number}") for number in range(8)]
+    nodes = [node(f"n{number}") for number in range(10)]
     async with staged(*nodes, gang(), gang("whole", mode="all", priority=1), *bound.values()) as stage:
         await followed(stage)
         promise(stage)

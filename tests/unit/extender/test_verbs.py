@@ -182,6 +182,8 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
         "coming": BoundPod(None, 0, False),
         "coming whole": BoundPod(None, 0, True),
         "coming equal": BoundPod(None, 100, False),
+        "static": BoundPod("n14", 0, False, kept=True),
+        "static, leaving": BoundPod("n15", 0, False, leaving=True, kept=True),
     }
     offered = {
         "n2": ["free"],
@@ -194,9 +196,11 @@ def test_preempt_strikes_out_what_is_not_the_schedulers_to_evict() -> None:
         "n11": ["coming"],
         "n12": ["coming whole"],
         "n13": ["coming equal"],
+        "n14": ["static"],
+        "n15": ["static, leaving"],
     }
     reservations = reserved(priority=100, victims={"leaving": Claim("n6", {"cpu": 1})})
-    assert list(preempted(StillWorld(pods=pods), reservations, offered)) == ["n2", "n10", "n11"]
+    assert list(preempted(StillWorld(pods=pods), reservations, offered)) == ["n2", "n10", "n11", "n15"]
 
 
 @pytest.mark.parametrize(("priority", "told"), [(99, ["alone p n1 n4"]), (100, [])])
@@ -209,6 +213,17 @@ def test_preempt_tells_of_groups_of_lower_priority_that_go_whole(priority: int, 
     assert list(preempted(without, nothing, offered)) == ["n1"]
     assert without.told == told
     assert list(preempted(StillWorld(pods=pods, plans=True), nothing, offered)) == ([] if told else ["n1"])
+
+
+@pytest.mark.parametrize(("offered", "told"), [(("n1", "n4"), []), (("n4",), ["alone p n4"])])
+def test_preempt_plans_where_every_candidate_holds_a_pod_that_stays(
+    offered: tuple[str, ...], told: list[str]
+) -> None:
+    """The scheduler may have passed over other victims on these nodes."""
+    pods = {"n1": BoundPod("n1", 0, False), "n4": BoundPod("n4", 0, False, kept=True)}
+    world = StillWorld(pods=pods, plans=True)
+    answered = preempted(world, Reservations(SYSTEM_CLOCK), {each: [each] for each in offered})
+    assert (list(answered), world.told) == ([each for each in offered if not told and each == "n1"], told)
 
 
 def test_preempt_respects_reservations_of_its_priority_and_above_only() -> None:

@@ -282,6 +282,21 @@ async def test_a_pod_has_its_own_priority_or_its_groups_if_that_is_lower(asked: 
             BoundPod("n0", 0, unit_is_group=True, in_group=True),
             id="group in all mode",
         ),
+        pytest.param(
+            pod("p", node="n0", priority=7, owner=("kubeflow.org/v1", "TFJob", "train")),
+            BoundPod("n0", 7, unit_is_group=True, in_group=True),
+            id="group of another kind",
+        ),
+        pytest.param(
+            pod("p", node="n0", priority=7, owner=("apps/v1", "DaemonSet", "agent")),
+            BoundPod("n0", 7, unit_is_group=False, kept=True),
+            id="pod of a DaemonSet",
+        ),
+        pytest.param(
+            pod("p", node="n0", priority=7, mirror=True),
+            BoundPod("n0", 7, unit_is_group=False, kept=True),
+            id="static pod",
+        ),
         pytest.param(member("p", node="n0", group="odd"), None, id="the group's class does not exist"),
         pytest.param(
             pod("p", node="n0", priority=7, deleting=True),

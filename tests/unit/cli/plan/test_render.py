@@ -93,7 +93,7 @@ def test_every_reason_to_stay() -> None:
     (stays,) = {"one", "two"} - victims
     assert why[f"d/{stays}"] == "still fits beside the preemptor"
     assert why["d/above"] == "above the cut-off 1"
-    assert why["d/static"] == "a static pod, which nobody can evict"
+    assert why["d/static"] == "a static pod, which nobody may evict"
     assert why["d/equal"] == "equal priority"
     assert why["d/higher"] == "higher priority"
     assert not victims & {name.partition("/")[2] for name in why}

@@ -10,7 +10,7 @@ import pytest
 from api.groups import SCHEDULING_GATE
 from api.times import parse_rfc3339
 from nodes.state.pod_facts import Change
-from nodes.state.snapshot import GATED, MIRROR, TERMINATING
+from nodes.state.snapshot import GATED, KEPT, TERMINATING
 from nodes.state.tables import Tables
 from tests.kit.objects import budget, gang, group, node, pod, priority_class
 from tests.kit.objects import tables as filled
@@ -222,7 +222,7 @@ def test_flags_times_and_priority() -> None:
     tables.upsert_pod(pod("a", node="n", mirror=True, deleting=True, started="2026-01-01T00:00:30Z"))
     tables.upsert_pod(pod("b", gated=True, priority=-5))
     snapshot = tables.snapshot()
-    assert snapshot.pod_flags.tolist() == [MIRROR | TERMINATING, GATED]
+    assert snapshot.pod_flags.tolist() == [KEPT | TERMINATING, GATED]
     assert snapshot.pod_priority.tolist() == [0, -5]
     assert (snapshot.pod_start - snapshot.pod_created).tolist() == [30, 0]
     assert snapshot.pod_created[0] == 1767225600
