@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from api.core import Pod
 from kube.reflector import HasMetadata
 from nodes.filters.profile import Profiles
+from nodes.groups.owners import ByOwner
 from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.pod_facts import Change
@@ -51,10 +52,14 @@ class WatchedTables:
     """Tables of nodes, pods, groups, budgets, priority classes and namespaces, and the views that fill them."""
 
     def __init__(
-        self, views: Views, costs: CostRules | None = None, profiles: Profiles = NO_PROFILES
+        self,
+        views: Views,
+        costs: CostRules | None = None,
+        profiles: Profiles = NO_PROFILES,
+        by_owner: ByOwner = "Victims",
     ) -> None:
-        """`costs` and `profiles`: see `Tables`."""
-        self.tables = tables = Tables(costs, profiles)
+        """`costs`, `profiles` and `by_owner`: see `Tables`."""
+        self.tables = tables = Tables(costs, profiles, by_owner)
         self.nodes = views.watch(NODES, _Kept(tables.upsert_node, lambda _, name: tables.delete_node(name)))
         self.pods = views.watch(PODS, _Kept(tables.upsert_pod, tables.delete_pod))
         self.budgets = views.watch(BUDGETS, _Kept(tables.upsert_budget, tables.delete_budget))

@@ -12,7 +12,7 @@ from msgspec import field
 from api.groups import API_VERSION
 from api.validation import FieldError, convert
 from api.yaml import Dumper, Json, YamlError, documents
-from controllers.gangs.configuration import PlanningConfiguration, check_planning
+from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_planning
 from controllers.jobs.configuration import JobsConfiguration, check_jobs
 from controllers.quota.configuration import QuotaConfiguration, check_quota
 from extender.configuration import ExtenderConfiguration, check_extender
@@ -24,7 +24,7 @@ from webhooks.configuration import WebhooksConfiguration, check_webhooks
 __all__ = ["Configuration", "ConfigurationError", "dump", "load", "parse"]
 
 
-MODES: Final = (("planning", "confirmation"), ("planning", "gates"), ("quota", "mode"))
+MODES: Final = (("planning", "confirmation"), ("planning", "gates"), ("groups", "byOwner"), ("quota", "mode"))
 """Fields that can be Off. YAML reads Off without quotes as false."""
 
 
@@ -39,6 +39,7 @@ class Configuration(Section):
     ops: OpsConfiguration = field(default_factory=OpsConfiguration)
     leader_election: LeaderElectionConfiguration = field(default_factory=LeaderElectionConfiguration)
     planning: PlanningConfiguration = field(default_factory=PlanningConfiguration)
+    groups: GroupsConfiguration = field(default_factory=GroupsConfiguration)
     quota: QuotaConfiguration = field(default_factory=QuotaConfiguration)
     jobs: JobsConfiguration = field(default_factory=JobsConfiguration)
     feature_gates: dict[str, bool] = field(default_factory=lambda: dict(DEFAULTS))

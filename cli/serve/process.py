@@ -56,7 +56,9 @@ async def run(configuration: Configuration) -> bool:
         stops = OwnerStops()
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
-            gangs = GangController(configuration.planning, client, views, executor, clock, queued, stops)
+            gangs = GangController(
+                configuration.planning, client, views, executor, clock, queued, stops, configuration.groups
+            )
             controllers.append(gangs)
             placements = gangs.places
             parts.append(ExtenderService(configuration.extender, gangs, clock, _Election.of(lock)))

@@ -12,11 +12,18 @@ from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
+from nodes.groups.owners import ByOwner
 from nodes.search.decision import BUDGET
 from nodes.state.costs import CostRules
 from serving.sections import Count, FilePath, Seconds, Section
 
-__all__ = ["PlanningConfiguration", "ScoreConfiguration", "check_planning", "check_scheduler"]
+__all__ = [
+    "GroupsConfiguration",
+    "PlanningConfiguration",
+    "ScoreConfiguration",
+    "check_planning",
+    "check_scheduler",
+]
 
 
 Cost = Annotated[int, Meta(ge=0, le=COST_MOST)]
@@ -37,6 +44,17 @@ class ScoreConfiguration(Section):
     terms: list[ScoreTerm] = field(default_factory=lambda: ["DisruptionCost"])
     max_disruption_cost: Cost = COST_MOST
     max_disruption_cost_by_namespace: dict[str, Cost] = field(default_factory=dict)
+
+
+class GroupsConfiguration(Section):
+    """Groups of pods that other programs make.
+
+    byOwner: whether the pods of one PyTorchJob (and Kubeflow's other training jobs), JobSet, or replica of a
+    LeaderWorkerSet belong together. Victims: they are evicted together or not at all. Off: each for itself. The
+    annotation reprieve.dev/gang of a pod, true or false, comes before this setting.
+    """
+
+    by_owner: ByOwner = "Victims"
 
 
 class PlanningConfiguration(Section):

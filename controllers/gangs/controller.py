@@ -11,7 +11,7 @@ import structlog
 from api.clock import Clock
 from api.core import Pod
 from controllers.gangs.claims import Claims
-from controllers.gangs.configuration import PlanningConfiguration, check_scheduler
+from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
 from controllers.gangs.disruption import MarkedPods
 from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.known import Known
@@ -57,6 +57,7 @@ class GangController:
         clock: Clock,
         queued: QueuedGroups | None = None,
         stops: OwnerStops | None = None,
+        groups: GroupsConfiguration | None = None,
     ) -> None:
         """`executor` runs the searches. `queued`: which PodGroups wait for quota or have lost it; None: none does.
         `stops`: whoever runs the Jobs whose pods are evicted; None: nobody does.
@@ -67,7 +68,9 @@ class GangController:
         path = configuration.scheduler_configuration
         self.scheduler = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
-        self.mirror, self.clock = WatchedTables(views, configuration.costs(), self.scheduler.profiles), clock
+        by_owner = (groups or GroupsConfiguration()).by_owner
+        self.mirror = WatchedTables(views, configuration.costs(), self.scheduler.profiles, by_owner)
+        self.clock = clock
         self.queued: Final = queued or QueuedGroups()
         self.stops: Final = stops or OwnerStops()
         self.roster = Roster(self.mirror.tables)

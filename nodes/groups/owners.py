@@ -7,13 +7,16 @@ counts only if the controller has the name that the owner's controller gives it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from api.core import Pod
 from api.meta import OwnerReference, controller_reference
 from nodes.groups.keys import foreign_name
 
-__all__ = ["GANG_ANNOTATION", "name_of"]
+__all__ = ["GANG_ANNOTATION", "ByOwner", "name_of"]
+
+ByOwner = Literal["Victims", "Off"]
+"""Victims: the pods of an owner of a known kind are evicted together, or not at all. Off: only those that say it."""
 
 GANG_ANNOTATION: Final = "reprieve.dev/gang"
 """On a pod, so in the pod template of its owner. "true": the pods of one owner are one group, whatever its kind is.
@@ -27,6 +30,8 @@ KUBEFLOW: Final = "kubeflow.org"
 
 JOB_SET: Final = "JobSet.jobset.x-k8s.io"
 JOB_SET_NAME: Final = "jobset.sigs.k8s.io/jobset-name"
+JOB_SET_UID: Final = "jobset.sigs.k8s.io/jobset-uid"
+"""Only newer versions of JobSet set it."""
 REPLICATED_JOB: Final = "jobset.sigs.k8s.io/replicatedjob-name"
 JOB_INDEX: Final = "jobset.sigs.k8s.io/job-index"
 
@@ -38,11 +43,13 @@ NEVER_TOGETHER: Final = frozenset({"DaemonSet", "Node"})
 """Controllers whose pods belong to their nodes."""
 
 
-def name_of(pod: Pod) -> str | None:
-    """The group of the pod by its owner."""
+def name_of(pod: Pod, by_owner: ByOwner) -> str | None:
+    """The group of the pod by its owner. `by_owner`: what counts where the pod says nothing."""
     owner = controller_reference(pod.metadata)
     said = (pod.metadata.annotations or {}).get(GANG_ANNOTATION)
     if owner is None or said == "false" or owner.kind in NEVER_TOGETHER:
+        return None
+    if by_owner == "Off" and said != "true":
         return None
     labels = pod.metadata.labels or {}
     return _by_label(owner, labels) or _by_controller(owner, is_gang=said == "true")
@@ -65,10 +72,11 @@ def _by_label(owner: OwnerReference, labels: Mapping[str, str]) -> str | None:
 
 
 def _job_set(job: OwnerReference, labels: Mapping[str, str]) -> str | None:
-    """The JobSet of the Job: the Job's name is made of the three labels."""
+    """The JobSet of the Job: the Job's name is made of three of the labels."""
     name = labels.get(JOB_SET_NAME)
     expected = f"{name}-{labels.get(REPLICATED_JOB)}-{labels.get(JOB_INDEX)}"
-    return foreign_name(JOB_SET, name) if name and job.name == expected else None
+    uid = labels.get(JOB_SET_UID, "")
+    return foreign_name(JOB_SET, name, uid) if name and job.name == expected else None
 
 
 def _replica(stateful_set: OwnerReference, labels: Mapping[str, str]) -> str | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from api.core import Pod
 from nodes.groups import native, ours, owners, scheduler_plugins, volcano
 from nodes.groups.keys import is_foreign
+from nodes.groups.owners import ByOwner
 
 __all__ = ["GroupKey", "group_of", "groups_of", "unit_of"]
 
@@ -20,25 +21,26 @@ SOURCES: Final[tuple[Callable[[Pod], str | None], ...]] = (
     ours.name_of,
     scheduler_plugins.name_of,
     volcano.name_of,
-    owners.name_of,
 )
-"""A pod of several kinds belongs to the first one."""
+"""What pods say. A pod of several kinds belongs to the first one. The owner comes last."""
 
 
-def unit_of(pod: Pod) -> GroupKey | None:
+def unit_of(pod: Pod, by_owner: ByOwner) -> GroupKey | None:
     """The group with which the pod may be evicted, whether or not its object exists; None for a pod without one."""
-    for source in SOURCES:
-        if name := source(pod):
-            return sys.intern(pod.metadata.namespace), name
-    return None
+    name = next(_said(pod), None) or owners.name_of(pod, by_owner)
+    return (sys.intern(pod.metadata.namespace), name) if name else None
 
 
 def group_of(pod: Pod) -> GroupKey | None:
     """The PodGroup of ours with which the pod is scheduled; None if it belongs to a group of another kind."""
-    key = unit_of(pod)
-    return key if key is not None and not is_foreign(key[1]) else None
+    name = next(_said(pod), None)
+    return (sys.intern(pod.metadata.namespace), name) if name and not is_foreign(name) else None
 
 
 def groups_of(pod: Pod) -> list[str]:
-    """The names of all groups that the pod names, the one that it belongs to first."""
-    return [name for source in SOURCES if (name := source(pod))]
+    """The names of all groups that the pod names, the one that it belongs to first. Its owner names none."""
+    return list(_said(pod))
+
+
+def _said(pod: Pod) -> Iterator[str]:
+    return (name for source in SOURCES if (name := source(pod)))

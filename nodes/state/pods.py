@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from api.core import Pod
-from api.disruption import DaemonSetPods
 from nodes.filters.pod_volumes import claims_of
 from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
 from nodes.groups.registry import unit_of
@@ -32,6 +31,7 @@ from nodes.state.pod_facts import (
     Controller,
     Facts,
     MemberStatus,
+    PodRules,
     controller_of,
     cost_of,
     deletion_time,
@@ -63,9 +63,9 @@ class PodTable:
         label_sets: LabelSets,
         volumes: VolumeTable,
         profiles: Profiles,
-        daemon_set_pods: DaemonSetPods,
+        rules: PodRules,
     ) -> None:
-        self._profiles, self._daemon_set_pods = profiles, daemon_set_pods
+        self._profiles, self._rules = profiles, rules
         self.claimants = Claimants(volumes)
         self._classes, self._nodes, self._groups, self._label_sets = classes, nodes, groups, label_sets
         self.live = Column(np.bool_)
@@ -239,7 +239,7 @@ class PodTable:
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
         start = whole_seconds(pod.status.start_time, "status.startTime", created)
         labels = meta.labels or NO_LABELS
-        group, controller = unit_of(pod), controller_of(pod)
+        group, controller = unit_of(pod, self._rules.by_owner), controller_of(pod)
         return Facts(
             node=self._nodes.hold(spec.node_name) if spec.node_name else NOWHERE,
             pod_class=self._classes.hold(its_class),
@@ -251,7 +251,7 @@ class PodTable:
             start=start,
             created=created,
             cost=cost_of(pod),
-            flags=flags_of(pod, self._daemon_set_pods)
+            flags=flags_of(pod, self._rules.daemon_set_pods)
             | (STAYING if deletion is not None and deletion <= self._overdue else 0),
         )
 

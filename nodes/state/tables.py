@@ -13,6 +13,7 @@ from api.devices import DeviceClass
 from api.groups import PodGroup
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
+from nodes.groups.owners import ByOwner
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.claimants import ClaimUse
 from nodes.state.class_table import ClassTable
@@ -20,7 +21,7 @@ from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.pod_facts import Change
+from nodes.state.pod_facts import Change, PodRules
 from nodes.state.pod_view import MemberCounts, PodView
 from nodes.state.pods import ENDED, PodTable
 from nodes.state.resources import Resources
@@ -39,8 +40,10 @@ class Tables:
     changes a table returns what changed. It raises ValueError, and changes nothing, for an invalid quantity or time.
     """
 
-    def __init__(self, costs: CostRules | None = None, profiles: Profiles = NO_PROFILES) -> None:
-        """`profiles`: what the schedulers' filters do, if it is not the default."""
+    def __init__(
+        self, costs: CostRules | None = None, profiles: Profiles = NO_PROFILES, by_owner: ByOwner = "Victims"
+    ) -> None:
+        """`profiles`: what the schedulers' filters do, if it is not the default. `by_owner`: see `nodes.groups`."""
         self.costs = costs or CostRules()
         self.profiles: Final = profiles
         self.version = 0
@@ -53,7 +56,7 @@ class Tables:
         self.classes = ClassTable(self.resources)
         self.volumes = VolumeTable()
         beside = self.classes, self.nodes, self.groups, self.label_sets, self.volumes
-        self.pods = PodTable(*beside, profiles, self.costs.daemon_set_pods)
+        self.pods = PodTable(*beside, profiles, PodRules(self.costs.daemon_set_pods, by_owner))
         self.succeeded_members = SucceededMembers(self.groups)
         self.priority_classes: dict[str, PriorityClass] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
@@ -242,8 +245,7 @@ class Tables:
         return self.groups.touched[row] if row is not None else 0
 
     def free(self, node: str, resource: str, *, after_leaving: bool) -> int:
-        """Allocatable less used; with `after_leaving`, terminating pods that are not overdue count as gone. May be
-        negative.
+        """Allocatable less used; may be negative. `after_leaving`: terminating pods not overdue count as gone.
 
         0 for a node that does not exist, and for an unknown resource.
         """
@@ -274,8 +276,7 @@ class Tables:
         return self.nodes.read(self.nodes.pod_changes, name)
 
     def nomination_changes(self, name: str) -> int:
-        """Grows when a pending pod is nominated to the node, or changes its requests, or when its nomination ends;
-        never back."""
+        """Grows when a pod is nominated to the node, changes its requests, or loses its nomination; never back."""
         return self.nodes.read(self.nodes.nomination_changes, name)
 
     def nominated(self, name: str) -> Set[int]:

@@ -37,6 +37,8 @@ def test_defaults() -> None:
     assert configuration.extender.port == 9443
     assert configuration.ops.port == 9080
     assert configuration.planning.plan_deadline_seconds == 300
+    assert configuration.planning.costs().daemon_set_pods == "Keep"
+    assert configuration.groups.by_owner == "Victims"
     assert configuration.quota.mode == "Off"
     assert configuration.feature_gates == {
         "WorkloadAwarePreemption": True,
@@ -274,6 +276,7 @@ def test_the_mode_of_the_gates() -> None:
 @pytest.mark.parametrize("off", ["Off", "'Off'"])
 def test_off_needs_no_quotes(off: str) -> None:
     assert parse(LOOPBACK + f"quota: {{mode: {off}}}\n").quota.mode == "Off"
+    assert parse(LOOPBACK + f"groups: {{byOwner: {off}}}\n").groups.by_owner == "Off"
     planning = parse(LOOPBACK + f"planning: {{gates: {off}, confirmation: {off}}}\n").planning
     assert (planning.gates, planning.confirmation) == ("Off", "Off")
     with pytest.raises(ConfigurationError, match=r"^planning\.partialGangs: expected a string"):

@@ -47,6 +47,7 @@ def replica(stateful_set: str, index: str = "0") -> dict[str, Any]:
         ({"owner": KUBEFLOW}, "PyTorchJob.kubeflow.org:train:uid-train"),
         ({"owner": ("kubeflow.org/v2beta1", "MPIJob", "mpi")}, "MPIJob.kubeflow.org:mpi:uid-mpi"),
         (job_set(), "JobSet.jobset.x-k8s.io:sim"),
+        (job_set(jobset_uid="u1"), "JobSet.jobset.x-k8s.io:sim:u1"),
         (replica("llm"), "LeaderWorkerSet.leaderworkerset.x-k8s.io:llm-0"),
         (replica("llm-0"), "LeaderWorkerSet.leaderworkerset.x-k8s.io:llm-0"),
         ({"owner": ("batch/v1", "Job", "array"), "annotations": GANG}, "Job.batch:array:uid-array"),
@@ -54,7 +55,7 @@ def replica(stateful_set: str, index: str = "0") -> dict[str, Any]:
     ],
 )
 def test_each_kind_has_keys_of_its_own(fields: dict[str, Any], name: str) -> None:
-    assert unit_of(pod("p", namespace="team", **fields)) == ("team", name)
+    assert unit_of(pod("p", namespace="team", **fields), "Victims") == ("team", name)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,8 @@ def test_each_kind_has_keys_of_its_own(fields: dict[str, Any], name: str) -> Non
         {"annotations": {"scheduling.k8s.io/group-name": "No Name"}},
         {"annotations": {"scheduling.k8s.io/group-name": "a:b"}},
         {"annotations": {"scheduling.k8s.io/group-name": "a" * 254}},
+        {"annotations": {"scheduling.k8s.io/group-name": "podgroup-uid-team-p"}, "namespace": "team"},
+        {"annotations": {"scheduling.k8s.io/group-name": "podgroup-uid-web"}, "controller": "web"},
         {"owner": KUBEFLOW, "annotations": NO_GANG},
         {"owner": ("example.org/v1", "PyTorchJob", "other")},
         {"owner": ("kubeflow.org/v1", "Notebook", "note")},
@@ -84,7 +87,13 @@ def test_each_kind_has_keys_of_its_own(fields: dict[str, Any], name: str) -> Non
     ],
 )
 def test_what_makes_no_group(fields: dict[str, Any]) -> None:
-    assert unit_of(pod("p", **fields)) is None
+    assert unit_of(pod("p", **fields), "Victims") is None
+
+
+def test_a_group_that_volcano_made_by_itself_does_not_hide_the_owner() -> None:
+    made_up = {"scheduling.k8s.io/group-name": "podgroup-uid-train"}
+    key = unit_of(pod("p", owner=KUBEFLOW, annotations=made_up), "Victims")
+    assert key == ("default", "PyTorchJob.kubeflow.org:train:uid-train")
 
 
 def test_the_order_of_the_kinds() -> None:
@@ -99,10 +108,11 @@ def test_the_order_of_the_kinds() -> None:
     seen = []
     for said in ("schedulingGroup", "group", "labels", "annotations", "owner"):
         names = groups_of(pod("p", **fields))
-        key = unit_of(pod("p", **fields))
-        assert key == ("default", names[0])
-        assert len(names) == len(fields)
-        seen.append(names[0])
+        key = unit_of(pod("p", **fields), "Victims")
+        assert key is not None
+        seen.append(key[1])
+        assert names == ([key[1], *names[1:]] if names else [])
+        assert len(names) == len(fields) - 1  # the owner is not said
         del fields[said]
     assert seen == [
         "podgroups.scheduling.k8s.io:native",
@@ -111,6 +121,23 @@ def test_the_order_of_the_kinds() -> None:
         "podgroups.scheduling.volcano.sh:volcano",
         "PyTorchJob.kubeflow.org:train:uid-train",
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"owner": KUBEFLOW}, None),
+        (job_set(), None),
+        (replica("llm"), None),
+        ({"owner": KUBEFLOW, "annotations": GANG}, "PyTorchJob.kubeflow.org:train:uid-train"),
+        ({**job_set(), "annotations": GANG}, "JobSet.jobset.x-k8s.io:sim"),
+        ({"labels": {"scheduling.x-k8s.io/pod-group": "a"}}, "podgroups.scheduling.x-k8s.io:a"),
+    ],
+)
+def test_owners_can_be_left_out(fields: dict[str, Any], name: str | None) -> None:
+    """What a pod says itself still counts."""
+    key = unit_of(pod("p", **fields), "Off")
+    assert key == (("default", name) if name else None)
 
 
 def test_only_our_groups_are_gangs_of_ours() -> None:

@@ -1,0 +1,52 @@
+"""`reprieve plan` on the groups of other programs, as examples/groups shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import reprieve
+
+EXAMPLES: Final = Path(__file__).parents[4] / "examples" / "groups"
+CLUSTER: Final = EXAMPLES / "cluster.yaml"
+UID: Final = "00000000-0000-4000-8000-00000000000"
+NAMES: Final = {
+    "indexed-job": f"Job.batch:ring:{UID}8",
+    "jobset": f"JobSet.jobset.x-k8s.io:sim:{UID}2",
+    "leaderworkerset": "LeaderWorkerSet.leaderworkerset.x-k8s.io:llm-0",
+    "native": "podgroups.scheduling.k8s.io:was",
+    "pytorchjob": f"PyTorchJob.kubeflow.org:train:{UID}1",
+    "raycluster": f"RayCluster.ray.io:tune:{UID}9",
+    "scheduler-plugins": "podgroups.scheduling.x-k8s.io:mpi",
+    "volcano": "podgroups.scheduling.volcano.sh:spark",
+}
+
+
+def plan(kinds: list[str], *arguments: str) -> Result:
+    files = [CLUSTER, *(EXAMPLES / f"{kind}.yaml" for kind in kinds)]
+    named = [argument for path in files for argument in ("-f", str(path))]
+    return CliRunner().invoke(reprieve, ["plan", *named, "--for", "research/rollout", *arguments])
+
+
+def test_every_example_is_here() -> None:
+    assert sorted(path.stem for path in EXAMPLES.glob("*.yaml")) == sorted([*NAMES, CLUSTER.stem])
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_each_kind_goes_whole(kind: str) -> None:
+    result = plan([kind], "-o", "json")
+    assert result.exit_code == 0, result.output
+    spec: dict[str, Any] = json.loads(result.stdout)["spec"]
+    [victim] = spec["victims"]
+    assert (victim["kind"], victim["name"], victim["priority"]) == ("PodGroup", NAMES[kind], 10)
+    assert [pod["node"] for pod in victim["pods"]] == ["gpu-0", "gpu-1", "gpu-2"]
+
+
+def test_people_read_the_kind_and_the_name() -> None:
+    result = plan(["pytorchjob"])
+    assert "research/PyTorchJob.kubeflow.org:train" in "".join(result.stdout.split())
+    assert UID not in result.stdout
