@@ -10,7 +10,16 @@ __all__ = ["HERE", "LAST", "LONGEST", "SHARING", "group_of", "place_of"]
 HERE: Final = Path(__file__).parent
 
 SHARING: Final = {
-    "reprieve_plane": ("gangs", "contention", "cycles", "apart", "jobs", "waits", "tenant"),
+    "reprieve_plane": (
+        "gangs",
+        "groups_of_others",
+        "contention",
+        "cycles",
+        "apart",
+        "jobs",
+        "waits",
+        "tenant",
+    ),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks"),
     "control_plane": ("controlplane", "plans", "views", "followers", "manifests"),
     "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),

@@ -1,0 +1,172 @@
+"""Groups that other programs make, on a real control plane: all kinds at once, each evicted whole, by priority."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+import pytest
+
+from hack.controlplane.client import ApiError, Client, Json
+from tests.e2e.support import Sandbox, wait_for
+
+CRDS: Final = "apiextensions.k8s.io/v1"
+TRAINING: Final = "/apis/kubeflow.org/v1"
+SIZE: Final = 2
+"""Pods of each group, on a node each."""
+
+
+@pytest.fixture
+def training_jobs(sandbox: Sandbox) -> Iterator[str]:
+    """PyTorchJobs are served; reprieve has been running before that. Returns their path in the sandbox."""
+    name, schema = (
+        "pytorchjobs.kubeflow.org",
+        {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    )
+    names = {
+        "plural": "pytorchjobs",
+        "singular": "pytorchjob",
+        "kind": "PyTorchJob",
+        "listKind": "PyTorchJobList",
+    }
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "kubeflow.org", "scope": "Namespaced", "names": names, "versions": [version]}
+    sandbox.client.create(
+        {"apiVersion": CRDS, "kind": "CustomResourceDefinition", "metadata": {"name": name}, "spec": spec}
+    )
+    path = f"{TRAINING}/namespaces/{sandbox.namespace}/pytorchjobs"
+    wait_for(lambda: is_served(sandbox.client, path), what="the CRD is not served")
+    yield path
+    sandbox.client.delete(CRDS, "CustomResourceDefinition", name)
+
+
+def is_served(client: Client, path: str) -> bool:
+    try:
+        client.request("GET", path)
+    except ApiError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        return False
+    return True
+
+
+class Kinds:
+    """Makes groups of SIZE pods. Each has nodes of its own, and its pods run when a method returns."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.pods: dict[str, list[str]] = {}
+        """Names of pods by group, in the order in which the groups were made."""
+
+    @property
+    def _priority(self) -> int:
+        """The next group's: higher than that of the group before it."""
+        return 10 * (len(self.pods) + 1)
+
+    def bare(self, name: str, **pod: Any) -> None:
+        """Pods that say themselves which group they belong to."""
+        places = [self._sandbox.node(f"{name}-{number}", cpu="1") for number in range(SIZE)]
+        self.pods[name] = [
+            self._sandbox.pod(f"{name}-{number}", priority=self._priority, node_name=place, **pod)
+            for number, place in enumerate(places)
+        ]
+        self._sandbox.wait_running(*self.pods[name])
+
+    def owned(self, name: str, owners: list[Json], labels: dict[str, str] | None = None) -> None:
+        """Pods with these controllers, one after the other."""
+        priority, client, running = self._priority, self._sandbox.client, []
+        for number, owner in enumerate(owners):
+            place = self._sandbox.node(f"{name}-{number}", cpu="1")
+            body = self._sandbox.pod_body(
+                f"{name}-{number}", priority=priority, node_name=place, labels=labels
+            )
+            known = {"apiVersion": owner["apiVersion"], "kind": owner["kind"]}
+            meta = {field: owner["metadata"][field] for field in ("name", "uid")}
+            body["metadata"]["ownerReferences"] = [{**known, **meta, "controller": True}]
+            running.append(client.create(body)["metadata"]["name"])
+        self.pods[name] = running
+        self._sandbox.wait_running(*running)
+
+    def jobs(
+        self, name: str, jobs: list[str], labels: list[dict[str, str]], annotations: dict[str, str]
+    ) -> None:
+        """Jobs of the Job controller, which creates SIZE pods in sum."""
+        priority, namespace = self._priority, self._sandbox.namespace
+        for number in range(SIZE):
+            self._sandbox.node(f"{name}-{number}", cpu="1", labels={"kind": name})
+        for job, its_labels in zip(jobs, labels, strict=True):
+            pod = self._sandbox.pod_body(
+                "template", priority=priority, restartPolicy="Never", nodeSelector={"kind": name}
+            )
+            meta = {"labels": {**its_labels, "group": name}, "annotations": annotations}
+            count = SIZE // len(jobs)
+            spec = {
+                "parallelism": count,
+                "completions": count,
+                "template": {"metadata": meta, "spec": pod["spec"]},
+            }
+            where = {"name": job, "namespace": namespace}
+            self._sandbox.client.create(
+                {"apiVersion": "batch/v1", "kind": "Job", "metadata": where, "spec": spec}
+            )
+        self.pods[name] = wait_for(lambda: self._created(name), what=f"the pods of {name} do not exist")
+        self._sandbox.wait_running(*self.pods[name])
+
+    def _created(self, name: str) -> list[str] | None:
+        found = self._sandbox.client.list("v1", "Pod", self._sandbox.namespace, labels=f"group={name}")
+        return sorted(pod["metadata"]["name"] for pod in found) if len(found) == SIZE else None
+
+
+def stateful_set(sandbox: Sandbox, name: str) -> Json:
+    """One that controls nothing: its controller does not run here."""
+    pod = sandbox.pod_body("template")
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod["spec"]}
+    spec = {
+        "replicas": 0,
+        "selector": {"matchLabels": {"app": name}},
+        "template": template,
+        "serviceName": name,
+    }
+    where = {"name": name, "namespace": sandbox.namespace}
+    body = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": where, "spec": spec}
+    return sandbox.client.request("POST", f"/apis/apps/v1/namespaces/{sandbox.namespace}/statefulsets", body)
+
+
+def all_kinds(sandbox: Sandbox, training_jobs: str) -> Kinds:
+    """One group of each kind, of rising priority."""
+    kinds = Kinds(sandbox)
+    kinds.bare("plugins", labels={"scheduling.x-k8s.io/pod-group": "plugins"})
+    kinds.bare("volcano", annotations={"scheduling.k8s.io/group-name": "volcano"})
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "train"}, "spec": {}}
+    kinds.owned("train", [sandbox.client.request("POST", training_jobs, job)] * SIZE)
+    replica = {"leaderworkerset.sigs.k8s.io/name": "llm", "leaderworkerset.sigs.k8s.io/group-index": "0"}
+    kinds.owned("llm", [stateful_set(sandbox, "llm"), stateful_set(sandbox, "llm-0")], replica)
+    sets = [
+        {"jobset-name": "sim", "replicatedjob-name": name, "job-index": "0"} for name in ("driver", "workers")
+    ]
+    labels = [{f"jobset.sigs.k8s.io/{key}": value for key, value in each.items()} for each in sets]
+    kinds.jobs("sim", ["sim-driver-0", "sim-workers-0"], labels, {})
+    kinds.jobs("ring", ["ring"], [{}], {"reprieve.dev/gang": "true"})
+    return kinds
+
+
+def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox, training_jobs: str) -> None:
+    """Single pods and gangs come in turn. kube-scheduler alone would evict one pod of a group for a single pod."""
+    kinds = all_kinds(sandbox, training_jobs)
+    gone: dict[str, int] = {}
+    for number, (name, pods) in enumerate(kinds.pods.items()):
+        if number % 2:
+            heroes = sandbox.gang(f"hero-{number}", SIZE, priority=1000)
+        else:
+            heroes = [sandbox.pod(f"hero-{number}", priority=1000)]
+        sandbox.wait_bound(*heroes)
+        plan = sandbox.wait_plan(f"hero-{number}", "Bound")
+        [victim] = plan["spec"]["victims"]
+        assert (victim["kind"], victim["name"].split(":")[1].removesuffix("-0")) == ("PodGroup", name)
+        assert sorted(pod["name"] for pod in victim["pods"]) == pods
+        gone |= dict.fromkeys(pods, 1)
+        assert sandbox.history.evictions() == gone, "whole, once, and nobody else"
+        if not number % 2:
+            sandbox.pod(f"rest-{number}", priority=1000)  # takes the other node
+            sandbox.wait_bound(f"rest-{number}")
