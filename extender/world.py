@@ -57,6 +57,7 @@ class LiveWorld:
         key, leading = group_of(pod), self._leading
         if leading is not None:
             leading.evidence.called(pod)
+            leading.reporter.ambiguous_group(pod)
         plan = leading.plan_of(pod) if leading is not None else None
         if plan is not None:
             return _by_plan(plan, pod)

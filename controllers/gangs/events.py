@@ -26,6 +26,7 @@ from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
 from nodes.groups.keys import asking, is_foreign, short_name
+from nodes.groups.registry import groups_of
 from runtime.owner_stops import PodOwner
 
 __all__ = ["Reporter"]
@@ -137,6 +138,13 @@ class Reporter:
         """The pod's label names no PodGroup."""
         note = f"label names PodGroup {'/'.join(group)}, which does not exist: the pod waits for it"
         self._pod_event(pod, "PodGroupNotFound", note)
+
+    def ambiguous_group(self, pod: Pod) -> None:
+        """Say it if the pod names groups of several kinds. Nothing is said of another pod."""
+        names = groups_of(pod)
+        if len(names) > 1:
+            note = f"the pod names several groups: it belongs to {names[0]}, and not to {', '.join(names[1:])}"
+            self._pod_event(pod, "PodGroupAmbiguous", note)
 
     def nothing_to_evict(self, pod: Pod, reasons: list[str]) -> None:
         """Every node on which the scheduler would have evicted for this ordinary pod was struck out."""

@@ -58,6 +58,27 @@ async def test_an_ordinary_pod_is_nobodys_business() -> None:
         assert world(stage).verdict(pod("p")) is None
 
 
+async def test_pods_of_groups_of_others_pass_like_ordinary_pods() -> None:
+    """Their own schedulers and controllers bring them together."""
+    async with staged() as stage:
+        await stage.settle()
+        assert world(stage).verdict(pod("p", owner=("kubeflow.org/v1", "TFJob", "train"))) is None
+        assert world(stage).verdict(pod("p", labels={"scheduling.x-k8s.io/pod-group": "a"})) is None
+        assert await notes(stage) == []
+
+
+async def test_a_pod_of_several_groups_belongs_to_the_first_and_says_so() -> None:
+    async with staged(gang()) as stage:
+        await stage.settle()
+        assert world(stage).verdict(member(schedulingGroup={"podGroupName": "native"})) is None
+        assert await notes(stage) == [
+            (
+                "m0",
+                "the pod names several groups: it belongs to podgroups.scheduling.k8s.io:native, and not to gang",
+            )
+        ]
+
+
 async def test_pods_of_gangs_wait_for_the_leader_to_know_its_plans() -> None:
     async with staged(gang(minimum=1), member()) as stage:
         assert not world(stage).ready

@@ -294,6 +294,25 @@ async def test_a_deletion_refused_after_all_stops_the_unit_and_names_what_remain
         assert events(stage, "PreemptionStopped") == [told]
 
 
+async def test_a_group_of_others_that_is_stopped_is_told_by_one_of_its_pods() -> None:
+    """Nothing is written into the objects of others, and an event needs an object that exists."""
+    owner = ("kubeflow.org/v1", "TFJob", "train")
+    workers = [pod(f"u{i}", node=f"n{i}", requests=BIG, priority=1, owner=owner) for i in range(4)]
+    async with staged(*(node(f"n{i}") for i in range(4)), *workers, *hero()) as stage:
+        refuse(stage, "DELETE", denied, "u1", "u2", "u3", times=1)
+        await stage.settle()
+        remain = sorted(stage.api.of("/api/v1/pods").keys() - {"m0"})
+        assert stage.api.deleted[0] == "u0"
+        [said] = [
+            each
+            for each in stage.api.of("/apis/events.k8s.io/v1/events").values()
+            if each["reason"] == "PreemptionStopped"
+        ]
+        assert (said["regarding"]["kind"], said["regarding"]["name"]) == ("Pod", remain[0])
+        assert said["note"].endswith(f"still there: {', '.join(remain)}")
+        assert set(stage.api.group_said) <= {"gang"}
+
+
 class Notices:
     """One deletion is refused. The API server is away when the PodGroup is to be told of it."""
 
