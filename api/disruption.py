@@ -14,6 +14,7 @@ __all__ = [
     "BUDGET_POLICIES",
     "COST_ANNOTATION",
     "COST_MOST",
+    "DISRUPTION_TARGET",
     "BudgetPolicy",
     "DaemonSetPods",
     "ScoreTerm",
@@ -39,6 +40,8 @@ DaemonSetPods = Literal["Keep", "Evict"]
 """Keep: no pod of a DaemonSet is evicted. Its controller creates it again on the same node, whatever that takes.
 Evict: it goes like any other pod."""
 
+DISRUPTION_TARGET: Final = "DisruptionTarget"
+"""The condition of a pod that is about to be evicted (KEP-3329), and of its PodGroup."""
 COST_ANNOTATION: Final = "reprieve.dev/disruption-cost"
 """On a pod or PodGroup: what it costs to evict it. Higher is dearer, and no annotation means 0."""
 BUDGETS_ANNOTATION: Final = "reprieve.dev/disruption-budgets"

@@ -14,7 +14,7 @@ from cli.common.lines import answer_file
 from cli.common.options import FILES, MORE_FILES, OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.plan.objects import Objects
-from cli.plan.offline import decide, plain
+from cli.plan.offline import decide, failing_jobs, plain
 from cli.plan.render import render
 from cli.plan.stream import PlanLines
 from nodes.search.unmodelled import why_blocked
@@ -119,7 +119,7 @@ def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, costs: CostRules, o
     spec, snapshot = decide(objects, preemptor, pod=pod)
     if output == "text":
         objects.note_ignored()
-        show(render(spec, snapshot))
+        show(render(spec, snapshot, failing_jobs(objects, spec)))
     else:
         click.echo(formatted(plain(spec), output), nl=False)
     return 0 if spec.outcome in PLACED and not why_blocked(spec) else NOT_PLACED

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
+from api.jobs import Job
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.storage import (
     CSIDriver,
@@ -48,6 +49,7 @@ class Objects(Reader):
         ("v1", "Namespace"): Kind(Namespace, False),
         ("v1", "Pod"): Kind(Pod, True, check_pod),
         (API_VERSION, "PodGroup"): Kind(PodGroup, True, check_group),
+        ("batch/v1", "Job"): Kind(Job, True),
         ("policy/v1", "PodDisruptionBudget"): Kind(PodDisruptionBudget, True, check_budget),
         ("scheduling.k8s.io/v1", "PriorityClass"): Kind(PriorityClass, False),
         ("v1", "PersistentVolumeClaim"): Kind(PersistentVolumeClaim, True),
@@ -62,6 +64,8 @@ class Objects(Reader):
     def __init__(self, costs: CostRules | None = None) -> None:
         super().__init__()
         self.tables = Tables(costs)
+        self.jobs: dict[tuple[str, str], Job] = {}
+        """By namespace and name. No plan depends on them."""
         self._uids: dict[str, str] = {}
         self._unclassed: list[tuple[Pod, str]] = []
 
@@ -72,7 +76,10 @@ class Objects(Reader):
             return
         if isinstance(thing, Pod):
             only(self._uids, thing.metadata.uid, place, "metadata.uid: is also that of")
-        STORES[type(thing)](self.tables, thing)
+        if isinstance(thing, Job):
+            self.jobs[thing.metadata.namespace, thing.metadata.name] = thing
+        else:
+            STORES[type(thing)](self.tables, thing)
 
     def snapshot(self) -> Snapshot:
         """The snapshot of all objects. Call it after the last object was read."""

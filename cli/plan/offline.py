@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final, Literal
 
 import msgspec
@@ -12,11 +13,12 @@ from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
 from cli.common.documents import InputError, split_key
 from cli.plan.objects import Objects
+from nodes.groups.failing_jobs import why_it_fails
 from nodes.search.decision import DecisionError, decide_group, decide_pod
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["decide", "plain"]
+__all__ = ["decide", "failing_jobs", "plain"]
 
 BLOCKED: Final[Literal["Blocked"]] = "Blocked"
 
@@ -35,6 +37,19 @@ def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[Pree
             " (there is a Pod of that name: --pod)" if not pod and objects.place(f"Pod {preemptor}") else ""
         )
         raise InputError(f"{error}{hint}") from None
+
+
+def failing_jobs(objects: Objects, spec: PreemptionPlanSpec) -> list[tuple[str, str]]:
+    """The Jobs that fail for good by the plan: NAMESPACE/NAME, and why. Only Jobs that were read are known."""
+    evicted: Counter[tuple[str, str]] = Counter()
+    for pod in (pod for victim in spec.victims for pod in victim.pods):
+        row = objects.tables.pod(pod.uid)
+        controller = objects.tables.view(row).controller if row is not None else None
+        job = objects.jobs.get((pod.namespace, controller.name)) if controller is not None else None
+        if job is not None and controller is not None and controller.uid == job.metadata.uid:
+            evicted[pod.namespace, controller.name] += 1
+    found = ((key, why_it_fails(objects.jobs[key], pods)) for key, pods in sorted(evicted.items()))
+    return [("/".join(key), why) for key, why in found if why]
 
 
 def plain(spec: PreemptionPlanSpec) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import UNSET
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from api.disruption import ScoreTerm
+from api.disruption import DISRUPTION_TARGET, ScoreTerm
 from api.plans import Outcome, PreemptionPlanSpec, Score, Victim
 from api.words import counted
 from cli.common.output import line, plain_table, some, title, with_rest
@@ -44,14 +44,19 @@ MAX_NODES: Final = 20
 MAX_DOMAINS: Final = 15
 MAX_EXCLUDED: Final = 15
 MAX_BUDGETS: Final = 15
+MAX_JOBS: Final = 15
 
 
-def render(spec: PreemptionPlanSpec, snapshot: Snapshot) -> RenderableType:
-    """The whole plan. `snapshot` is the one that the plan was made from."""
+def render(
+    spec: PreemptionPlanSpec, snapshot: Snapshot, failing: Sequence[tuple[str, str]] = ()
+) -> RenderableType:
+    """The whole plan. `snapshot` is the one that the plan was made from; `failing`: see `failing_jobs`."""
     parts: list[RenderableType] = [_head(spec)]
     if spec.victims:
         parts += [title("Who would go" if why_blocked(spec) else "Who goes"), _victims(spec, snapshot)]
         parts += _stay(spec, snapshot)
+    if failing:
+        parts += [title("Jobs that fail for good"), _failing(failing)]
     if spec.placements:
         parts += [title("Placements"), _placements(spec, waiting(snapshot, spec))]
     if spec.domains:
@@ -115,6 +120,14 @@ def _cost(victim: Victim, snapshot: Snapshot) -> Text:
     pods = [snapshot.pod_rows[pod.uid] for pod in victim.pods if pod.uid in snapshot.pod_rows]
     budgets = (snapshot.budgets[row] for row, count in budgets_of(snapshot, pods).items() if count)
     return Text(f"breaks budget {some(budget_text(budget) for budget in budgets if budget)}", "red")
+
+
+def _failing(failing: Sequence[tuple[str, str]]) -> RenderableType:
+    said = [line(f"{name}: {why}", "red") for name, why in failing[:MAX_JOBS]]
+    if more := len(failing) - len(said):
+        said.append(line(f"and {counted(more, 'more Job')}", "dim"))
+    advice = f"A podFailurePolicy that ignores the pod condition {DISRUPTION_TARGET} prevents it."
+    return Group(*said, line(advice, "dim"))
 
 
 def _stay(spec: PreemptionPlanSpec, snapshot: Snapshot) -> list[RenderableType]:

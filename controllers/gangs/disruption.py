@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from api.core import Pod
+from api.disruption import DISRUPTION_TARGET
 from api.meta import Condition
 from runtime.term import Term
 
 __all__ = [
-    "DISRUPTION_TARGET",
     "PARTIAL_GANG_RELEASED",
     "PREEMPTED",
     "QUOTA_WITHDRAWN",
@@ -24,7 +24,6 @@ __all__ = [
     "reason_of_release",
 ]
 
-DISRUPTION_TARGET: Final = "DisruptionTarget"
 PREEMPTED: Final = "PreemptionByScheduler"
 """Upstream's reason of the condition of a preempted pod. kube-scheduler writes it, too."""
 PARTIAL_GANG_RELEASED: Final = "PartialGangReleased"

@@ -11,11 +11,12 @@ import structlog
 
 from api.clock import Clock
 from api.core import Pod
+from api.disruption import DISRUPTION_TARGET
 from api.groups import INITIALLY_SCHEDULED, PodGroup, has_run
 from api.meta import Condition
 from api.plans import Victim, VictimPod
 from controllers.gangs.causes import Causes
-from controllers.gangs.disruption import DISRUPTION_TARGET, reason_of_release
+from controllers.gangs.disruption import reason_of_release
 from controllers.gangs.effects import CannotSchedule
 from controllers.gangs.endings import SAID
 from controllers.gangs.keys import lone_pod
@@ -143,7 +144,9 @@ class Reporter:
         """Say it if the pod names groups of several kinds. Nothing is said of another pod."""
         names = groups_of(pod)
         if len(names) > 1:
-            note = f"the pod names several groups: it belongs to {names[0]}, and not to {', '.join(names[1:])}"
+            note = (
+                f"the pod names several groups: it belongs to {names[0]}, and not to {', '.join(names[1:])}"
+            )
             self._pod_event(pod, "PodGroupAmbiguous", note)
 
     def nothing_to_evict(self, pod: Pod, reasons: list[str]) -> None:

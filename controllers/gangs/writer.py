@@ -10,10 +10,10 @@ import msgspec
 import structlog
 
 from api.clock import Clock
+from api.disruption import DISRUPTION_TARGET
 from api.groups import API_VERSION, SCHEDULING_GATE, PodGroup, PodGroupStatus
 from api.meta import Condition
 from api.times import rfc3339
-from controllers.gangs.disruption import DISRUPTION_TARGET
 from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.conditions import ConditionWriter, Status, Target
 from kube.envelopes import OnlyMetadata

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from api.core import Container, Pod
+from api.disruption import DISRUPTION_TARGET
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE
 from api.integration import ADMISSION_GATE, POD_SET_LABEL, WORKLOAD_ANNOTATION
 from api.meta import Condition
@@ -20,7 +21,6 @@ ADMITTED_BY: Final = "reprieve.dev/admitted-by"
 """Annotation of a member that has quota: the UID of the Workload."""
 POD_ADMITTED: Final = "reprieve.dev/Admitted"
 """Our condition of a pod of a PodGroup in a queue. False: why it waits although its group is admitted."""
-DISRUPTION_TARGET: Final = "DisruptionTarget"
 PREEMPTED: Final = "PreemptionByScheduler"
 DIGEST: Final = 10
 

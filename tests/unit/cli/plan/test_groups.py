@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from cli.main import reprieve
@@ -50,3 +51,24 @@ def test_people_read_the_kind_and_the_name() -> None:
     result = plan(["pytorchjob"])
     assert "research/PyTorchJob.kubeflow.org:train" in "".join(result.stdout.split())
     assert UID not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("limit", "policy", "said"),
+    [
+        (2, False, "research/ring: it loses 3 pods, and its backoffLimit is 2"),
+        (2, True, ""),
+        (3, False, ""),
+    ],
+)
+def test_jobs_that_would_fail_are_named(tmp_path: Path, limit: int, policy: bool, said: str) -> None:
+    documents = list(yaml.safe_load_all((EXAMPLES / "indexed-job.yaml").read_text()))
+    spec = documents[0]["spec"]
+    spec["backoffLimit"] = limit
+    if not policy:
+        del spec["podFailurePolicy"]
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump_all(documents))
+    command = ["plan", "-f", str(CLUSTER), "-f", str(tmp_path / "job.yaml"), "--for", "research/rollout"]
+    output = CliRunner().invoke(reprieve, command).stdout
+    assert ("Jobs that fail for good" in output) == bool(said)
+    assert said in " ".join(output.split())
