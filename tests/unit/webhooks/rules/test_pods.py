@@ -64,6 +64,7 @@ def test_a_member_gets_the_gate_after_its_others(facts: Facts, gates: Any) -> No
         pod(schedulingGates=[OURS]),
         pod(schedulingGates=[OTHER, OURS]),
         pod(nodeName="n0"),
+        pod(schedulingGroup={"podGroupName": "native"}),  # the scheduler brings its pods together
         pod(""),
         pod(None),
         {"metadata": {"name": "p", "labels": None}, "spec": {}},
