@@ -12,11 +12,11 @@ __all__ = ["main", "reprieve"]
 COMMANDS: Final = {
     "plan": (
         "cli.plan.command",
-        "Say who would be preempted for a PodGroup or a pod, from files, without a cluster.",
+        "Say who would be preempted for a PodGroup or a pod, from a live cluster or from files.",
     ),
     "quota": (
         "cli.quota.command",
-        "Say whether a Workload gets its quota and who would be preempted for it, from files, without a cluster.",
+        "Say whether a Workload gets its quota and who would be preempted for it, from a live cluster or from files.",
     ),
     "validate": (
         "cli.validate.command",

@@ -7,7 +7,7 @@ because the import takes over a second.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -155,10 +155,18 @@ class ApiClient:
     @classmethod
     @asynccontextmanager
     async def connect(
-        cls, kubeconfig: str | Path | None = None, *, cluster: str = "", clock: Clock = SYSTEM_CLOCK
+        cls,
+        kubeconfig: str | Path | None = None,
+        *,
+        context: str | None = None,
+        user: str | None = None,
+        groups: Sequence[str] = (),
+        cluster: str = "",
+        clock: Clock = SYSTEM_CLOCK,
     ) -> AsyncIterator[ApiClient]:
-        """A client for the current context of a kubeconfig. Without a kubeconfig: for the cluster of this process.
+        """A client for a context of a kubeconfig (by default its current one), or for the cluster of this process.
 
+        `user` and `groups`: as whom the requests are made (impersonation); by default as whoever is authenticated.
         Raises ApiError (status 0) if the configuration is unusable.
         """
         from kubernetes_asyncio import client, config  # noqa: PLC0415 - takes over a second, and only serving needs it
@@ -170,7 +178,7 @@ class ApiClient:
                 if kubeconfig is None:
                     config.load_incluster_config(client_configuration=configuration)
                 else:
-                    await config.load_kube_config(str(kubeconfig), client_configuration=configuration)
+                    await config.load_kube_config(str(kubeconfig), context, configuration)
             except Exception as error:
                 # The library raises many types of errors for an invalid file.
                 raise ApiError(0, "Configuration", f"{kubeconfig or 'in-cluster'}: {error}") from error
@@ -189,7 +197,10 @@ class ApiClient:
         connector = api_client.rest_client.pool_manager.connector
         try:
             async with aiohttp.ClientSession(
-                connector=connector, connector_owner=False, read_bufsize=READ_BUFFER_BYTES
+                connector=connector,
+                connector_owner=False,
+                read_bufsize=READ_BUFFER_BYTES,
+                headers=_impersonating(user, groups),
             ) as session:
                 yield cls(
                     session,
@@ -301,6 +312,11 @@ async def get_or_none(
         if error.status == 404:
             return None
         raise
+
+
+def _impersonating(user: str | None, groups: Sequence[str]) -> list[tuple[str, str]]:
+    names = [("Impersonate-User", user)] if user else []
+    return [*names, *(("Impersonate-Group", each) for each in groups)]
 
 
 def _error(response: aiohttp.ClientResponse, body: bytes) -> ApiError:

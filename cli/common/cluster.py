@@ -1,9 +1,10 @@
-"""What commands that change a cluster have in common."""
+"""What commands that read or change a cluster have in common."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ import click
 
 from cli.common.documents import InputError
 
-__all__ = ["KUBECONFIG", "existing"]
+__all__ = ["FAILED", "KUBECONFIG", "ClusterError", "Connection", "existing"]
 
 KUBECONFIG: Final[Callable[[Any], Any]] = click.option(
     "--kubeconfig",
@@ -21,6 +22,22 @@ KUBECONFIG: Final[Callable[[Any], Any]] = click.option(
     metavar="FILE",
     help="The kubeconfig of the cluster. Its current context counts. KUBECONFIG is used if this is not given.",
 )
+FAILED: Final = 1
+"""The exit status if the API server refuses or does not answer."""
+
+
+class ClusterError(Exception):
+    """The cluster cannot be read. The message says why, and names a right that is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """To which cluster, and as whom. The fields are those of kubectl's options."""
+
+    kubeconfig: str
+    context: str | None = None
+    user: str | None = None
+    groups: tuple[str, ...] = ()
 
 
 def existing(kubeconfig: str) -> str:

@@ -129,6 +129,7 @@ class Reader(ABC):
         self.ignored: Counter[str] = Counter()
         """The number of objects of other kinds, by apiVersion and kind."""
         self._places: dict[str, str] = {}
+        self._replaced: frozenset[str] = frozenset()
 
     @abstractmethod
     def keep(self, thing: Any, place: str) -> None:
@@ -146,6 +147,11 @@ class Reader(ABC):
         for number, document in enumerate(_parse(data, source), start=1):
             if document is not None:
                 self.add(document, f"{source}: document {number}")
+
+    def add_overlay(self, data: bytes, source: str) -> None:
+        """As `add_file`. These objects take the place of others of the same names, which are read later."""
+        self.add_file(data, source)
+        self._replaced = frozenset(self._places)
 
     def add(self, document: Document, place: str) -> None:
         """Read an object, or the objects of a list. `place` is for messages."""
@@ -190,6 +196,8 @@ class Reader(ABC):
         with located(place):
             if not meta.name:
                 raise FieldError("metadata.name", "is missing")
+            if subject in self._replaced:
+                return
             only(self._places, subject, place, "this object is defined twice, also in")
             thing = document.read(kind.struct)
             thing.metadata.namespace = namespace

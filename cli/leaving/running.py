@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Final
 
 import click
 import structlog
 
-from cli.common.cluster import existing
+from cli.common.cluster import FAILED, existing
 from cli.common.documents import InputError
 from cli.common.output import BAD_INPUT
 from cli.leaving.sweep import Result
 from kube.client import ApiClient, ApiError
 
 __all__ = ["run"]
-
-FAILED: Final = 1
 
 
 def run(

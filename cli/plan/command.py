@@ -1,4 +1,4 @@
-"""`reprieve plan`: who would go, who would stay and why, from files."""
+"""`reprieve plan`: who would go, who would stay and why, from files or from a live cluster."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import click
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.plans import Outcome
 from api.validation import FieldError
-from cli.common.documents import InputError, read_file
+from cli.common.cluster import FAILED, ClusterError
+from cli.common.documents import InputError, split_key
 from cli.common.lines import answer_file
-from cli.common.options import FILES, MORE_FILES, OUTPUT
+from cli.common.options import OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
+from cli.common.sources import Sources, reading
 from cli.plan.objects import Objects
 from cli.plan.offline import decide, failing_jobs, plain
 from cli.plan.render import render
@@ -27,6 +29,10 @@ PLACED: Final[frozenset[Outcome]] = frozenset({"Fits", "Preempts"})
 
 EPILOG: Final = """\b
 Examples:
+  reprieve plan --for team-a/training
+  reprieve plan --for team-a/training --overlay more-nodes.yaml --context production
+
+
   kubectl get namespaces,nodes,pods,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev \\
     -A -o json > cluster.json
   kubectl get pvc,pv,storageclasses,csinodes,csidrivers,csistoragecapacities \\
@@ -39,6 +45,7 @@ Exit status:
   0  Fits or Preempts; with --jsonl: every line got a plan, and none is Blocked
   3  Unschedulable, SearchBudgetExhausted or Blocked; with --jsonl: a plan is Blocked
   2  bad input, named on standard error; with --jsonl: in the answer to the line
+  1  the cluster cannot be read; standard error names a right that is missing
 
 \b
 A plan is Blocked if somebody would have to go, but the search does not model everything that
@@ -48,8 +55,7 @@ the cluster stores, with the phase Blocked and the reason in its status.
 
 
 @click.command(epilog=EPILOG)
-@FILES
-@MORE_FILES
+@reading
 @click.option("--for", "preemptor", metavar="NAMESPACE/NAME", help="The PodGroup to plan for.")
 @click.option("--pod", is_flag=True, help="NAMESPACE/NAME is a single pod.")
 @click.option(
@@ -76,8 +82,7 @@ the cluster stores, with the phase Blocked and the reason in its status.
 @click.pass_context
 def plan(
     context: click.Context,
-    files: tuple[str, ...],
-    more: tuple[str, ...],
+    sources: Sources,
     preemptor: str | None,
     pod: bool,
     terms: tuple[ScoreTerm, ...],
@@ -87,22 +92,25 @@ def plan(
 ) -> None:
     """Say who would be preempted for a PodGroup (or a pod), who would stay, and why.
 
-    This is the engine that runs on a cluster. It reads what kubectl get -o json prints, and changes nothing.
+    This is the engine that runs on a cluster. It reads a live cluster, or with -f what kubectl get -o json prints. It
+    changes nothing.
     """
-    paths = files + more
     if stream is not None:
-        if paths or preemptor or pod or terms or budgets or output:
+        if sources or preemptor or pod or terms or budgets or output:
             raise click.UsageError("--jsonl takes no other option: the lines say what to plan for")
         context.exit(_stream(stream))
-    if not paths or not preemptor:
-        raise click.UsageError("-f FILE and --for NAMESPACE/NAME are needed (or --jsonl FILE)")
+    if not preemptor:
+        raise click.UsageError("--for NAMESPACE/NAME is needed (or --jsonl FILE)")
     try:
         check_terms(terms, "--score-term")
         costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
-        context.exit(_plan(paths, preemptor, pod, costs, output or "text"))
+        context.exit(_plan(sources, preemptor, pod, costs, output or "text"))
     except (InputError, FieldError) as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(BAD_INPUT)
+    except ClusterError as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(FAILED)
 
 
 def _stream(path: str) -> int:
@@ -112,10 +120,10 @@ def _stream(path: str) -> int:
     return NOT_PLACED if answers.any_blocked else 0
 
 
-def _plan(paths: tuple[str, ...], preemptor: str, pod: bool, costs: CostRules, output: str) -> int:
+def _plan(sources: Sources, preemptor: str, pod: bool, costs: CostRules, output: str) -> int:
+    split_key(preemptor, "--for")
     objects = Objects(costs)
-    for path in paths:
-        objects.add_file(read_file(path), path)
+    sources.read(objects)
     spec, snapshot = decide(objects, preemptor, pod=pod)
     if output == "text":
         objects.note_ignored()

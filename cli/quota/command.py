@@ -1,4 +1,7 @@
-"""`reprieve quota`: says from files whether a workload gets its quota, and who would have to go for it."""
+"""`reprieve quota`: says whether a workload gets its quota, and who would have to go for it.
+
+It reads files or a live cluster.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ import click
 
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
-from cli.common.documents import InputError, read_file, split_key
+from cli.common.cluster import FAILED, ClusterError
+from cli.common.documents import InputError, split_key
 from cli.common.lines import answer_file
-from cli.common.options import FILES, MORE_FILES, OUTPUT
+from cli.common.options import OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
+from cli.common.sources import Sources, reading
 from cli.quota.objects import QuotaObjects, read_time
 from cli.quota.plain import plain
 from cli.quota.render import render
@@ -26,6 +31,10 @@ NO_QUOTA: Final = 3
 
 EPILOG: Final = """\b
 Examples:
+  reprieve quota --for team-a/training
+  reprieve quota --for team-a/training --overlay other-quota.yaml --context production
+
+
   kubectl get resourceflavors,cohorts,admissionchecks,clusterqueues,localqueues,workloads -A -o json > quota.json
   reprieve quota -f quota.json --for team-a/training
   reprieve quota -f quota.json -f change.yaml --for team-a/training --fair-sharing -o yaml
@@ -35,12 +44,12 @@ Exit status:
   0  Fit, or Preempt with victims; with --jsonl: every line got an answer
   3  NoFit, or Preempt and nobody may go
   2  bad input, named on standard error
+  1  the cluster cannot be read; standard error names a right that is missing
 """
 
 
 @click.command(epilog=EPILOG)
-@FILES
-@MORE_FILES
+@reading
 @click.option("--for", "incoming", metavar="NAMESPACE/NAME", help="The Workload that wants quota.")
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
@@ -62,8 +71,7 @@ Exit status:
 @click.pass_context
 def quota(
     context: click.Context,
-    files: tuple[str, ...],
-    more: tuple[str, ...],
+    sources: Sources,
     incoming: str | None,
     now: str | None,
     fair_sharing: bool,
@@ -73,34 +81,36 @@ def quota(
 ) -> None:
     """Say whether a Workload gets its quota, in which flavors, and who would be preempted for it.
 
-    The answer is Kueue's own, with time-based preemption added. The command changes nothing.
+    The answer is Kueue's own, with time-based preemption added. The command reads a live cluster, or files with -f. It
+    changes nothing.
     """
-    paths = files + more
     time_based = _time_based(gates)
     if stream is not None:
-        if paths or incoming or now or fair_sharing or output:
+        if sources or incoming or now or fair_sharing or output:
             raise click.UsageError(
                 "--jsonl takes no option but --feature-gates: the lines say what to decide"
             )
         answered = answer_file(stream, partial(answer_scenario, time_based=time_based))
         context.exit(0 if answered else BAD_INPUT)
-    if not paths or not incoming:
-        raise click.UsageError("-f FILE and --for NAMESPACE/NAME are needed (or --jsonl FILE)")
+    if not incoming:
+        raise click.UsageError("--for NAMESPACE/NAME is needed (or --jsonl FILE)")
     try:
         options = Options(fair_sharing=fair_sharing, time_based=time_based)
-        context.exit(_quota(paths, incoming, now, options, output or "text"))
+        context.exit(_quota(sources, incoming, now, options, output or "text"))
     except InputError as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(BAD_INPUT)
+    except ClusterError as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(FAILED)
 
 
-def _quota(paths: tuple[str, ...], incoming: str, now: str | None, options: Options, output: str) -> int:
+def _quota(sources: Sources, incoming: str, now: str | None, options: Options, output: str) -> int:
     split_key(incoming, "--for")
     clock = now if now is not None else rfc3339_micro(SYSTEM_CLOCK.wall())
     moment = read_time(clock, "--now")
     objects = QuotaObjects()
-    for path in paths:
-        objects.add_file(read_file(path), path)
+    sources.read(objects)
     if output == "text":
         objects.note_ignored()
         objects.note_strays()

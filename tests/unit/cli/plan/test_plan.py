@@ -118,8 +118,9 @@ def test_json_as_kubectl_prints_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-f", TRAINING], "-f FILE and --for NAMESPACE/NAME are needed"),
-        (["--for", "a/b"], "-f FILE and --for NAMESPACE/NAME are needed"),
+        (["-f", TRAINING], "--for NAMESPACE/NAME is needed"),
+        (["--for", "a/b", "--kubeconfig", "/nowhere"], "--kubeconfig: /nowhere: no such file"),
+        (["--for", "a/b", "--kubeconfig", "/dev/null/x", "--as-group", "g"], "--as-group: needs --as"),
         (["-f", TRAINING, "--for", "llama-train"], "expected NAMESPACE/NAME, not 'llama-train'"),
         (["-f", "no-such-file", "--for", "a/b"], "no-such-file: No such file or directory"),
         (["-f", TRAINING, "--for", "research/nope"], "PodGroup research/nope: there is no such object"),

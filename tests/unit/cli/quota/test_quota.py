@@ -253,8 +253,9 @@ def test_a_workload_without_creation_time_is_created_now() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-f", TEAMS], "-f FILE and --for NAMESPACE/NAME are needed"),
-        (["--for", "a/b"], "-f FILE and --for NAMESPACE/NAME are needed"),
+        (["-f", TEAMS], "--for NAMESPACE/NAME is needed"),
+        (["--for", "a/b", "--kubeconfig", "/nowhere"], "--kubeconfig: /nowhere: no such file"),
+        (["--for", "a/b", "--kubeconfig", "/dev/null/x", "--as-group", "g"], "--as-group: needs --as"),
         (["-f", TEAMS, "--for", "train"], "--for: expected NAMESPACE/NAME, not 'train'"),
         (["-f", TEAMS, "--for", "team-a/nope"], "Workload team-a/nope: there is no such object"),
         (["-f", "no-such-file", "--for", "a/b"], "no-such-file: No such file or directory"),

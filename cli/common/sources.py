@@ -1,0 +1,94 @@
+"""Where a command reads objects: in files, or in a live cluster. And what replaces some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Final, TypeVar
+
+import click
+
+from cli.common.cluster import Connection
+from cli.common.documents import Reader, read_file
+from cli.common.options import FILES, MORE_FILES
+
+__all__ = ["Sources", "reading"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Without files, it is the cluster of the connection."""
+
+    files: tuple[str, ...]
+    overlays: tuple[str, ...]
+    """Files with objects that replace those of the same names, or are added to them."""
+    connection: Connection
+
+    def __bool__(self) -> bool:
+        """Whether any file is given."""
+        return bool(self.files or self.overlays)
+
+    def read(self, reader: Reader) -> None:
+        """Read all. Raises InputError and ClusterError."""
+        for path in self.overlays:
+            reader.add_overlay(read_file(path), path)
+        for path in self.files:
+            reader.add_file(read_file(path), path)
+        if not self.files:
+            from cli.common.live import read_cluster  # noqa: PLC0415 - files need no HTTP client
+
+            read_cluster(reader, self.connection)
+
+
+OPTIONS: Final = (
+    FILES,
+    MORE_FILES,
+    click.option(
+        "--overlay",
+        "overlays",
+        multiple=True,
+        metavar="FILE",
+        help="Objects that replace those of the same names, or are added to them.",
+    ),
+    click.option(
+        "--kubeconfig",
+        envvar="KUBECONFIG",
+        default="~/.kube/config",
+        metavar="FILE",
+        help="Without -f the objects are those of this cluster. By default KUBECONFIG, or else ~/.kube/config.",
+    ),
+    click.option(
+        "--context", metavar="NAME", help="A context of the kubeconfig; by default its current one."
+    ),
+    click.option("--as", "user", metavar="USER", help="Read the cluster as this user (impersonation)."),
+    click.option(
+        "--as-group", "groups", multiple=True, metavar="GROUP", help="With --as: as a member of it."
+    ),
+)
+
+
+def reading(command: F) -> Callable[..., Any]:
+    """The command with the options that say where it reads. It gets `sources` in their place."""
+
+    @wraps(command)
+    def reads(
+        *arguments: Any,
+        files: tuple[str, ...],
+        more: tuple[str, ...],
+        overlays: tuple[str, ...],
+        kubeconfig: str,
+        context: str | None,
+        user: str | None,
+        groups: tuple[str, ...],
+        **others: Any,
+    ) -> Any:
+        connection = Connection(kubeconfig, context, user, groups)
+        return command(*arguments, sources=Sources(files + more, overlays, connection), **others)
+
+    whole: Callable[..., Any] = reads
+    for option in reversed(OPTIONS):
+        whole = option(whole)
+    return whole

@@ -1,0 +1,51 @@
+"""What an API server serves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from api.meta import Struct
+from kube.client import ApiClient, ApiError, get_or_none
+
+__all__ = ["Served", "list_path", "served"]
+
+
+class Served(NamedTuple):
+    """A kind that the API server serves."""
+
+    plural: str
+    namespaced: bool
+
+
+class _Resource(Struct):
+    name: str
+    kind: str
+    namespaced: bool = False
+
+
+class _Resources(Struct):
+    resources: list[_Resource] | None = None
+
+
+async def served(client: ApiClient, api_version: str) -> dict[str, Served]:
+    """The kinds of this apiVersion, by name; none if nothing of it is served. Raises ApiError."""
+    body = await get_or_none(client, _root(api_version))
+    if body is None:
+        return {}
+    try:
+        found = msgspec.json.decode(body, type=_Resources)
+    except msgspec.DecodeError as error:
+        raise ApiError(0, "InvalidAnswer", f"the answer cannot be read: {error}") from error
+    whole = (each for each in found.resources or () if "/" not in each.name)
+    return {each.kind: Served(each.name, each.namespaced) for each in whole}
+
+
+def list_path(api_version: str, plural: str) -> str:
+    """The URL path of all objects, in all namespaces."""
+    return f"{_root(api_version)}/{plural}"
+
+
+def _root(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"

@@ -1,0 +1,100 @@
+"""The command reads a live cluster, and says what it says of a dump of the same cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Final
+
+import msgspec
+import pytest
+import yaml
+
+from hack.controlplane.client import Json
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.pages import shell
+from tests.e2e.support import Sandbox
+
+KINDS: Final = "nodes,pods,namespaces,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev"
+ELSEWHERE: Final[Json] = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "clusters": [{"name": "elsewhere", "cluster": {"server": "http://127.0.0.1:1"}}],
+    "users": [{"name": "nobody", "user": {}}],
+    "contexts": [{"name": "elsewhere", "context": {"cluster": "elsewhere", "user": "nobody"}}],
+}
+
+
+class Waiting:
+    """A gang of two waits for a node that two pods fill. No scheduler looks at it."""
+
+    def __init__(self, plane: ControlPlane, sandbox: Sandbox, folder: Path) -> None:
+        self._plane, self.sandbox, self.folder = plane, sandbox, folder
+        self.node = sandbox.node("full", cpu="2")
+        sandbox.wait_running(*sandbox.filler("low", self.node, 2))
+        sandbox.gang("train", 2, priority=1000, cpu="1", schedulerName="nobody")
+
+    def plan(self, options: str = "", *, kubeconfigs: str = "") -> CompletedProcess[str]:
+        """`reprieve plan` for the gang."""
+        before = f"KUBECONFIG={kubeconfigs} " if kubeconfigs else ""
+        return shell(
+            self._plane, f"{before}reprieve plan --for {self.sandbox.namespace}/train -o json {options}"
+        )
+
+    def dump(self) -> Path:
+        """The cluster, as kubectl prints it."""
+        path = self.folder / "cluster.json"
+        result = shell(self._plane, f"kubectl get {KINDS} -A -o json > {path}")
+        assert result.returncode == 0, result.stderr
+        return path
+
+
+@pytest.fixture
+def waiting(
+    control_plane: ControlPlane, sandboxes: Callable[[ControlPlane], Sandbox], tmp_path: Path
+) -> Waiting:
+    return Waiting(control_plane, sandboxes(control_plane), tmp_path)
+
+
+def test_a_live_cluster_and_its_dump_give_one_answer(waiting: Waiting) -> None:
+    live = waiting.plan()
+    assert (live.returncode, live.stderr) == (0, "")
+    spec = json.loads(live.stdout)["spec"]
+    assert spec["outcome"] == "Preempts"
+    assert sum(len(each["pods"]) for each in spec["victims"]) == 2
+    assert waiting.plan(f"-f {waiting.dump()}").stdout == live.stdout
+
+
+def test_an_overlay_replaces_objects_of_a_cluster_and_of_a_dump(waiting: Waiting) -> None:
+    larger = waiting.sandbox.client.get("v1", "Node", waiting.node)
+    larger["status"]["allocatable"]["cpu"] = "4"
+    overlay = waiting.folder / "larger.json"
+    overlay.write_bytes(msgspec.json.encode(larger))
+    for source in ("", f"-f {waiting.dump()}"):
+        result = waiting.plan(f"{source} --overlay {overlay}")
+        assert result.returncode == 0, result.stderr
+        assert json.loads(result.stdout)["spec"]["outcome"] == "Fits"
+
+
+def test_a_right_that_is_missing_is_named(waiting: Waiting) -> None:
+    refused = waiting.plan("--as somebody")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("Error: a right is missing: ")
+    assert 'User "somebody" cannot list resource' in refused.stderr
+    assert waiting.plan("--as somebody --as-group system:masters").returncode == 0
+
+
+def test_the_context_says_which_cluster(waiting: Waiting, control_plane: ControlPlane) -> None:
+    """KUBECONFIG may be a list. The first file that names a current context counts."""
+    other = waiting.folder / "other.yaml"
+    other.write_text(yaml.safe_dump(ELSEWHERE))
+    both = f"{other}:{control_plane.kubeconfig}"
+    assert waiting.plan(kubeconfigs=both).returncode == 0
+    away = waiting.plan("--context elsewhere", kubeconfigs=both)
+    assert (away.returncode, away.stdout) == (1, "")
+    assert away.stderr.startswith("Error: the cluster cannot be read: no answer")
+    unknown = waiting.plan("--context nowhere", kubeconfigs=both)
+    assert unknown.returncode == 1
+    assert "nowhere" in unknown.stderr
