@@ -11,9 +11,10 @@ import msgspec
 
 from api.core import Container, Pod
 from api.disruption import DISRUPTION_TARGET
-from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE
+from api.groups import SCHEDULING_GATE
 from api.integration import ADMISSION_GATE, POD_SET_LABEL, WORKLOAD_ANNOTATION
 from api.meta import Condition
+from nodes.groups.registry import group_of
 
 __all__ = ["ADMITTED_BY", "POD_ADMITTED", "GroupMembers", "Member", "is_of_a_job", "pod_set_name"]
 
@@ -91,11 +92,9 @@ class GroupMembers:
 
     def upsert(self, item: Pod) -> bool:
         """See `runtime.views.Store`."""
-        meta = item.metadata
-        name = (meta.labels or {}).get(POD_GROUP_LABEL, "")
-        if not name or is_of_a_job(item):
+        meta, key = item.metadata, group_of(item)
+        if key is None or is_of_a_job(item):
             return self.delete(meta.namespace, meta.name)
-        key = meta.namespace, name
         member = _member(item)
         known = self._known.get((meta.namespace, meta.name))
         if known is not None and known != (key, meta.uid):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from api.core import Pod
-from api.groups import POD_GROUP_LABEL, PodGroup
+from api.groups import PodGroup
 from api.integration import POD_GROUP_FRAMEWORK, QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
 from api.workloads import ADMITTED, Workload
@@ -15,6 +15,7 @@ from controllers.jobs.configuration import JobsConfiguration
 from controllers.jobs.group_members import ADMITTED_BY, GroupMembers, is_of_a_job
 from controllers.jobs.group_workload import KIND, group_workload_name
 from controllers.jobs.supplies import Supplies
+from nodes.groups.registry import group_of
 from quota.workloads import is_evicting, is_true
 from runtime.objects import Objects
 from runtime.resources import (
@@ -137,15 +138,14 @@ class GroupMirrors:
 
     def why_waits(self, pod: Pod) -> str:
         """See `runtime.queued_groups.QueuedGroups`."""
-        meta = pod.metadata
-        name = (meta.labels or {}).get(POD_GROUP_LABEL, "")
-        group = self.groups.get(meta.namespace, name) if name else None
-        if group is None or not self.is_queued(group) or is_of_a_job(pod):
+        meta, key = pod.metadata, group_of(pod)
+        group = self.groups.get(*key) if key is not None else None
+        if key is None or group is None or not self.is_queued(group) or is_of_a_job(pod):
             return ""
         workload = self._running(group)
         if workload is not None and (meta.annotations or {}).get(ADMITTED_BY) == workload.metadata.uid:
             return ""
-        return f"pod group {meta.namespace}/{name} waits for quota, see its Workload"
+        return f"pod group {'/'.join(key)} waits for quota, see its Workload"
 
     def waits(self, key: GroupKey) -> bool:
         """See `runtime.queued_groups.QueuedGroups`."""
