@@ -22,6 +22,10 @@ COMMANDS: Final = {
         "cli.validate.command",
         "Say whether objects would be accepted, from files, without a cluster.",
     ),
+    "who-evicted": (
+        "cli.evicted.command",
+        "Say for whom a pod, a PodGroup or a Workload was evicted, by which rule, and what came of it.",
+    ),
     "ungate": (
         "cli.leaving.ungate",
         "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",
@@ -36,7 +40,7 @@ COMMANDS: Final = {
     ),
     "serve": ("cli.serve.command", "Run the scheduler extender, the webhooks, or both, for a cluster."),
 }
-"""By name: the module, and one line of help. The module has the command under the same name."""
+"""By name: the module, and one line of help. The module has the command under this name, with `_` for `-`."""
 
 EPILOG: Final = """\b
 Shell completion:
@@ -57,7 +61,7 @@ class LazyGroup(click.Group):
         """Import the module of the command; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from hack.controlplane.client import ApiError, Client, Json
+from tests.e2e.pages import shell
 from tests.e2e.support import Sandbox, condition, names, wait_for
 
 CRDS: Final = "apiextensions.k8s.io/v1"
@@ -170,6 +172,16 @@ def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox, training_jobs: s
         if not number % 2:
             sandbox.pod(f"rest-{number}", priority=1000)  # takes the other node
             sandbox.wait_bound(f"rest-{number}")
+    for name, pods in kinds.pods.items():
+        assert evicted_for(sandbox, pods[-1]) == [f"hero-{list(kinds.pods).index(name)}"]
+
+
+def evicted_for(sandbox: Sandbox, pod: str) -> list[str]:
+    """The preemptors that the command names."""
+    assert sandbox.plane is not None
+    result = shell(sandbox.plane, f"reprieve who-evicted {sandbox.namespace}/{pod} -o json")
+    assert result.returncode == 0, result.stderr
+    return [each["preemptor"]["name"] for each in json.loads(result.stdout)["evictions"]]
 
 
 IGNORING: Final = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}

@@ -1,0 +1,80 @@
+"""`reprieve who-evicted`: for whom a pod, a PodGroup or a Workload had to go, from the plans that are stored."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from cli.common.cluster import FAILED, ClusterError
+from cli.common.documents import InputError, split_key
+from cli.common.options import OUTPUT
+from cli.common.output import BAD_INPUT, formatted, show
+from cli.common.sources import Sources, reading
+from cli.evicted.plans import Plans
+from cli.evicted.render import render
+
+__all__ = ["who_evicted"]
+
+NOBODY: Final = 3
+
+EPILOG: Final = """\b
+Examples:
+  reprieve who-evicted team-b/sweep-3
+  reprieve who-evicted sweep -n team-b -o json
+  kubectl get preemptionplans,clusterpreemptionplans -A -o json > plans.json
+  reprieve who-evicted team-b/sweep-3 -f plans.json
+
+\b
+Exit status:
+  0  a plan names it as a victim
+  3  no plan does
+  2  bad input, named on standard error
+  1  the cluster cannot be read; standard error names a right that is missing
+
+\b
+It may be gone already. Plans are kept for planRetentionSeconds of the Configuration, a day by default. A plan does not
+show names of other namespaces to those who may only read its own one. So the command lists clusterpreemptionplans, too.
+"""
+
+
+@click.command("who-evicted", epilog=EPILOG)
+@click.argument("name", metavar="[NAMESPACE/]NAME")
+@click.option("-n", "--namespace", default="default", show_default=True, help="If NAME has none.")
+@reading
+@OUTPUT
+@click.pass_context
+def who_evicted(
+    context: click.Context, name: str, namespace: str, sources: Sources, output: str | None
+) -> None:
+    """Say by which plan a pod, a PodGroup or a Workload was evicted, for whom, by which rule, and what came of it.
+
+    It may be gone. The command reads the stored PreemptionPlans of a live cluster, or of files with -f. It changes
+    nothing.
+    """
+    key = name if "/" in name else f"{namespace}/{name}"
+    try:
+        context.exit(_answer(key, sources, output or "text"))
+    except InputError as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(BAD_INPUT)
+    except ClusterError as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(FAILED)
+
+
+def _answer(key: str, sources: Sources, output: str) -> int:
+    namespace, name = split_key(key, "NAME")
+    plans = Plans()
+    sources.read(plans)
+    found = plans.evictions(namespace, name)
+    if output == "text":
+        show(render(key, found, plans.oldest))
+    else:
+        answer = {
+            "name": key,
+            "evictions": [each.plain() for each in found],
+            "oldestPlan": plans.oldest or None,
+        }
+        click.echo(formatted(answer, output), nl=False)
+    return 0 if found else NOBODY

@@ -1,0 +1,61 @@
+"""Evictions as text for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from cli.common.output import line
+from cli.evicted.plans import Eviction
+from nodes.groups.keys import short_name
+
+__all__ = ["render"]
+
+WORDS = {
+    "Priority": "the preemptor's priority is higher",
+    "Releases": "its own gang never ran whole, and waits as a whole now",
+    "Withdraws": "its own gang has lost its quota",
+}
+"""Rules of nodes. Those of quota have Kueue's names, and the reason of the plan says the rest."""
+
+
+def render(key: str, evictions: Sequence[Eviction], oldest: str) -> RenderableType:
+    """The answer for NAMESPACE/NAME. `oldest`: when the oldest plan was made that was read."""
+    parts: list[RenderableType] = [_head(key, evictions)]
+    for each in evictions:
+        parts += _eviction(key, each)
+    known = f"The oldest plan that was read is of {oldest}." if oldest else "There is no plan."
+    parts.append(Text(f"\n{known} Plans are kept for a time, so earlier evictions are not known.", "dim"))
+    return Group(*parts)
+
+
+def _head(key: str, evictions: Sequence[Eviction]) -> RenderableType:
+    if not evictions:
+        return Text(f"No plan evicts {key}", "bold")
+    begun = sum(bool(each.begun) for each in evictions)
+    return Text(f"{key} was evicted by {begun} of {len(evictions)} plans that name it", "bold")
+
+
+def _eviction(key: str, each: Eviction) -> list[RenderableType]:
+    preemptor, victim = each.spec.preemptor, each.victim
+    unit = f"{victim.kind} {victim.namespace}/{short_name(victim.name)}"
+    rule = f"{each.rule}: {words}" if (words := WORDS.get(each.rule)) else each.rule
+    said = [
+        ("for", f"{preemptor.kind} {preemptor.namespace}/{preemptor.name}, priority {preemptor.priority}"),
+        ("victim", f"{unit}, priority {victim.priority}" if unit != key else f"priority {victim.priority}"),
+        ("when", each.begun or "not yet: the plan has evicted nobody"),
+        ("rule", rule),
+        ("reason", each.spec.reason),
+        ("since then", _end(each)),
+    ]
+    return [Text(f"\nPreemptionPlan {each.plan}"), *(line(f"{name:<11}{text}") for name, text in said)]
+
+
+def _end(each: Eviction) -> str:
+    if each.ran:
+        return f"the preemptor got the room ({each.phase})"
+    if each.why_over:
+        return f"the plan is over ({each.phase}). {each.why_over}"
+    return f"the plan is carried out ({each.phase or 'Planned'})"

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from api.compression import compress
+from api.meta import Condition, ObjectMeta
+from api.plan_names import whole_plan_name
+from api.plans import (
+    ClusterPreemptionPlan,
+    PreemptionPlan,
+    PreemptionPlanSpec,
+    PreemptionPlanStatus,
+    Preemptor,
+    Victim,
+    VictimPod,
+    VictimQuota,
+)
+from cli.main import reprieve
+from runtime.plan_objects import withhold
+
+HERO = Preemptor("PodGroup", "reprieve.dev/v1alpha1", "team-a", "hero", "uid-hero", 1000)
+PODS = [VictimPod("team-b", f"sweep-{number}", f"uid-{number}", f"n{number}") for number in range(2)]
+SWEEP = Victim("PodGroup", "team-b", "sweep", "uid-sweep", 10, False, PODS)
+QUOTA = VictimQuota("InCohortReclamation", "guest", "/team/guest", "2026-01-01T00:00:00Z")
+JOB = Victim("Workload", "team-b", "job", "uid-job", 0, False, [], QUOTA)
+
+
+def stored(name: str, *victims: Victim, phase: str = "Bound", at: str = "00:00:01Z") -> list[Any]:
+    """A plan as reprieve stores it: names of other namespaces stand in a second object."""
+    whole = PreemptionPlanSpec(HERO, "Preempts", "it fits with 1 victim gone", victims=list(victims))
+    evicting = Condition("Evicting", "True", "Evicting", "it begins", f"2026-01-02T{at}", 1)
+    end = Condition(phase, "True", "WorkloadDeleted", "the preemptor is gone", f"2026-01-02T{at}", 1)
+    status = PreemptionPlanStatus(phase=phase, conditions=[evicting, end])  # type: ignore[arg-type]
+    meta = ObjectMeta(name=name, namespace="team-a", creation_timestamp=f"2026-01-02T{at}")
+    return [
+        PreemptionPlan(metadata=meta, spec=withhold(whole), status=status),
+        ClusterPreemptionPlan(
+            metadata=ObjectMeta(name=whole_plan_name("team-a", name)), spec=compress(whole, above_pods=1)
+        ),
+    ]
+
+
+@pytest.fixture
+def plans(tmp_path: Path) -> Path:
+    first = stored("hero-1", SWEEP)
+    second = stored("hero-2", SWEEP, JOB, phase="Aborted", at="00:00:09Z")
+    path = tmp_path / "plans.json"
+    path.write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": [*second, *first]}))
+    return path
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(reprieve, ["who-evicted", *arguments])
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    result = invoke(*arguments, "-o", "json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_a_pod_of_a_group_finds_its_plans_in_their_order(plans: Path) -> None:
+    found = answer("team-b/sweep-1", "-f", str(plans))
+    assert [each["plan"] for each in found["evictions"]] == ["team-a/hero-1", "team-a/hero-2"]
+    first, second = found["evictions"]
+    assert (first["preemptor"]["name"], first["preemptorRan"], first["rule"]) == ("hero", True, "Priority")
+    assert (first["victim"]["kind"], first["victim"]["name"]) == ("PodGroup", "sweep")
+    assert (second["preemptorRan"], second["phase"]) == (False, "Aborted")
+    assert second["planEnd"] == "WorkloadDeleted: the preemptor is gone"
+    assert found["oldestPlan"] == "2026-01-02T00:00:01Z"
+
+
+def test_a_workload_went_by_a_rule_of_quota(plans: Path) -> None:
+    (eviction,) = answer("job", "-n", "team-b", "-f", str(plans))["evictions"]
+    assert eviction["rule"] == "InCohortReclamation"
+
+
+def test_names_that_were_withheld_are_not_known_without_the_whole_plans(tmp_path: Path) -> None:
+    path = tmp_path / "plans.json"
+    path.write_bytes(msgspec.json.encode(stored("hero-1", SWEEP)[0]))
+    result = invoke("team-b/sweep-1", "-f", str(path))
+    assert (result.exit_code, result.output.splitlines()[0]) == (3, "No plan evicts team-b/sweep-1")
+    assert "The oldest plan that was read is of 2026-01-02T00:00:01Z." in result.output
+
+
+def test_the_text_says_for_whom_and_what_came_of_it(plans: Path) -> None:
+    text = invoke("team-b/sweep-1", "-f", str(plans)).output
+    assert text.splitlines()[0] == "team-b/sweep-1 was evicted by 2 of 2 plans that name it"
+    assert "for        PodGroup team-a/hero, priority 1000" in text
+    assert "victim     PodGroup team-b/sweep, priority 10" in text
+    assert "the preemptor got the room (Bound)" in text
+    assert "the plan is over (Aborted). WorkloadDeleted: the preemptor is gone" in text
+
+
+def test_damaged_victims_are_named_with_their_plan(tmp_path: Path) -> None:
+    whole = stored("hero-1", SWEEP)[1]
+    whole.spec.compressed_victims = "no"
+    path = tmp_path / "plans.json"
+    path.write_bytes(msgspec.json.encode(whole))
+    result = invoke("team-b/sweep-1", "-f", str(path))
+    assert result.exit_code == 2
+    assert "ClusterPreemptionPlan team-a.hero-1" in result.output
+    assert "compressedVictims" in result.output
