@@ -6,10 +6,10 @@ from typing import Final
 
 import click
 
-from cli.common.cluster import FAILED, ClusterError
-from cli.common.documents import InputError, split_key
+from cli.common.documents import split_key
+from cli.common.ending import ending
 from cli.common.options import OUTPUT
-from cli.common.output import BAD_INPUT, formatted, show
+from cli.common.output import formatted, show
 from cli.common.sources import Sources, reading
 from cli.evicted.plans import Plans
 from cli.evicted.render import render
@@ -53,14 +53,8 @@ def who_evicted(
     nothing.
     """
     key = name if "/" in name else f"{namespace}/{name}"
-    try:
+    with ending(context):
         context.exit(_answer(key, sources, output or "text"))
-    except InputError as error:
-        click.echo(f"Error: {error}", err=True)
-        context.exit(BAD_INPUT)
-    except ClusterError as error:
-        click.echo(f"Error: {error}", err=True)
-        context.exit(FAILED)
 
 
 def _answer(key: str, sources: Sources, output: str) -> int:

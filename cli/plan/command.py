@@ -8,9 +8,8 @@ import click
 
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.plans import Outcome
-from api.validation import FieldError
-from cli.common.cluster import FAILED, ClusterError
-from cli.common.documents import InputError, split_key
+from cli.common.documents import split_key
+from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.options import OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
@@ -101,16 +100,10 @@ def plan(
         context.exit(_stream(stream))
     if not preemptor:
         raise click.UsageError("--for NAMESPACE/NAME is needed (or --jsonl FILE)")
-    try:
+    with ending(context):
         check_terms(terms, "--score-term")
         costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
         context.exit(_plan(sources, preemptor, pod, costs, output or "text"))
-    except (InputError, FieldError) as error:
-        click.echo(f"Error: {error}", err=True)
-        context.exit(BAD_INPUT)
-    except ClusterError as error:
-        click.echo(f"Error: {error}", err=True)
-        context.exit(FAILED)
 
 
 def _stream(path: str) -> int:

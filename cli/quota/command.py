@@ -12,8 +12,8 @@ import click
 
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
-from cli.common.cluster import FAILED, ClusterError
-from cli.common.documents import InputError, split_key
+from cli.common.documents import split_key
+from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.options import OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
@@ -94,15 +94,9 @@ def quota(
         context.exit(0 if answered else BAD_INPUT)
     if not incoming:
         raise click.UsageError("--for NAMESPACE/NAME is needed (or --jsonl FILE)")
-    try:
+    with ending(context):
         options = Options(fair_sharing=fair_sharing, time_based=time_based)
         context.exit(_quota(sources, incoming, now, options, output or "text"))
-    except InputError as error:
-        click.echo(f"Error: {error}", err=True)
-        context.exit(BAD_INPUT)
-    except ClusterError as error:
-        click.echo(f"Error: {error}", err=True)
-        context.exit(FAILED)
 
 
 def _quota(sources: Sources, incoming: str, now: str | None, options: Options, output: str) -> int:

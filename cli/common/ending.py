@@ -1,0 +1,25 @@
+"""How commands that read objects end when something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from api.validation import FieldError
+from cli.common.cluster import FAILED, ClusterError
+from cli.common.documents import InputError
+from cli.common.output import BAD_INPUT
+
+__all__ = ["ending"]
+
+
+@contextmanager
+def ending(context: click.Context) -> Iterator[None]:
+    """Bad input and a cluster that cannot be read end the command, with one line and an exit status."""
+    try:
+        yield
+    except (InputError, FieldError, ClusterError) as error:
+        click.echo(f"Error: {error}", err=True)
+        context.exit(FAILED if isinstance(error, ClusterError) else BAD_INPUT)
