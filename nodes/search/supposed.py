@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.core import Pod, PriorityClass
-from api.groups import POD_GROUP_LABEL
 from api.priority import SYSTEM_CLASSES, global_default, preemption_policy
 from api.requests import PODS
 from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.profile import DEFAULT_SCHEDULER
+from nodes.groups.registry import group_of
 from nodes.search.gangs import topology_key_of
 from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.claimants import ClaimUse
@@ -238,7 +238,7 @@ def _standing(
     A group's priority and policy replace those of its pods. Otherwise the lowest priority of a pod counts, and one pod
     that may evict nobody is enough.
     """
-    group = _group_of(snapshot, workload, sets)
+    group = _group_of(snapshot, sets)
     known = snapshot.groups[group] if group >= 0 else None
     if known is not None:
         evicts = preemption_policy(known, snapshot.priority_classes) != "Never"
@@ -248,11 +248,10 @@ def _standing(
     return -1, min((priority for priority, _ in found), default=0), all(evicts for _, evicts in found)
 
 
-def _group_of(snapshot: Snapshot, workload: WorkloadName, sets: Sequence[SupposedPods]) -> int:
-    names = {(each.pod.metadata.labels or {}).get(POD_GROUP_LABEL) for each in sets}
-    name = names.pop() if len(names) == 1 else None
-    key = (workload.namespace, name)
-    row = snapshot.group_keys.index(key) if name and key in snapshot.group_keys else -1
+def _group_of(snapshot: Snapshot, sets: Sequence[SupposedPods]) -> int:
+    groups = {group_of(each.pod) for each in sets}
+    key = groups.pop() if len(groups) == 1 else None
+    row = snapshot.group_keys.index(key) if key in snapshot.group_keys else -1
     return row if row >= 0 and snapshot.groups[row] is not None else -1
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.core import Pod
+import pytest
+
+from api.core import Pod, PodSchedulingGroup
 from api.groups import DisruptionMode, Empty, PodGroup
-from nodes.search.decision import decide_pod
+from nodes.search.decision import decide_pod, workload_decision
+from nodes.search.supposed import SupposedPods, WorkloadName
 from tests.kit.objects import gang, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
@@ -106,3 +109,14 @@ def test_a_pod_may_change_its_group() -> None:
     assert late is not None
     state.upsert_pod(worker(0, owner=None))
     assert state.groups.find(NS, "podgroups.scheduling.x-k8s.io:late") is None
+
+
+@pytest.mark.parametrize(("native", "priority"), [(None, 100), ("other", 7)], ids=["ours", "native"])
+def test_supposed_pods_have_the_group_that_they_will_have(native: str | None, priority: int) -> None:
+    """Also where a native group comes before ours: then the priority of ours does not count."""
+    hero = pod("hero", group="gang", priority=7)
+    hero.spec.scheduling_group = PodSchedulingGroup(native)
+    found = tables(gang(minimum=1, priority=100), node("n0")).snapshot()
+    workload = WorkloadName("kueue.x-k8s.io/v1beta2", NS, "w", "uid-w")
+    asked = workload_decision(found, workload, [SupposedPods("main", 1, hero)])
+    assert asked.spec.preemptor.priority == priority
