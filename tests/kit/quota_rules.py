@@ -34,6 +34,8 @@ __all__ = [
     "evicted_without_reason",
 ]
 
+ON_NODES: Final = "Preempted on nodes: "
+"""So begins the message of a Workload whose pods were preempted on nodes, and not its quota."""
 QUEUES: Final = (ClusterQueue, Cohort, LocalQueue)
 TAKEN_BACK_SECONDS: Final = 5.0
 """After a change of the leader, an admission of the former one may go beyond the tree for so long."""
@@ -225,7 +227,7 @@ def evicted_without_reason(history: QuotaHistory) -> list[str]:
         if isinstance(after, PreemptionPlan):
             preemptor = after.spec.preemptor
             planned |= {(preemptor.uid, victim.uid) for victim in after.spec.victims or ()}
-            on_nodes.add(f"Preempted on nodes: {preemptor.kind} {preemptor.namespace}/{preemptor.name} ")
+            on_nodes.add(f"{ON_NODES}{preemptor.kind} {preemptor.namespace}/{preemptor.name} ")
         if not isinstance(after, Workload) or not _is_judged(history, change):
             continue
         evicted, where = condition_of(after, EVICTED), _at(change.version, after)
@@ -273,9 +275,11 @@ def _is_judged(history: QuotaHistory, change: Change) -> bool:
 
 def _events_of(evicted: Workload) -> Iterator[str]:
     """The reasons of the events that an eviction has."""
-    reason = _reason(evicted)
-    yield f"EvictedDueTo{reason}"
-    if reason == PREEMPTED:
+    condition = condition_of(evicted, EVICTED)
+    if condition is None:
+        return
+    yield f"EvictedDueTo{condition.reason}"
+    if condition.reason == PREEMPTED and not condition.message.startswith(ON_NODES):
         yield PREEMPTED
 
 

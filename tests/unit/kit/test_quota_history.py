@@ -339,6 +339,17 @@ def test_an_eviction_without_its_events_is_found(told: str) -> None:
     assert evicted_without_event(forged.history) == []
 
 
+def test_an_eviction_on_nodes_has_no_event_of_a_quota_preemption() -> None:
+    """Event ``Preempted`` says that somebody took the quota. On nodes somebody takes the places."""
+    forged = Forger(queue())
+    forged.put(held("low"))
+    forged.put(evicted(held("low"), 7, "Preempted on nodes: Job ns/high needs places"))
+    (wrong,) = evicted_without_event(forged.history)
+    assert "no event EvictedDueToPreempted" in wrong
+    forged.event("low", "EvictedDueToPreempted")
+    assert evicted_without_event(forged.history) == []
+
+
 def test_a_workload_that_would_fit_is_stuck() -> None:
     forged = Forger(queue())
     forged.put(workload("w"))
