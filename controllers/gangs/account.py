@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,16 +107,22 @@ def is_counted(
     return claimant == own or (claimed_at is not None and claimed_at >= priority)
 
 
-def subtract(snapshot: Snapshot, reservations: Reservations, group: GroupKey, priority: int) -> Snapshot:
+def subtract(
+    snapshot: Snapshot,
+    reservations: Reservations,
+    group: GroupKey,
+    priority: int,
+    coming: Mapping[str, str] = MappingProxyType({}),
+) -> Snapshot:
     """The snapshot as the next plan for the group must see it, at this priority.
 
     Other plans' victims stay and are nobody's victims; the claims that they do not cover are used, and so is what
-    nominated pods request.
+    nominated pods request. `coming`: further pods (UID) that count as nominated, and the node of each.
     """
     others = reservations.seen_by(priority, but=group)
     nominated = [
         (pod, node)
-        for pod, node in snapshot.nominated.items()
+        for pod, node in {**_rows_of(coming, snapshot), **snapshot.nominated}.items()
         if snapshot.pod_priority[pod] >= priority
         and not is_counted(reservations, snapshot.pod_uids[pod], _group_of(snapshot, pod), priority, group)
     ]
@@ -130,6 +137,18 @@ def subtract(snapshot: Snapshot, reservations: Reservations, group: GroupKey, pr
         )
     page.nominate(nominated)
     return page.result()
+
+
+def _rows_of(coming: Mapping[str, str], snapshot: Snapshot) -> dict[int, int]:
+    """Rows of those pods that still wait, each with the row of its node."""
+    if not coming:
+        return {}
+    nodes = {name: row for row, name in enumerate(snapshot.node_names)}
+    return {
+        pod: nodes[node]
+        for uid, node in coming.items()
+        if node in nodes and (pod := snapshot.pod_rows.get(uid)) is not None and snapshot.pod_node[pod] < 0
+    }
 
 
 def _group_of(snapshot: Snapshot, pod: int) -> GroupKey | None:

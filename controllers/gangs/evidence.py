@@ -18,6 +18,7 @@ from controllers.gangs.plan_changes import PlanChanges
 from controllers.gangs.plan_proofs import PlanProofs, gone_from, victims_on
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
+from controllers.gangs.scheduler_messages import refusal
 from controllers.gangs.waiting import PULSE_NODE
 from nodes.filters.profile import DEFAULT_SCHEDULER
 from nodes.groups.registry import group_of
@@ -178,9 +179,4 @@ class Evidence:
 
 
 def _said(pod: Pod) -> _Said:
-    scheduled = next((c for c in pod.status.conditions or () if c.type == "PodScheduled"), None)
-    by_scheduler = (
-        scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable"
-    )
-    message = scheduled.message if scheduled is not None and by_scheduler else ""
-    return _Said(pod.metadata.generation, message, pod.status.nominated_node_name)
+    return _Said(pod.metadata.generation, refusal(pod) or "", pod.status.nominated_node_name)

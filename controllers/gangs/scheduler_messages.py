@@ -9,9 +9,10 @@ import re
 from enum import StrEnum
 from typing import Final
 
+from api.core import Pod
 from controllers.gangs.marks import is_ours
 
-__all__ = ["PreemptionOutcome", "filter_was_called", "preemption_outcome"]
+__all__ = ["PreemptionOutcome", "filter_was_called", "preemption_outcome", "refusal"]
 
 
 class PreemptionOutcome(StrEnum):
@@ -44,6 +45,14 @@ OTHERS: Final = (
     (re.compile(r"expected at least one victim pod on node"), PreemptionOutcome.EXPECTED_VICTIM),
     (re.compile(r"no candidate node for preemption"), PreemptionOutcome.EMPTY_ANSWER),
 )
+
+
+def refusal(pod: Pod) -> str | None:
+    """What the scheduler said when it found no node for the pod; None if it has not tried, or found one."""
+    scheduled = next((each for each in pod.status.conditions or () if each.type == "PodScheduled"), None)
+    if scheduled is None or (scheduled.status, scheduled.reason) != ("False", "Unschedulable"):
+        return None
+    return scheduled.message
 
 
 def preemption_outcome(message: str) -> PreemptionOutcome:

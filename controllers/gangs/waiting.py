@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
+from controllers.gangs.scheduler_messages import refusal
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
 __all__ = ["HELD", "PULSE_NODE", "WaitingPod", "WaitingPods", "waits_for_ports"]
@@ -146,9 +147,8 @@ def waits_for_ports(message: str) -> bool:
 
 def _waiting(pod: Pod) -> WaitingPod:
     meta, spec, status = pod.metadata, pod.spec, pod.status
-    scheduled = next((c for c in status.conditions or () if c.type == "PodScheduled"), None)
     held = next((c.message for c in status.conditions or () if (c.type, c.status) == (HELD, "True")), "")
-    turned_down = scheduled is not None and (scheduled.status, scheduled.reason) == ("False", "Unschedulable")
+    refused = refusal(pod)
     return WaitingPod(
         uid=meta.uid,
         namespace=sys.intern(meta.namespace),
@@ -158,7 +158,7 @@ def _waiting(pod: Pod) -> WaitingPod:
         resource_version=meta.resource_version,
         nominated=status.nominated_node_name,
         is_second_choice=bool(spec.scheduling_gates or spec.scheduling_group),
-        is_turned_down=turned_down,
-        for_ports=turned_down and scheduled is not None and waits_for_ports(scheduled.message),
+        is_turned_down=refused is not None,
+        for_ports=refused is not None and waits_for_ports(refused),
         held=sys.intern(held) if held else "",
     )

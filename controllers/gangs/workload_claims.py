@@ -1,7 +1,8 @@
 """Room that is promised to Workloads whose pods do not exist yet.
 
 The quota plane says for whom (`runtime.placements`). Each pod of the Workload that comes into existence takes one claim
-away: from then on it is a pod like others.
+away: from then on it is a pod like others. It takes the scheduler a moment to bind it. Who plans evictions for another
+Workload in that moment must not count on its room: see `coming`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from api.integration import ADMISSION_GATE
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.roster import Roster
+from controllers.gangs.scheduler_messages import refusal
 from nodes.groups.registry import group_of
 from nodes.state.pod_facts import controller_of
 from runtime.placements import Owner
@@ -30,6 +32,8 @@ class _Held:
     """UIDs of pods."""
     seen: set[str] = field(default_factory=set)
     """UIDs of the Workload's pods that came."""
+    coming: dict[str, str] = field(default_factory=dict)
+    """Nodes by UID of the pods that came later, and that the scheduler has not tried yet."""
 
 
 class WorkloadClaims:
@@ -42,6 +46,11 @@ class WorkloadClaims:
     def has(self, key: GroupKey) -> bool:
         """Whether something was promised under this key, and is not released."""
         return key in self._held
+
+    @property
+    def coming(self) -> dict[str, str]:
+        """Nodes by UID of pods that are here, and that the scheduler is about to bind: it has refused none of them."""
+        return {uid: node for held in self._held.values() for uid, node in held.coming.items()}
 
     def hold(
         self,
@@ -76,8 +85,13 @@ class WorkloadClaims:
         for key, held in list(self._held.items()):
             if uid in held.victims:
                 self._settle(key, uid)
-            elif pod is not None and uid not in held.seen and _is_of(pod, held.owner):
+                continue
+            if pod is not None and uid not in held.seen and _is_of(pod, held.owner):
                 self._came(key, held, uid)
+                if len(held.seen) <= len(held.claims):
+                    held.coming[uid] = held.claims[len(held.seen) - 1][1].node
+            if pod is None or not _is_about_to_be_bound(pod):
+                held.coming.pop(uid, None)
 
     def _came(self, key: GroupKey, held: _Held, uid: str) -> None:
         held.seen.add(uid)
@@ -99,6 +113,10 @@ class WorkloadClaims:
 def _uid(key: GroupKey, pod: str) -> str:
     """The name of a claim. No pod has such a UID."""
     return f"{key[1]}/{pod}"
+
+
+def _is_about_to_be_bound(pod: Pod) -> bool:
+    return not pod.spec.node_name and pod.metadata.deletion_timestamp is None and refusal(pod) is None
 
 
 def _is_of(pod: Pod, owner: Owner) -> bool:

@@ -113,7 +113,8 @@ class WorkloadPlaces:
         except ValueError as error:
             return NoPlace(str(error))
         key = workload_key(asking.namespace, asking.name, asking.uid)
-        prepared = self._prepared(subtract(snapshot, self._reservations, key, priority), asking.namespace)
+        left = subtract(snapshot, self._reservations, key, priority, self._claims.coming)
+        prepared = self._prepared(left, asking.namespace)
         if prepared is None:
             return NoPlace("the nodes plane has not begun to evict yet")
         return leaving_with(prepared, [uid for owner in victims for uid in self._pods_of(owner)])
