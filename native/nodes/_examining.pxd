@@ -24,7 +24,7 @@ cdef class Examiner:
     cdef int64_t[::1] priorities
     cdef int32_t[::1] chosen, listed
     cdef Plan best, kept
-    cdef bint any_plan
+    cdef bint any_plan, nobody_goes
 
     cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil
     cdef int preempt(self, Bound* bound) noexcept nogil
@@ -36,6 +36,7 @@ cdef class Examiner:
     cdef bint attempt(self, int64_t cutoff) noexcept nogil
     cdef bint settle(self, int64_t cutoff) noexcept nogil
     cdef bint accept(self, Py_ssize_t count) noexcept nogil
+    cdef void keep(self, Py_ssize_t count) noexcept nogil
     cdef void charge(self, int64_t work) noexcept nogil
     cdef void improve(self, int64_t cutoff) noexcept nogil
     cdef void lower(self, int64_t cutoff, int64_t work) noexcept nogil

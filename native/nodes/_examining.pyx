@@ -9,7 +9,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
-from native.codes cimport EXHAUSTED, FEASIBLE, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
+from native.codes cimport EXHAUSTED, FEASIBLE, FITS, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
 from native.nodes._bounds cimport Bound
 from native.nodes._domain cimport Score, less
 from native.nodes._improving cimport Improver
@@ -56,7 +56,7 @@ cdef class Examiner:
         cdef Py_ssize_t i, unit
         cdef int outcome
         self.domain.enter(index)
-        self.any_plan = False
+        self.any_plan = self.nobody_goes = False
         for i in range(self.domain.count):
             unit = self.domain.units[i]
             self.fixed[unit] = 0
@@ -83,9 +83,9 @@ cdef class Examiner:
         self.attempt(cutoff)
         if not self.any_plan:
             return EXHAUSTED
-        if not self.exact():
+        if not self.nobody_goes and not self.exact():
             self.improve(bound.cutoff)
-        return PREEMPTS
+        return FITS if self.nobody_goes else PREEMPTS
 
     # ---- the steps
 
@@ -161,6 +161,8 @@ cdef class Examiner:
                 placed = self.placer.place(way & 1 > 0, way & 2 > 0)
             if placed and self.settle(cutoff):
                 better = True
+            if self.nobody_goes:
+                break
         return better
 
     cdef bint settle(self, int64_t cutoff) noexcept nogil:
@@ -183,23 +185,32 @@ cdef class Examiner:
                 self.chosen[count] = <int32_t>unit
                 count += 1
         self.domain.clear()
-        # With nobody gone it fits after all, by a packing that was not found before: then nobody goes.
-        return count > 0 and self.accept(count)
+        if count:
+            return self.accept(count)
+        # It fits with nobody gone, by a packing that was not found before.
+        self.nobody_goes = self.any_plan = True
+        self.keep(0)
+        return True
 
     cdef bint accept(self, Py_ssize_t count) noexcept nogil:
         """Make the chosen victims and the packer's answer the plan, if that is better."""
         cdef Score score = self.domain.score(&self.chosen[0], count)
-        cdef Py_ssize_t i, shape
         if self.any_plan and not less(&score, &self.best.score):
             return False
         self.any_plan = True
-        self.best.score, self.best.count = score, count
+        self.best.score = score
+        self.keep(count)
+        return True
+
+    cdef void keep(self, Py_ssize_t count) noexcept nogil:
+        """The chosen victims and the packer's answer are the plan."""
+        cdef Py_ssize_t i, shape
+        self.best.count = count
         for i in range(count):
             self.best.victims[i] = self.chosen[i]
         for shape in range(self.domain.shapes):
             for i in range(self.domain.first, self.domain.end):
                 self.best.placement[shape, i] = self.packer.answer[shape, i]
-        return True
 
     # ---- better than the first
 
@@ -222,6 +233,8 @@ cdef class Examiner:
             if self.best.score.violations > 0:
                 self.refine(self.left // 3, self.domain.unit_priority[self.domain.units[0]], 0)
             self.lower(cutoff, self.left // 12)
+        if self.nobody_goes:
+            return
         self.refine(self.left, self.best.score.highest, -1)
         self.improver.begin(&self.best.victims[0], self.best.count, self.best.placement)
         self.improver.finish()
@@ -231,7 +244,7 @@ cdef class Examiner:
         """The lowest cut-off with no more violations, by a binary search, with this work for each."""
         cdef Py_ssize_t low = 0, middle, high
         high = self.list_priorities()
-        while low < high:
+        while low < high and not self.nobody_goes:
             middle = (low + high) // 2
             if self.priorities[middle] >= self.best.score.highest:
                 high = middle
@@ -245,6 +258,8 @@ cdef class Examiner:
         self.kept.copy(self.best, self.domain.first, self.domain.end)
         self.any_plan = False
         self.attempt(cutoff)
+        if self.nobody_goes:
+            return True
         if self.any_plan and self.best.score.violations > self.kept.score.violations:
             self.refine(work, cutoff, self.kept.score.violations)
         if self.any_plan and less(&self.best.score, &self.kept.score):

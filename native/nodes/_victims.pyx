@@ -12,7 +12,7 @@ from native.nodes.problem import Solution
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 
-from native.codes cimport FEASIBLE, FITS, INFEASIBLE, PREEMPTS, UNSCHEDULABLE
+from native.codes cimport FEASIBLE, FITS, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
 from native.nodes._bounds cimport Bound, Bounds, before
 from native.nodes._domain cimport Domain, Score, less
 from native.nodes._examining cimport Examiner, Plan
@@ -79,24 +79,19 @@ cdef class Search:
 
     cdef void run(self) noexcept nogil:
         """Every domain, the one with the lowest bound first, until no other one can win."""
-        cdef Py_ssize_t index, i, term, count = 0, domains = self.outcomes.shape[0]
+        cdef Py_ssize_t index, i, count = 0, domains = self.outcomes.shape[0]
         cdef Bound bound
         for index in range(domains):
             self.statuses[index] = self.fits(index)
             if self.statuses[index] != FEASIBLE:
                 continue
-            for term in range(self.domain.terms):
-                self.scores[index, 6 + term] = self.domain.domain_terms[term, index]
-            if self.winner < 0 or self.domain.is_dearer(self.winner, index):
-                self.winner = index
-                self.examiner.effort = 0
+            self.outcomes[index] = FITS
+            self.note_fit(index)
         if self.winner >= 0:
             self.fits(self.winner)
             self.adopt_fit()
         for index in range(domains):
-            if self.statuses[index] == FEASIBLE:
-                self.outcomes[index] = FITS
-            else:
+            if self.statuses[index] != FEASIBLE:
                 bound = self.bounds.of(index)
                 self.outcomes[index] = UNSCHEDULABLE
                 if bound.status != INFEASIBLE:
@@ -116,6 +111,8 @@ cdef class Search:
         self.outcomes[bound.domain] = self.examiner.examine(bound.domain, bound)
         if self.outcomes[bound.domain] == PREEMPTS:
             self.note(bound.domain)
+        elif self.outcomes[bound.domain] == FITS and self.note_fit(bound.domain):
+            self.won.copy(self.examiner.best, self.domain.first, self.domain.end)
 
     cdef bint loses(self, Bound* bound) noexcept nogil:
         """Whether every plan in the domain costs more than the best so far."""
@@ -134,6 +131,20 @@ cdef class Search:
             for node in range(self.domain.first, self.domain.end):
                 self.won.placement[shape, node] = self.packer.answer[shape, node]
 
+    cdef bint note_fit(self, Py_ssize_t index) noexcept nogil:
+        """The domain's score, with nobody gone; whether it is the best so far."""
+        cdef Py_ssize_t term
+        for term in range(self.domain.terms):
+            self.scores[index, 6 + term] = self.domain.domain_terms[term, index]
+        if self.winner >= 0 and self.outcomes[self.winner] == FITS:
+            if self.domain.is_dearer(index, self.winner):
+                return False
+            if self.winner < index and not self.domain.is_dearer(self.winner, index):
+                return False
+        self.winner = index
+        self.examiner.effort = 0
+        return True
+
     cdef void note(self, Py_ssize_t index) noexcept nogil:
         """The domain's score; its plan too if it is the best so far."""
         cdef Score score = self.examiner.best.score
@@ -151,13 +162,19 @@ cdef class Search:
         self.won.copy(self.examiner.best, self.domain.first, self.domain.end)
 
     cdef int fits(self, Py_ssize_t index) noexcept nogil:
-        """Room that is free now goes before room that terminating pods still hold."""
-        cdef int status
+        """Room that is free now goes before room that terminating pods still hold.
+
+        Where the exact packing has spent its budget, other orders are tried.
+        """
+        cdef int status, way
         self.domain.enter(index)
         self.domain.wait(-1)
         status = self.packer.pack()
         self.domain.wait(1)
         if status != FEASIBLE:
             status = self.packer.pack()
+        for way in range(4):
+            if status == SPENT and self.examiner.placer.place(way & 1 > 0, way & 2 > 0):
+                status = FEASIBLE
         self.domain.leave()
         return status

@@ -15,7 +15,7 @@ from tests.e2e.job_sandbox import POOL, QUEUE_NAME
 from tests.e2e.quota_load import OPTIONS as QUOTA_OPTIONS
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.stress.recorder import Recorder, look_around
-from tests.e2e.support import REPRIEVE
+from tests.e2e.support import REPRIEVE, wait_for
 from tests.kit.stress import admissions, evictions, rest, returns
 from tests.kit.stress.history import Asked, History, is_bound
 from tests.kit.stress.history import Json as Body
@@ -60,6 +60,11 @@ class GangLoad(JobLoad):
             node = objects.node(name, cpu=str(NODE_CPUS), pods=30, labels=self._pool, taints=[taint])
             box.client.create(node)
         wait_for_nodes(box.client, *self._nodes)
+        # Pods without a controller are refused until it is there.
+        wait_for(
+            lambda: box.client.find("v1", "ServiceAccount", "default", box.name),
+            what="no default service account",
+        )
         for name, value in PRIORITIES.items():
             box.client.create(objects.priority_class(box.of(name), value))
         gangs: dict[Callable[[], object], int] = {

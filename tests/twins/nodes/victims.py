@@ -40,6 +40,7 @@ class _Search:
         self.won: tuple[Score, list[int], list[list[int]]] = (NOBODY, [], [])
         self.fixed: set[int] = set()
         self.best: Score | None = None
+        self.nobody_goes = False
         self.victims: list[int] = []
         self.placement: list[list[int]] = []
 
@@ -79,26 +80,46 @@ class _Search:
             found.scores[index][:3] = [0, *lowest]
             return
         found.outcomes[index] = self._examine(index, least)
+        if found.outcomes[index] == FITS:
+            self._note_fit(index)
         if found.outcomes[index] != PREEMPTS or self.best is None:
             return
         found.scores[index] = list(self.best)
         if self.winner < 0 or (not fits and (self.best, index) < (self.won[0], self.winner)):
             self.winner, self.won = index, (self.best, list(self.victims), self._placed(index))
 
+    def _note_fit(self, index: int) -> None:
+        """It fits with nobody gone, by a packing that was not found at first."""
+        found, self.effort = self.found, 0
+        found.scores[index] = score = self._fit_score(index)
+        fits = self.winner >= 0 and found.outcomes[self.winner] == FITS
+        if not fits or (score, index) < (self._fit_score(self.winner), self.winner):
+            self.winner, self.won = index, (NOBODY, [], self._in_domain(index, self.placement))
+
     def _placed(self, index: int) -> list[list[int]]:
         """The placement in that domain alone."""
+        fits = self.found.outcomes[index] == FITS
+        return self._in_domain(index, self.packer.answer if fits else self.placement)
+
+    def _in_domain(self, index: int, placement: list[list[int]]) -> list[list[int]]:
         first, end = self.problem.domains[index], self.problem.domains[index + 1]
-        placement = self.placement if self.found.outcomes[index] == PREEMPTS else self.packer.answer
         return [[n if first <= k < end else 0 for k, n in enumerate(row)] for row in placement]
 
     def _fits(self, index: int) -> int:
-        """Room that is free now goes before room that terminating pods still hold."""
+        """Room that is free now goes before room that terminating pods still hold.
+
+        Where the exact packing has spent its budget, other orders are tried.
+        """
         self.domain.enter(index)
         self._wait(-1)
         status = self.packer.pack()
         self._wait(1)
         if status != FEASIBLE:
             status = self.packer.pack()
+        if status == SPENT and any(
+            self.placer.place(batches=way & 1 > 0, shared=way & 2 > 0) for way in range(4)
+        ):
+            status = FEASIBLE
         self.domain.leave()
         return status
 
@@ -112,7 +133,7 @@ class _Search:
     def _examine(self, index: int, least: Bound) -> int:
         self.domain.enter(index)
         self.fixed.clear()
-        self.best = None
+        self.best, self.nobody_goes = None, False
         for unit in self.domain.units:
             self.domain.take(unit)
         outcome = self._preempt(least)
@@ -137,9 +158,9 @@ class _Search:
         self._attempt(cutoff)
         if self.best is None:
             return EXHAUSTED
-        if not self._exact():
+        if not self.nobody_goes and not self._exact():
             self._improve(least[1])
-        return PREEMPTS
+        return FITS if self.nobody_goes else PREEMPTS
 
     # ---- the steps
 
@@ -200,6 +221,8 @@ class _Search:
                 placed = self.placer.place(batches=way & 1 > 0, shared=way & 2 > 0)
             if placed:
                 better |= self._settle(cutoff)
+            if self.nobody_goes:
+                break
         return better
 
     def _settle(self, cutoff: int) -> bool:
@@ -216,15 +239,23 @@ class _Search:
                 d.put_back(unit)
         d.clear()
         victims = [unit for unit in d.units if d.gone[unit]]
-        return bool(victims) and self._accept(victims)
+        if victims:
+            return self._accept(victims)
+        # It fits with nobody gone, by a packing that was not found before.
+        self.nobody_goes = True
+        self._keep(NOBODY, victims)
+        return True
 
     def _accept(self, victims: list[int]) -> bool:
         score = self.domain.score(victims)
         if self.best is not None and score >= self.best:
             return False
+        self._keep(score, victims)
+        return True
+
+    def _keep(self, score: Score, victims: list[int]) -> None:
         self.best, self.victims = score, victims
         self.placement = [list(row) for row in self.packer.answer]
-        return True
 
     def _charge(self, work: int) -> None:
         """Take the work, and what exact packings took since, from the effort."""
@@ -242,6 +273,8 @@ class _Search:
             if self._best().score[0] > 0:
                 self._refine(self.left // 3, self.problem.unit_priority[self.domain.units[0]], 0)
             self._lower(cutoff, self.left // 12)
+        if self.nobody_goes:
+            return
         self._refine(self.left, self._best().score[1], -1)
         self.improver.begin(self._best())
         self.improver.finish()
@@ -251,7 +284,7 @@ class _Search:
         """The lowest cut-off with no more violations, by a binary search, with this work for each."""
         priorities = self._priorities()
         low, high = 0, len(priorities)
-        while low < high:
+        while low < high and not self.nobody_goes:
             middle = (low + high) // 2
             if priorities[middle] >= self._best().score[1]:
                 high = middle
@@ -266,6 +299,8 @@ class _Search:
         self.best = None
         self._attempt(cutoff)
         found: Score | None = self.best
+        if self.nobody_goes:
+            return True
         if found is not None and found[0] > kept.score[0]:
             self._refine(work, cutoff, kept.score[0])
             found = self.best

@@ -107,6 +107,25 @@ def test_what_could_not_be_decided_is_said_and_nobody_goes(searching: Search) ->
 
 
 @both
+def test_who_fits_into_free_room_evicts_nobody_for_want_of_steps(searching: Search) -> None:
+    """The budget of the exact packing is spent at once. Other orders find the room, so nobody goes."""
+    units = [(3, 0, {2: [5, 5]}), (2, 0, {0: [2, 1]})]
+    members = [([4, 0], 1, [1, 1, 1]), ([3, 0], 1, [1, 0, 1]), ([3, 1], 1, [1, 1, 1])]
+    found = searching(assemble([0, 3], [[6, 3], [4, 3], [0, 0]], members, units), 0, 10**6)
+    assert (found.outcomes, found.victims, found.winner) == ([FITS], [], 0)
+    assert found.placed == [[0, 1, 0], [1, 0, 0], [1, 0, 0]]
+
+
+@both
+def test_a_plan_without_victims_is_a_fit(searching: Search) -> None:
+    """Only with everybody gone is a packing found. Then all of them can stay."""
+    units = [(3, 0, {2: [5, 5]}), (2, 0, {0: [2, 1]})]
+    members = [([1, 2], 1, [1, 1, 1]), ([3, 2], 1, [1, 1, 1]), ([3, 0], 1, [0, 1, 1])]
+    found = searching(assemble([0, 3], [[6, 2], [4, 2], [0, 0]], members, units), 0, 10**6)
+    assert (found.outcomes, found.victims, found.winner) == ([FITS], [], 0)
+
+
+@both
 def test_gangs_of_many_shapes_need_no_exact_packing(searching: Search) -> None:
     """Larger members first: the smaller ones alone would take the room that only the larger ones fill."""
     shapes = [([4], 1, [1, 1]), ([3], 1, [1, 1]), ([2], 1, [1, 1]), ([1], 1, [1, 1])]
