@@ -28,7 +28,7 @@ from quota.workloads import (
     time_us,
 )
 
-__all__ = ["Cluster", "holds_same", "holds_still", "look", "some_came_back"]
+__all__ = ["Cluster", "holds_same", "holds_still", "look", "returned"]
 
 SECOND: Final = 1_000_000
 RESERVED: Final = Ending("QuotaReserved", "QuotaReserved", "the preemptor got its quota")
@@ -93,10 +93,10 @@ def holds_same(victim: PlannedVictim, workload: Workload) -> bool:
         return False
 
 
-def some_came_back(plan: Planned, cluster: Cluster, decided: int, now: int) -> bool:
-    """Whether a victim of the plan came back at or after `decided`: a plan of that time leaves it alone."""
-    found = (cluster.find(victim.key, uid) for uid, victim in plan.victims.items())
-    return any(each is not None and _came_back(each, decided, now) for each in found)
+def returned(plan: Planned, cluster: Cluster, decided: int, now: int) -> frozenset[str]:
+    """The victims of the plan (keys) that came back at or after `decided`: a plan of that time leaves them alone."""
+    found = ((victim.key, cluster.find(victim.key, uid)) for uid, victim in plan.victims.items())
+    return frozenset(key for key, each in found if each is not None and _came_back(each, decided, now))
 
 
 def _came_back(workload: Workload, decided: int, now: int) -> bool:

@@ -191,9 +191,14 @@ def with_names(plan: Planned, keys: Mapping[str, str]) -> Planned:
 # ---- what it means
 
 
-def promise_of(plan: Planned, former: frozenset[str] = frozenset()) -> Promise:
-    """The quota that belongs to the preemptor while the plan is active. `former`: see `FormerVictims`."""
-    victims = frozenset(each.key for each in plan.victims.values() if each.key)
+def promise_of(
+    plan: Planned, former: frozenset[str] = frozenset(), returned: frozenset[str] = frozenset()
+) -> Promise:
+    """The quota that belongs to the preemptor while the plan is active. `former`: see `FormerVictims`.
+
+    `returned`: its victims (keys) that have gone and have quota again. They stay, so nobody may count on their quota.
+    """
+    victims = frozenset(each.key for each in plan.victims.values() if each.key) - returned
     return Promise(plan.preemptor, plan.queue, plan.priority, plan.usage, victims, former - victims)
 
 

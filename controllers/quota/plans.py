@@ -40,7 +40,7 @@ from controllers.quota.plan_life import (
     Written,
     reduce,
 )
-from controllers.quota.plan_look import Cluster, holds_still, look, some_came_back
+from controllers.quota.plan_look import Cluster, holds_still, look, returned
 from controllers.quota.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
 from controllers.quota.preempting import Preempting, Troubles, announcement
 from controllers.quota.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
@@ -101,7 +101,11 @@ class QuotaPlans:
     def promises(self) -> Sequence[Promise]:
         """The quota that belongs to preemptors: at most one promise each."""
         current = (self._lives[self._current[key]] for key in self.promised())
-        return [promise_of(life.plan, self._former.of(life.plan)) for life in current]
+        return [self._promise_of(life.plan) for life in current]
+
+    def _promise_of(self, plan: Planned) -> Promise:
+        stays = returned(plan, self._cluster, plan.decided, self._now())
+        return promise_of(plan, self._former.of(plan), stays)
 
     def promised(self) -> list[str]:
         """The keys of the preemptors to whom quota is promised."""
@@ -117,13 +121,13 @@ class QuotaPlans:
         spec = spec_of(entry, particulars(snapshot, entry, self._now()), places)
         plan = read(spec, (spec.preemptor.namespace, plan_name(spec)), self._now())
         former = self._active(plan.preemptor)
-        if some_came_back(plan, self._cluster, plan.decided, self._now()):
+        if returned(plan, self._cluster, plan.decided, self._now()):
             # Times have whole seconds: the plan could not tell a return of this second from a return after it.
             due = plan.decided + SECOND
             self._postponed[plan.queue] = due
             self._wake(due)
         elif former is not None and covers(former.plan, plan):
-            if some_came_back(plan, self._cluster, former.plan.decided, self._now()):
+            if returned(plan, self._cluster, former.plan.decided, self._now()):
                 self._observe(former.plan.key, Overruled(RETURNED))
             self._observe_cluster(former.plan.key)
         elif plan.key in self._lives:

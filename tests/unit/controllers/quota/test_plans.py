@@ -318,6 +318,17 @@ async def test_a_victim_that_has_left_and_got_other_quota_does_not_go_again() ->
     assert len(stage.plans.promises()) == 1, "and nobody else gets the quota"
 
 
+async def test_nobody_counts_on_the_quota_of_a_victim_that_came_back() -> None:
+    """Another preemptor would take the preemptor's room, as if that victim left. So it would go a second time."""
+    stage = await staged()
+    stage.put(preempted(OWN, NOW, "InClusterQueue"))
+    (promise,) = stage.plans.promises()
+    assert (promise.victims, promise.former) == ({"ns/own", "ns/other"}, frozenset())
+    stage.put(set_condition(held(workload("own", "a", 1), NOW), "Evicted", "False", "QuotaReserved", NOW))
+    (promise,) = stage.plans.promises()
+    assert (promise.victims, promise.former) == ({"ns/other"}, {"ns/own"})
+
+
 @pytest.mark.parametrize(
     "back",
     [
