@@ -26,6 +26,10 @@ COMMANDS: Final = {
         "cli.evicted.command",
         "Say for whom a pod, a PodGroup or a Workload was evicted, by which rule, and what came of it.",
     ),
+    "doctor": (
+        "cli.doctor.command",
+        "Say whether reprieve works in a cluster, and what helps if it does not.",
+    ),
     "ungate": (
         "cli.leaving.ungate",
         "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",

@@ -17,7 +17,7 @@ from api.meta import ObjectMeta, Struct
 from api.times import rfc3339_micro
 from kube.client import JSON, MERGE_PATCH, ApiClient, ApiError, get_or_none
 
-__all__ = ["ADDRESS", "Held", "LeaseLock", "LeaseTimes", "Observed", "Record"]
+__all__ = ["ADDRESS", "Held", "Lease", "LeaseLock", "LeaseTimes", "Observed", "Record"]
 
 ADDRESS: Final = "reprieve.dev/address"
 """The annotation with the address (HOST:PORT) at which the holder serves its peers."""

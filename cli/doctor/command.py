@@ -1,0 +1,77 @@
+"""`reprieve doctor`: whether reprieve works in a cluster, and what helps if it does not."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from api.clock import SYSTEM_CLOCK
+from cli.common.documents import InputError
+from cli.common.ending import ending
+from cli.common.options import OUTPUT
+from cli.common.output import formatted, show
+from cli.common.sources import Sources, reading
+from cli.doctor.checks import examine
+from cli.doctor.objects import Seen
+from cli.doctor.render import render
+
+__all__ = ["doctor"]
+
+FAULTY: Final = 3
+
+EPILOG: Final = """\b
+Examples:
+  reprieve doctor
+  reprieve doctor -o json
+  reprieve doctor -f cluster.json
+
+\b
+Exit status:
+  0  all is well
+  3  there are faults
+  2  bad input, named on standard error
+  1  the cluster cannot be read; standard error names a right that is missing
+
+\b
+docs/doctor.md explains each fault, and has the kubectl command that makes such a file.
+"""
+
+
+@click.command("doctor", epilog=EPILOG)
+@reading
+@OUTPUT
+@click.pass_context
+def doctor(context: click.Context, sources: Sources, output: str | None) -> None:
+    """Say whether reprieve works in a cluster: what is installed, who calls it, what waits, and what is wrong.
+
+    The command reads a live cluster, or files with -f. It changes nothing.
+    """
+    with ending(context):
+        context.exit(_answer(sources, output or "text"))
+
+
+def _answer(sources: Sources, output: str) -> int:
+    seen = Seen()
+    sources.read(seen)
+    try:
+        findings = examine(seen, SYSTEM_CLOCK.wall())
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if output == "text":
+        show(render(findings))
+    else:
+        answer = {
+            "findings": [
+                {
+                    "check": each.check,
+                    "level": each.level,
+                    "message": each.message,
+                    "fault": each.fault or None,
+                    "remedy": each.remedy or None,
+                }
+                for each in findings
+            ]
+        }
+        click.echo(formatted(answer, output), nl=False)
+    return FAULTY if any(each.fault for each in findings) else 0

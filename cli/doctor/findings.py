@@ -1,0 +1,83 @@
+"""What `reprieve doctor` can find: its names, and what helps. docs/doctor.md has the same names and remedies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["FAULTS", "Fault", "Finding", "Level", "fault", "note", "well"]
+
+Level = Literal["OK", "Note", "Warning", "Error"]
+"""Warnings and errors are faults. A note is a state that may be wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of fault."""
+
+    level: Literal["Warning", "Error"]
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check says."""
+
+    check: str
+    level: Level
+    message: str
+    fault: str = ""
+    """The name of the fault in FAULTS; empty for none."""
+
+    @property
+    def remedy(self) -> str:
+        """What helps; empty if nothing is wrong."""
+        return FAULTS[self.fault].remedy if self.fault else ""
+
+
+FAULTS: Final[dict[str, Fault]] = {
+    "DefinitionMissing": Fault("Error", "Apply manifests/crds."),
+    "DefinitionNotServed": Fault("Error", "Apply manifests/crds of the version that runs."),
+    "NotInstalled": Fault("Error", "Install reprieve as docs/install.md says."),
+    "NobodyLeads": Fault("Error", "Look at the pods of the Deployment reprieve and at their logs."),
+    "SchedulerDoesNotCall": Fault(
+        "Error", "Add both extender entries to the configuration of the scheduler."
+    ),
+    "NotEveryNodeIsOffered": Fault("Error", "Set percentageOfNodesToScore to 100 in that configuration."),
+    "SchedulerConfigurationWrong": Fault("Error", "Correct the field that the message names."),
+    "SchedulerNotSupported": Fault("Error", "Use a kube-scheduler of version 1.34 or newer."),
+    "NativeGangsOn": Fault("Error", "Turn the gate GenericWorkload of that kube-scheduler off."),
+    "CertificateExpired": Fault("Error", "Renew the certificate as docs/webhooks.md says."),
+    "CertificateEndsSoon": Fault("Warning", "Renew the certificate as docs/webhooks.md says."),
+    "CertificateUnreadable": Fault(
+        "Error", "Write the CA's certificate to caBundle as docs/webhooks.md says."
+    ),
+    "RightsMissing": Fault("Error", "Apply manifests/base/rbac.yaml."),
+    "WebhookDown": Fault("Error", "Look at the pods behind that Service and at their logs."),
+    "PlansOld": Fault("Warning", "Look at the logs of the replica that leads: it does not end these plans."),
+    "PlansExpired": Fault(
+        "Warning", "Look at the messages of these plans, and at those of the pods they are for."
+    ),
+    "SchedulerUnknown": Fault(
+        "Warning", "Correct spec.schedulerName of these pods, or start that scheduler."
+    ),
+    "TwoManageQuota": Fault(
+        "Error", "Remove Kueue's controller, or set quota.mode of reprieve to Observe or Off."
+    ),
+}
+"""By name."""
+
+
+def well(check: str, message: str) -> Finding:
+    """The check finds nothing wrong."""
+    return Finding(check, "OK", message)
+
+
+def note(check: str, message: str) -> Finding:
+    """A state that may be wanted."""
+    return Finding(check, "Note", message)
+
+
+def fault(check: str, name: str, message: str) -> Finding:
+    """Something is wrong. `name`: one of FAULTS."""
+    return Finding(check, FAULTS[name].level, message, name)

@@ -1,0 +1,182 @@
+"""Checks of what `docs/install.md` creates: definitions, rights, the process, webhooks and their certificates."""
+
+from __future__ import annotations
+
+import base64
+from typing import Final
+
+from cryptography import x509
+
+from api.published import GATES, QUOTA_MODE, VERSION
+from api.times import parse_rfc3339
+from cli.common.output import some
+from cli.doctor.findings import Finding, fault, note, well
+from cli.doctor.kinds import Binding, ClusterRole, Definition, Deployment, Rule, Slice, Webhook, Webhooks
+from cli.doctor.objects import NAMESPACE, PROCESS, Seen
+from cli.doctor.rights import RIGHTS, Right
+from kube.lease import Lease
+
+__all__ = ["certificates", "definitions", "process", "rights", "webhooks"]
+
+DEFINITIONS: Final = (
+    "clusterpreemptionplans.reprieve.dev",
+    "podgroups.reprieve.dev",
+    "preemptionplans.reprieve.dev",
+)
+VERSION_SERVED: Final = "v1alpha1"
+DAY: Final = 86400
+SOON_DAYS: Final = 14
+SERVICE_NAME: Final = "kubernetes.io/service-name"
+"""The label of an EndpointSlice that names its Service."""
+
+
+def definitions(seen: Seen, now: float) -> list[Finding]:
+    """Whether the API server serves our kinds."""
+    there = {each.metadata.name: each for each in seen.all(Definition)}
+    missing = [name for name in DEFINITIONS if name not in there]
+    refused = [name for name in DEFINITIONS if name in there and not _serves(there[name])]
+    found = []
+    if missing:
+        found.append(fault("definitions", "DefinitionMissing", f"{some(missing)}: not there"))
+    if refused:
+        found.append(
+            fault("definitions", "DefinitionNotServed", f"{some(refused)}: {VERSION_SERVED} is not served")
+        )
+    return found or [well("definitions", f"{len(DEFINITIONS)} of ours are served")]
+
+
+def process(seen: Seen, now: float) -> list[Finding]:
+    """Whether a process leads, and what it says of itself."""
+    lease, deployment = seen.ours(Lease), seen.ours(Deployment)
+    if lease is None and deployment is None:
+        return [
+            fault(
+                "process", "NotInstalled", f"there is neither a Deployment nor a Lease {NAMESPACE}/{PROCESS}"
+            )
+        ]
+    spec = lease.spec if lease is not None else None
+    if spec is None or not spec.holder_identity or not spec.renew_time:
+        return [fault("process", "NobodyLeads", f"nobody holds the Lease {NAMESPACE}/{PROCESS}")]
+    age = now - parse_rfc3339(spec.renew_time, "spec.renewTime")
+    if age > (spec.lease_duration_seconds or 0):
+        return [fault("process", "NobodyLeads", f"{spec.holder_identity} renewed the Lease {age:.0f} s ago")]
+    said = seen.published()
+    version, mode = said.get(VERSION, "not known"), said.get(QUOTA_MODE, "not known")
+    gates = said.get(GATES, "not known")
+    message = f"{spec.holder_identity} leads; version {version}, quota.mode {mode}, feature gates {gates}"
+    return [well("process", message)]
+
+
+def rights(seen: Seen, now: float) -> list[Finding]:
+    """Whether the process may do in the whole cluster what it has to do."""
+    granted = [
+        rule
+        for role in seen.all(ClusterRole)
+        if role.metadata.name in _roles(seen)
+        for rule in role.rules or ()
+    ]
+    missing = [str(right) for right in RIGHTS if not any(_grants(rule, right) for rule in granted)]
+    if missing:
+        of = f"the service account {NAMESPACE}/{PROCESS}"
+        return [fault("rights", "RightsMissing", f"{of} lacks {some(missing)}")]
+    return [well("rights", f"{len(RIGHTS)} rights of the nodes plane are granted")]
+
+
+def certificates(seen: Seen, now: float) -> list[Finding]:
+    """Whether the CAs of our webhooks last."""
+    hooks = _hooks(seen)
+    if not hooks:
+        return [note("certificates", "there are no webhooks of reprieve")]
+    ends: list[float] = []
+    for name, hook in hooks:
+        try:
+            ends.append(_end(hook))
+        except ValueError as error:
+            return [fault("certificates", "CertificateUnreadable", f"{name}, caBundle: {error}")]
+    days = (min(ends) - now) / DAY
+    if days <= 0:
+        name = hooks[ends.index(min(ends))][0]
+        return [
+            fault("certificates", "CertificateExpired", f"{name}: the caBundle ended {-days:.0f} days ago")
+        ]
+    message = f"the first caBundle of a webhook ends in {days:.0f} days"
+    if days < SOON_DAYS:
+        return [fault("certificates", "CertificateEndsSoon", message)]
+    return [well("certificates", message)]
+
+
+def webhooks(seen: Seen, now: float) -> list[Finding]:
+    """Whether somebody answers behind the Services of our webhooks."""
+    hooks = [hook for _, hook in _hooks(seen)]
+    if not hooks:
+        return [note("webhooks", "there are no webhooks of reprieve")]
+    services = sorted(
+        {
+            (each.client_config.service.namespace, each.client_config.service.name)
+            for each in hooks
+            if each.client_config.service is not None
+        }
+    )
+    down = ["/".join(service) for service in services if not _ready(seen, *service)]
+    if down:
+        return [fault("webhooks", "WebhookDown", f"no endpoint of the Service {some(down)} is ready")]
+    by_url = sum(each.client_config.url is not None for each in hooks)
+    aside = f"; {by_url} with a URL are not looked at" if by_url else ""
+    return [well("webhooks", f"{len(hooks)} webhooks, {len(services)} ready Services{aside}")]
+
+
+def _serves(definition: Definition) -> bool:
+    conditions = (definition.status.conditions if definition.status is not None else None) or ()
+    is_established = any(each.type == "Established" and each.status == "True" for each in conditions)
+    return is_established and any(
+        each.name == VERSION_SERVED and each.served for each in definition.spec.versions or ()
+    )
+
+
+def _roles(seen: Seen) -> set[str]:
+    """The ClusterRoles of our service account in the whole cluster."""
+    return {
+        binding.role_ref.name
+        for binding in seen.all(Binding)
+        for subject in binding.subjects or ()
+        if (subject.kind, subject.namespace, subject.name) == ("ServiceAccount", NAMESPACE, PROCESS)
+    }
+
+
+def _grants(rule: Rule, right: Right) -> bool:
+    return not rule.resource_names and all(
+        wanted in given or "*" in given
+        for wanted, given in (
+            (right.group, rule.api_groups or ()),
+            (right.resource, rule.resources or ()),
+            (right.verb, rule.verbs),
+        )
+    )
+
+
+def _hooks(seen: Seen) -> list[tuple[str, Webhook]]:
+    """The webhooks of our configurations, with their names for people."""
+    return [
+        (hook.name, hook)
+        for each in seen.all(Webhooks)
+        if each.metadata.name == PROCESS or each.metadata.name.startswith(f"{PROCESS}-")
+        for hook in each.webhooks or ()
+    ]
+
+
+def _end(hook: Webhook) -> float:
+    """When the last CA of the webhook ends, in seconds since the epoch. Raises ValueError."""
+    pem = base64.b64decode(hook.client_config.ca_bundle or "", validate=True)
+    if not pem:
+        raise ValueError("is empty")
+    # While a CA is renewed, the old one stays in the bundle. So the last one counts.
+    return max(each.not_valid_after_utc.timestamp() for each in x509.load_pem_x509_certificates(pem))
+
+
+def _ready(seen: Seen, namespace: str, name: str) -> bool:
+    return any(
+        point.conditions is None or point.conditions.ready is not False
+        for each in seen.all(Slice)
+        if each.metadata.namespace == namespace and (each.metadata.labels or {}).get(SERVICE_NAME) == name
+        for point in each.endpoints or ()
+    )

@@ -1,0 +1,43 @@
+"""The rights of the nodes plane in the whole cluster, as manifests/base/rbac.yaml grants them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+__all__ = ["RIGHTS", "Right"]
+
+
+class Right(NamedTuple):
+    """A verb on a resource, in all namespaces."""
+
+    group: str
+    resource: str
+    verb: str
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}{'.' if self.group else ''}{self.group}"
+
+
+READS: Final = ("list", "watch")
+TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("", "namespaces nodes persistentvolumeclaims persistentvolumes"): READS,
+    ("", "pods"): (*READS, "delete", "patch"),
+    ("", "pods/eviction"): ("create",),
+    ("", "pods/status"): ("patch",),
+    ("resource.k8s.io", "deviceclasses"): READS,
+    ("storage.k8s.io", "csidrivers csinodes csistoragecapacities storageclasses"): READS,
+    ("policy", "poddisruptionbudgets"): READS,
+    ("scheduling.k8s.io", "priorityclasses"): READS,
+    ("batch", "jobs"): ("get",),
+    ("reprieve.dev", "podgroups"): READS,
+    ("reprieve.dev", "preemptionplans"): (*READS, "create", "patch", "delete"),
+    ("reprieve.dev", "clusterpreemptionplans"): ("list", "create", "delete"),
+    ("reprieve.dev", "podgroups/status preemptionplans/status"): ("patch",),
+    ("events.k8s.io", "events"): ("create", "patch"),
+}
+RIGHTS: Final = tuple(
+    Right(group, resource, verb)
+    for (group, resources), verbs in TABLE.items()
+    for resource in resources.split()
+    for verb in verbs
+)

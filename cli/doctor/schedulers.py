@@ -1,0 +1,152 @@
+"""Checks of the schedulers: whether they call us, with which settings, and whether pods wait for an unknown one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from api.core import Pod
+from api.times import parse_rfc3339
+from api.validation import FieldError
+from api.yaml import YamlError, documents
+from cli.common.output import some
+from cli.doctor.findings import Finding, fault, note, well
+from cli.doctor.kinds import ConfigMap, Deployment, Program, SeenPod
+from cli.doctor.objects import Seen
+from controllers.gangs.scheduler_configuration import SchedulerConfiguration, parse
+from nodes.filters.profile import DEFAULT_SCHEDULER
+
+__all__ = ["calls", "gates", "settings", "unknown", "versions"]
+
+BINARY: Final = "kube-scheduler"
+OLDEST: Final = (1, 34)
+NATIVE: Final = "GenericWorkload"
+"""kube-scheduler's gate. With it the scheduler places pod groups itself, and calls preempt for none of their pods."""
+LOOKS_WITHIN: Final = 10.0
+"""Seconds after which a scheduler has looked at a new pod, and has said so in its status."""
+RELEASE: Final = re.compile(r":v(\d+)\.(\d+)[^:/]*$")
+
+
+def calls(seen: Seen, now: float) -> list[Finding]:
+    """Whether a scheduler calls us."""
+    called = seen.called_at()
+    if not called:
+        message = "no scheduler has called the process that leads since it leads"
+        return [fault("calls", "SchedulerDoesNotCall", message)]
+    ago = {name: now - parse_rfc3339(at, name) for name, at in called.items()}
+    return [
+        well("calls", some(f"{name} called {max(0, age):.0f} s ago" for name, age in sorted(ago.items())))
+    ]
+
+
+def settings(seen: Seen, now: float) -> list[Finding]:
+    """Whether the configurations of schedulers that call us, as far as ConfigMaps hold them, are as we need them."""
+    found, count = [], 0
+    for place, text in _configurations(seen):
+        count += 1
+        try:
+            configuration = parse(text)
+        except FieldError as error:
+            found.append(fault("settings", "SchedulerConfigurationWrong", f"{place}: {error}"))
+            continue
+        if short := _short(configuration):
+            message = f"{place}: the lists of nodes that {some(short)} sends may be cut"
+            found.append(fault("settings", "NotEveryNodeIsOffered", message))
+    if not count:
+        return [note("settings", "no ConfigMap has a KubeSchedulerConfiguration with extenders")]
+    return found or [well("settings", f"{count} KubeSchedulerConfigurations in ConfigMaps")]
+
+
+def versions(seen: Seen, now: float) -> list[Finding]:
+    """Whether the kube-schedulers that run as pods are new enough."""
+    images = sorted({program.image for program in _schedulers(seen)})
+    releases = {image: match for image in images if (match := RELEASE.search(image))}
+    old = [image for image, match in releases.items() if (int(match[1]), int(match[2])) < OLDEST]
+    if old:
+        return [fault("versions", "SchedulerNotSupported", f"a scheduler runs {some(old)}")]
+    if not releases:
+        return [note("versions", "no pod shows the version of a kube-scheduler")]
+    return [well("versions", f"a scheduler runs {some(releases)}")]
+
+
+def gates(seen: Seen, now: float) -> list[Finding]:
+    """Whether kube-scheduler places pod groups itself."""
+    programs = list(_schedulers(seen))
+    if not programs:
+        return [note("gates", "no pod shows the options of a kube-scheduler")]
+    if any(_gate(each, NATIVE) for each in programs):
+        message = f"a kube-scheduler runs with the gate {NATIVE}: it places pod groups itself"
+        return [fault("gates", "NativeGangsOn", message)]
+    return [well("gates", f"no kube-scheduler runs with the gate {NATIVE}")]
+
+
+def unknown(seen: Seen, now: float) -> list[Finding]:
+    """Whether pods name a scheduler that never looked at any pod."""
+    pods: list[Pod] = seen.all(SeenPod)
+    known = {_name(pod) for pod in pods if _was_seen(pod)} | set(seen.called_at())
+    waiting = Counter(_name(pod) for pod in pods if _waits(pod, now) and _name(pod) not in known)
+    if not waiting:
+        return [
+            well("schedulers", "a scheduler has looked at every pod that may be scheduled, or at one like it")
+        ]
+    named = some(f"{count} of {name}" for name, count in sorted(waiting.items()))
+    return [fault("schedulers", "SchedulerUnknown", f"no scheduler has looked at pods: {named}")]
+
+
+def _configurations(seen: Seen) -> Iterator[tuple[str, str]]:
+    """Configurations of kube-scheduler with extenders, with their places. Others are none of our business."""
+    for each in seen.all(ConfigMap):
+        for key, text in (each.data or {}).items():
+            if "KubeSchedulerConfiguration" not in text:
+                continue
+            try:
+                bodies = [body for body in documents(text) if isinstance(body, dict)]
+            except YamlError:
+                continue
+            if any(
+                body.get("kind") == "KubeSchedulerConfiguration" and body.get("extenders") for body in bodies
+            ):
+                yield f"ConfigMap {each.metadata.namespace}/{each.metadata.name}, {key}", text
+
+
+def _short(configuration: SchedulerConfiguration) -> list[str]:
+    """The profiles whose filter calls may lack nodes."""
+    return sorted(name for name, limits in configuration.limits.items() if limits.filter is not None)
+
+
+def _schedulers(seen: Seen) -> Iterator[Program]:
+    """The containers of kube-schedulers: static pods of the control plane, and Deployments."""
+    specs = [pod.spec.containers for pod in seen.all(SeenPod)]
+    specs += [each.spec.template.spec.containers for each in seen.all(Deployment)]
+    for programs in specs:
+        for program in programs or ():
+            if BINARY in program.name or BINARY in program.image or BINARY in " ".join(program.command or ()):
+                yield program
+
+
+def _gate(program: Program, gate: str) -> bool:
+    """Whether the options turn the gate on. Of several values the last one counts."""
+    words = " ".join((*(program.command or ()), *(program.args or ())))
+    values: list[str] = re.findall(rf"[=, ]{gate}=(\w+)", words)
+    return bool(values) and values[-1].lower() in ("true", "t", "1")
+
+
+def _name(pod: Pod) -> str:
+    return pod.spec.scheduler_name or DEFAULT_SCHEDULER
+
+
+def _was_seen(pod: Pod) -> bool:
+    """Whether a scheduler wrote to the pod. The API server itself writes that a pod is gated."""
+    return any(
+        each.type == "PodScheduled" and each.reason != "SchedulingGated"
+        for each in pod.status.conditions or ()
+    )
+
+
+def _waits(pod: Pod, now: float) -> bool:
+    """Whether a scheduler should have looked at the pod."""
+    if pod.spec.node_name or pod.spec.scheduling_gates or pod.metadata.deletion_timestamp:
+        return False
+    return now - parse_rfc3339(pod.metadata.creation_timestamp or "1970-01-01T00:00:00Z") > LOOKS_WITHIN
