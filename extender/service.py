@@ -12,6 +12,7 @@ from aiohttp import web
 from api.clock import Clock
 from controllers.gangs.controller import GangController
 from controllers.gangs.parked import TurnedDown, Why
+from extender.callers import Callers
 from extender.configuration import ExtenderConfiguration
 from extender.peers import Peers, Verb
 from extender.server import extender_app
@@ -61,7 +62,8 @@ class ExtenderService:
         self._tls = ExtenderTLS(configuration.tls, clock) if configuration.tls else None
         self._election = election
         self._world = LiveWorld(controller, self._is_in_touch)
-        self.verbs = Verbs(self._world, controller.reservations)
+        self.callers = Callers(clock)
+        self.verbs = Verbs(self._world, controller.reservations, self.callers.saw)
         self._peers: Peers | None = None
         if election is not None:
             tls = self._tls

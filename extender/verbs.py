@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -140,12 +140,17 @@ class World(Protocol):
 class Verbs:
     """filter and preempt, from request to answer."""
 
-    def __init__(self, world: World, reservations: Reservations) -> None:
+    def __init__(
+        self, world: World, reservations: Reservations, saw: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """`saw`: is told the schedulerName of the pod of each call."""
         self._world = world
         self._reservations = reservations
+        self._saw = saw
 
     def filter(self, args: ExtenderArgs) -> bytes:
         """Which of the offered nodes the pod may use (kube-scheduler calls this after its own filters)."""
+        self._saw(args.pod.spec.scheduler_name)
         self._world.attempted(args.pod)
         verdict = self._world.verdict(args.pod)
         if verdict is None:
@@ -186,6 +191,7 @@ class Verbs:
 
     def preempt(self, args: ExtenderPreemptionArgs) -> bytes:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
+        self._saw(args.pod.spec.scheduler_name)
         self._world.attempted(args.pod)
         if not self._world.ready:
             self._world.not_ready(args.pod)

@@ -7,6 +7,7 @@ their writes are fenced as well (docs/decisions/0036).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -137,6 +138,8 @@ class LeaseLock:
         self._path = f"{self._collection}/{name}"
         self._acquired = ""
         self.observed = Observed(times)
+        self.notes: Callable[[], Mapping[str, str]] = dict
+        """Further annotations, for people. Each write has them as they are then."""
 
     @property
     def holder(self) -> Record | None:
@@ -209,7 +212,10 @@ class LeaseLock:
             renew_time=rfc3339_micro(self._clock.wall()),
             lease_transitions=number,
         )
-        meta: dict[str, object] = {"name": self._name, "annotations": {ADDRESS: self._address}}
+        meta: dict[str, object] = {
+            "name": self._name,
+            "annotations": {ADDRESS: self._address, **self.notes()},
+        }
         body: dict[str, object] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
         method, path, content_type = "PATCH", self._path, MERGE_PATCH
         if record is None:

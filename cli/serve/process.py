@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
+from cli.serve.notes import notes
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
 from controllers.jobs.controller import JobController
@@ -15,6 +16,7 @@ from controllers.jobs.group_controller import GroupController
 from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
 from controllers.quota.observing import QuotaObserver
+from extender.callers import Callers
 from extender.configuration import own_address
 from extender.service import ExtenderService
 from kube.client import ApiClient
@@ -53,6 +55,7 @@ async def run(configuration: Configuration) -> bool:
         controllers: list[Controller] = []
         queued = QueuedGroups() if configuration.extender is not None else None
         placements: Placements | None = None
+        callers: Callers | None = None
         stops = OwnerStops()
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
@@ -61,7 +64,9 @@ async def run(configuration: Configuration) -> bool:
             )
             controllers.append(gangs)
             placements = gangs.places
-            parts.append(ExtenderService(configuration.extender, gangs, clock, _Election.of(lock)))
+            service = ExtenderService(configuration.extender, gangs, clock, _Election.of(lock))
+            callers = service.callers
+            parts.append(service)
         if configuration.webhooks is not None:
             gates_members = configuration.planning.gates != "Off"
             webhooks = WebhookService(
@@ -78,6 +83,8 @@ async def run(configuration: Configuration) -> bool:
             cycles = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="cycle"))
             nodes = _Nodes(queued, placements, stops)
             controllers += _quota_controllers(configuration, client, views, cycles, clock, nodes)
+        if lock is not None:
+            lock.notes = notes(configuration, callers)
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
         return await run_process(configuration.ops, views, parts, controllers, terms)
 

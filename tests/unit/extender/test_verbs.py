@@ -46,6 +46,15 @@ def reserved(priority: int = 50, victims: dict[str, Claim] | None = None) -> Res
     return reservations
 
 
+def test_each_call_tells_which_scheduler_makes_it() -> None:
+    seen: list[str] = []
+    verbs = Verbs(StillWorld(), Reservations(SYSTEM_CLOCK), seen.append)
+    whose = {**pod(), "spec": {**pod()["spec"], "schedulerName": "mine"}}
+    verbs.filter(filter_decoder.decode(orjson.dumps({"Pod": whose, "NodeNames": ["n1"]})))
+    verbs.preempt(preemption_decoder.decode(orjson.dumps({"Pod": whose, "NodeNameToMetaVictims": {}})))
+    assert seen == ["mine", "mine"]
+
+
 def test_filter_without_reservations_gives_back_what_came() -> None:
     answer = filtered(StillWorld(), Reservations(SYSTEM_CLOCK), "n1", "n2")
     assert answer == {

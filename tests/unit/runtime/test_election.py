@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from kube.client import ApiClient, ApiError
-from kube.lease import LeaseLock
+from kube.lease import ADDRESS, LeaseLock
 from runtime import election
 from runtime.election import LeaseTerms
 from tests.kit.clock import ManualClock
@@ -43,6 +43,22 @@ async def test_a_process_that_ends_keeps_up_with_who_leads(monkeypatch: pytest.M
     await until(lambda: _leader(ends) == "10.0.0.7:9443")
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_each_write_of_the_lease_has_the_notes_of_that_moment() -> None:
+    clock = ManualClock()
+    server = Server(clock)
+    lock = LeaseLock(cast(ApiClient, server), "ns", "reprieve", "a", TIMES, clock, "10.0.0.7:9443")
+    said = {"calls": "0"}
+    lock.notes = lambda: said
+    await lock.look(5.0)
+    held = await lock.take(5.0)
+    assert held is not None
+    assert server.stored is not None
+    assert server.stored["metadata"]["annotations"] == {ADDRESS: "10.0.0.7:9443", "calls": "0"}
+    said["calls"] = "1"
+    await lock.renew(held, 5.0)
+    assert server.stored["metadata"]["annotations"]["calls"] == "1"
 
 
 def _leader(lock: LeaseLock) -> str:
