@@ -21,7 +21,7 @@ SHARING: Final = {
         "tenant",
     ),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks"),
-    "control_plane": ("controlplane", "plans", "views", "followers", "manifests", "reading"),
+    "control_plane": ("controlplane", "plans", "views", "followers", "manifests", "reading", "doctor"),
     "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),
     "quota_plane": (
         "quota_admission",
