@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from api.published import SCHEDULERS
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.stream import Stream
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
@@ -70,6 +71,13 @@ def metric(plane: ControlPlane, process: str, name: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
 
 
+def said_of_schedulers(plane: ControlPlane) -> str:
+    """What the leader writes on its Lease about who calls."""
+    lease = plane.client.get(LEASES, "Lease", "reprieve", "reprieve-system")
+    said: str = lease["metadata"]["annotations"][SCHEDULERS]
+    return said
+
+
 def test_through_a_process_that_does_not_lead_the_leader_answers(
     replicas: ControlPlane, sandboxes: SandboxFactory
 ) -> None:
@@ -81,6 +89,7 @@ def test_through_a_process_that_does_not_lead_the_leader_answers(
     passed = metric(replicas, standby(replicas), 'reprieve_extender_passed_on_total{result="answered"')
     assert passed >= len(members)
     assert metric(replicas, replicas.leader(), "reprieve_extender_verb_seconds_count") >= passed
+    wait_for(lambda: "default-scheduler" in said_of_schedulers(replicas), what="the Lease names no scheduler")
 
 
 def test_a_lease_that_somebody_deletes_is_made_again(replicas: ControlPlane) -> None:
