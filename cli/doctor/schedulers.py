@@ -16,6 +16,7 @@ from cli.doctor.findings import Finding, fault, note, well
 from cli.doctor.kinds import ConfigMap, Deployment, Program, SeenPod
 from cli.doctor.objects import Seen
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration, parse
+from kube.lease import Lease
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
 __all__ = ["calls", "gates", "settings", "unknown", "versions"]
@@ -32,8 +33,10 @@ RELEASE: Final = re.compile(r":v(\d+)\.(\d+)[^:/]*$")
 def calls(seen: Seen, now: float) -> list[Finding]:
     """Whether a scheduler calls us."""
     called = seen.called_at()
+    if not called and not _has_scheduled(seen, _led_since(seen)):
+        return [note("calls", "no scheduler has looked at a new pod since this process leads")]
     if not called:
-        message = "no scheduler has called the process that leads since it leads"
+        message = "schedulers look at pods, and none has called the process that leads since it leads"
         return [fault("calls", "SchedulerDoesNotCall", message)]
     ago = {name: now - parse_rfc3339(at, name) for name, at in called.items()}
     return [
@@ -93,6 +96,23 @@ def unknown(seen: Seen, now: float) -> list[Finding]:
         ]
     named = some(f"{count} of {name}" for name, count in sorted(waiting.items()))
     return [fault("schedulers", "SchedulerUnknown", f"no scheduler has looked at pods: {named}")]
+
+
+def _led_since(seen: Seen) -> float | None:
+    """When the process began to lead, in seconds since the epoch; None if it does not say."""
+    lease = seen.ours(Lease)
+    at = lease.spec.acquire_time if lease is not None and lease.spec is not None else None
+    return parse_rfc3339(at, "spec.acquireTime") if at else None
+
+
+def _has_scheduled(seen: Seen, since: float | None) -> bool:
+    """Whether a scheduler wrote to a pod after that. A cluster without new pods has no calls. True if unknown."""
+    return since is None or any(
+        parse_rfc3339(each.last_transition_time) > since
+        for pod in seen.all(SeenPod)
+        for each in pod.status.conditions or ()
+        if each.type == "PodScheduled" and each.reason != "SchedulingGated" and each.last_transition_time
+    )
 
 
 def _configurations(seen: Seen) -> Iterator[tuple[str, str]]:

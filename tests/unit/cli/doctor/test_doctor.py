@@ -176,6 +176,17 @@ def test_without_a_lease_a_scheduler_cannot_have_called() -> None:
     assert faults(objects) == ["NobodyLeads", "SchedulerDoesNotCall"]
 
 
+@pytest.mark.parametrize(("scheduled_at", "found"), [(-70, []), (-50, ["SchedulerDoesNotCall"])])
+def test_a_cluster_without_new_pods_has_no_calls(scheduled_at: int, found: list[str]) -> None:
+    objects = healthy()
+    annotation("reprieve.dev/schedulers", "{}")(objects)
+    in_lease(acquireTime=rfc3339(NOW - 60))(objects)
+    bound = pod("bound", nodeName="a")
+    at = rfc3339(NOW + scheduled_at)
+    bound["status"] = {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}]}
+    assert faults([*objects, bound]) == found
+
+
 @pytest.mark.parametrize(
     "change",
     [
