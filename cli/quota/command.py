@@ -17,8 +17,8 @@ from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.options import OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
+from cli.common.quotas import QuotaObjects, read_time
 from cli.common.sources import Sources, reading
-from cli.quota.objects import QuotaObjects, read_time
 from cli.quota.plain import plain
 from cli.quota.render import render
 from cli.quota.stream import answer_scenario

@@ -10,7 +10,7 @@ from api.meta import Struct
 from api.validation import FieldError
 from cli.common.documents import JsonDocument, split_key
 from cli.common.lines import read_line
-from cli.quota.objects import QuotaObjects, read_time
+from cli.common.quotas import QuotaObjects, read_time
 from native.codes import FINAL_SHARE, INITIAL_SHARE
 from quota.decision import Decision, Options
 

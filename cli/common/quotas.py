@@ -1,4 +1,4 @@
-"""Reads Kueue's queues, flavors and workloads for `reprieve quota`, and decides about one workload."""
+"""Reads Kueue's queues, flavors and workloads for the commands about quota, and decides about one workload."""
 
 from __future__ import annotations
 
@@ -74,6 +74,11 @@ class QuotaObjects(Reader):
     def __init__(self) -> None:
         super().__init__()
         self._state = QuotaState(partial=True, deactivated_hold=False)
+
+    @property
+    def state(self) -> QuotaState:
+        """What was read. Not to be changed."""
+        return self._state
 
     def keep(self, thing: Any, place: str) -> None:
         """Apply the object to the state."""
