@@ -21,7 +21,7 @@ from rich.table import Table
 
 from bench.baselines import Score, kep, scheduler
 from cli.common.documents import JsonDocument
-from cli.plan.objects import Objects
+from cli.common.objects import Objects
 from native.nodes._victims import search
 from native.nodes.problem import Problem
 from nodes.search.cluster import Cluster, lay_out

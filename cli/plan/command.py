@@ -11,10 +11,10 @@ from api.plans import Outcome
 from cli.common.documents import split_key
 from cli.common.ending import ending
 from cli.common.lines import answer_file
+from cli.common.objects import Objects
 from cli.common.options import OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.sources import Sources, reading
-from cli.plan.objects import Objects
 from cli.plan.offline import decide, failing_jobs, plain
 from cli.plan.render import render
 from cli.plan.stream import PlanLines

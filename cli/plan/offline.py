@@ -12,7 +12,7 @@ from api.meta import Condition
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
 from cli.common.documents import InputError, split_key
-from cli.plan.objects import Objects
+from cli.common.objects import Objects
 from nodes.groups.failing_jobs import why_it_fails
 from nodes.search.decision import DecisionError, decide_group, decide_pod
 from nodes.search.unmodelled import why_blocked

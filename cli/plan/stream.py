@@ -10,7 +10,7 @@ from api.disruption import BudgetPolicy, ScoreTerm, check_terms
 from api.meta import Struct
 from cli.common.documents import JsonDocument
 from cli.common.lines import read_line
-from cli.plan.objects import Objects
+from cli.common.objects import Objects
 from cli.plan.offline import decide, plain
 from nodes.state.costs import CostRules
 

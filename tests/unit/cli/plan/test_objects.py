@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.common.documents import InputError, JsonDocument, read_file
-from cli.plan.objects import Objects
+from cli.common.objects import Objects
 from nodes.state.snapshot import Snapshot
 from tests.kit.changes import changed
 

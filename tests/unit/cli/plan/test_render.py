@@ -13,8 +13,8 @@ import pytest
 from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
 from api.plans import Excluded
 from cli.common.documents import JsonDocument
+from cli.common.objects import Objects
 from cli.common.output import show
-from cli.plan.objects import Objects
 from cli.plan.offline import decide
 from cli.plan.render import MAX_EXCLUDED, MAX_SURVIVORS, MAX_VICTIMS, render
 from hack.controlplane import objects

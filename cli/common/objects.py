@@ -1,4 +1,4 @@
-"""The objects that `reprieve plan` reads: nodes, pods, their groups, budgets and classes, as tables."""
+"""The objects of the nodes plane that commands read: nodes, pods, their groups, budgets and classes, as tables."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from api.storage import (
     StorageClass,
 )
 from api.validation import FieldError
+from cli.common.checks import check_budget, check_group, check_node, check_pod
 from cli.common.documents import Kind, Reader, located, only
-from cli.plan.checks import check_budget, check_group, check_node, check_pod
 from nodes.state.costs import CostRules
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
