@@ -206,7 +206,8 @@ def test_leaving_by_the_page_holds_nothing_back(plane: ControlPlane) -> None:
     (command,) = re.findall(r"^ *(reprieve release)$", PAGE, re.MULTILINE)
     result = shell(plane, command)
     assert (result.returncode, result.stderr) == (0, ""), result.stdout
-    box.client.create(objects.node(box.of("free"), cpu="4"))
+    # Jobs of the other tests here are resumed as well, and take room.
+    box.client.create(objects.node(box.of("free"), cpu="64"))
     wait_for(
         lambda: [each["status"]["phase"] for each in box.pods("waits")] == ["Running"], what=result.stdout
     )
