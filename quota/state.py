@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
 from api.checks import AdmissionCheck
-from api.durations import DurationError, parse_duration
-from api.kueue import MIN_ADMIT_DURATION_ANNOTATION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
+from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.limits import LimitRange, RuntimeClass
-from api.selectors import check_selector
 from api.workloads import Workload
 from quota.activity import cluster_queue_activity, is_check_active
 from quota.amounts import QuotaError
 from quota.holdings import Holdings, holder_of
 from quota.overlap import fits, without
+from quota.queue_settings import check_namespace_selector, min_admit_of
 from quota.remains import Remains
 from quota.snapshot import Group, Holder, Queue, QuotaSnapshot
 from quota.surroundings import KnownSurroundings, Surroundings
@@ -40,9 +39,6 @@ Thing = (
     | RuntimeClass
     | Workload
 )
-
-LEAST_MIN_ADMIT: Final = 60_000_000
-"""One minute, in microseconds (KEP-8522, Webhook Validation)."""
 
 
 class QuotaState:
@@ -286,8 +282,8 @@ class QuotaState:
 
     def _apply_cluster_queue(self, queue: ClusterQueue) -> None:
         name, before = queue.metadata.name, self._cluster_queues.get(queue.metadata.name)
-        member, min_admit = read_cluster_queue(queue), _min_admit(queue)
-        _check_namespace_selector(queue)
+        member, min_admit = read_cluster_queue(queue), min_admit_of(queue)
+        check_namespace_selector(queue)
         if member != self._queue_members.get(name):
             self._holdings = None
         if (
@@ -369,37 +365,3 @@ class QuotaState:
 
 def _is_holder(thing: object, key: str) -> TypeGuard[Holder]:
     return isinstance(thing, Holder) and thing.key == key
-
-
-def _check_namespace_selector(queue: ClusterQueue) -> None:
-    if queue.spec.namespace_selector is None:
-        return
-    try:
-        check_selector(queue.spec.namespace_selector, "")
-    except ValueError as error:
-        field, _, problem = str(error).partition(": ")
-        path = f"spec.namespaceSelector{field}"
-        raise QuotaError(f"ClusterQueue {queue.metadata.name}", path, problem) from None
-
-
-def _min_admit(queue: ClusterQueue) -> int | None:
-    """KEP-8522's minAdmitDuration in microseconds; None if it is not set.
-
-    It is also read from an annotation, because Kueue's own CRD drops the field.
-    """
-    config = queue.spec.preemption.within_cluster_queue_config
-    if config is not None and config.min_admit_duration is not None:
-        text, path = config.min_admit_duration, "spec.preemption.withinClusterQueueConfig.minAdmitDuration"
-    elif MIN_ADMIT_DURATION_ANNOTATION in (queue.metadata.annotations or {}):
-        text = (queue.metadata.annotations or {})[MIN_ADMIT_DURATION_ANNOTATION]
-        path = f"metadata.annotations[{MIN_ADMIT_DURATION_ANNOTATION}]"
-    else:
-        return None
-    subject = f"ClusterQueue {queue.metadata.name}"
-    try:
-        duration = parse_duration(text)
-    except DurationError as error:
-        raise QuotaError(subject, path, str(error)) from None
-    if duration < LEAST_MIN_ADMIT:
-        raise QuotaError(subject, path, f"must be at least 1m, not {text}")
-    return duration
