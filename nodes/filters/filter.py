@@ -79,6 +79,9 @@ class Filter(Generic[N]):
 class StaticFilter(Filter[N], ABC):
     """A filter whose verdict depends on the pod and the node alone."""
 
+    only_marked: ClassVar[bool] = False
+    """Whether the filter admits every pod to a node that has no taints and is not unschedulable, as most nodes are."""
+
     @abstractmethod
     def refusal(self, needs: N, node: NodeShape, node_name: str) -> str | None:
         """Why the node refuses the pod, in the scheduler's words. None means that the node takes it."""

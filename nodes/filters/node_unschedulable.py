@@ -18,6 +18,7 @@ class NodeUnschedulable(StaticFilter[bool]):
     """Needs: whether the pod does not tolerate the taint."""
 
     name: ClassVar[str] = "NodeUnschedulable"
+    only_marked: ClassVar[bool] = True
 
     def needs(self, pod: Pod) -> bool | None:
         """True for a pod that does not tolerate the taint; None for a pod that does."""

@@ -20,6 +20,7 @@ class TaintToleration(StaticFilter[tuple[Toleration, ...]]):
     """Needs: the tolerations."""
 
     name: ClassVar[str] = "TaintToleration"
+    only_marked: ClassVar[bool] = True
     stricter: ClassVar[frozenset[str]] = frozenset({"toleration operator Gt", "toleration operator Lt"})
 
     def needs(self, pod: Pod) -> tuple[Toleration, ...]:

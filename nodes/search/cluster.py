@@ -15,7 +15,7 @@ from nodes.search.costs import Stuck
 from nodes.search.gangs import BoundDomain, bound_domain
 from nodes.search.preemptor import Preemptor
 from nodes.search.tokens import Tokens
-from nodes.state.classes import admits
+from nodes.state.classes import NO_NODE, refusals
 from nodes.state.snapshot import Exclusion, Snapshot
 
 __all__ = ["EXCLUDED", "Admission", "Cluster", "Layout", "MisplacedError", "lay_out"]
@@ -66,13 +66,13 @@ class Admission:
         """[N], for each row of the nodes why the node refuses the class. None if it admits the class."""
         known = self._refusals.get(pod_class)
         if known is None:
-            its_class = self._snapshot.classes[pod_class]
-            shapes = zip(self._snapshot.node_shapes, self._snapshot.node_names, strict=True)
-            known = self._refusals[pod_class] = [
-                "no node" if shape is None or its_class is None else admits(its_class, shape, name)
-                for shape, name in shapes
-            ]
-            for class_row, node in self._snapshot.excluded:
+            snapshot, its_class = self._snapshot, self._snapshot.classes[pod_class]
+            known = self._refusals[pod_class] = (
+                [NO_NODE] * len(snapshot.node_names)
+                if its_class is None
+                else refusals(its_class, snapshot.node_shapes, snapshot.node_names)
+            )
+            for class_row, node in snapshot.excluded:
                 if class_row == pod_class and known[node] is None:
                     known[node] = EXCLUDED
         return known
@@ -166,7 +166,7 @@ class Cluster:
 
 def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
     """The domains that the preemptor may be in. Raises MisplacedError if its bound members leave no domain."""
-    rows = np.flatnonzero(snapshot.node_live).tolist()
+    rows = snapshot.node_order.tolist()
     if preemptor.among is not None:
         rows = [row for row in rows if snapshot.node_names[row] in preemptor.among]
     domains = _domains_of(snapshot, preemptor, rows)
@@ -177,12 +177,12 @@ def lay_out(snapshot: Snapshot, preemptor: Preemptor) -> Layout:
     elif preemptor.topology_key is not None:
         values = [*sorted({value for value in domains.values() if value is not None})]
     place = {value: index for index, value in enumerate(values)}
-    chosen = sorted(
-        (place[value], snapshot.node_names[row], row) for row, value in domains.items() if value in place
-    )
-    counts = np.bincount([index for index, _, _ in chosen], minlength=len(values))
+    places = np.array([place.get(value, -1) for value in domains.values()], np.intp)
+    order = np.argsort(places, kind="stable")  # nodes of one domain stay in the order of their names
+    order = order[np.count_nonzero(places < 0) :]
+    counts = np.bincount(places[order], minlength=len(values))
     first = [0, *np.cumsum(counts).tolist()]
-    nodes = np.array([row for *_, row in chosen], np.intp)
+    nodes = np.array(rows, np.intp)[order]
     return Layout(preemptor.topology_key, values, first, nodes, fixed.astray if fixed is not None else "")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -103,7 +103,8 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
     if (gang is None) == (spec.scheduling_policy.basic is None):
         raise DecisionError(subject, "spec.schedulingPolicy", "must have exactly one of basic and gang")
     members = _members(snapshot, row)
-    unbound = tuple(pod for pod in members if snapshot.pod_node[pod] < 0)
+    is_bound = (snapshot.pod_node[members] >= 0).tolist()
+    unbound = tuple(pod for pod, bound in zip(members, is_bound, strict=True) if not bound)
     evicts = gang is not None and preemption_policy(group, snapshot.priority_classes) != "Never"
     differs = mismatch(group, priority, _asking(snapshot, unbound)) if evicts else None
     return Preemptor(
@@ -119,7 +120,7 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         policy="gang" if gang is not None else "basic",
         minimum=minimum_of(group, len(members), snapshot.group_succeeded[row]) or 0,
         topology_key=topology_key_of(group),
-        bound=tuple(pod for pod in members if snapshot.pod_node[pod] >= 0),
+        bound=tuple(pod for pod, bound in zip(members, is_bound, strict=True) if bound),
         unbound=unbound,
         budgets=snapshot.costs.budget_policy(namespace, group),
     )
@@ -132,9 +133,7 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
     not exist.
     """
     subject = f"Pod {namespace}/{name}"
-    rows = np.flatnonzero(snapshot.pod_live).tolist()
-    named = (row for row in rows if snapshot.pod_names[row] == name)
-    row = next((row for row in named if snapshot.pod_namespaces[row] == namespace), None)
+    row = _row_of_pod(snapshot, namespace, name)
     if row is None:
         raise DecisionError(subject, "", "there is no such object, or it has ended")
     flags = int(snapshot.pod_flags[row])
@@ -182,6 +181,12 @@ def priority_of_group(snapshot: Snapshot, group: PodGroup) -> int:
         ) from error
 
 
+def _row_of_pod(snapshot: Snapshot, namespace: str, name: str) -> int | None:
+    named = (row for row, each in enumerate(snapshot.pod_names) if each == name)
+    there = (row for row in named if snapshot.pod_live[row])
+    return next((row for row in there if snapshot.pod_namespaces[row] == namespace), None)
+
+
 def _row_of_group(snapshot: Snapshot, namespace: str, name: str) -> int | None:
     try:
         return snapshot.group_keys.index((namespace, name))
@@ -192,17 +197,21 @@ def _row_of_group(snapshot: Snapshot, namespace: str, name: str) -> int | None:
 def _members(snapshot: Snapshot, group: int) -> list[int]:
     """Rows of the group's pods that have not ended, do not terminate and are not gated."""
     counted = snapshot.pod_live & (snapshot.pod_group == group)
-    rows = np.flatnonzero(counted & (snapshot.pod_flags & (TERMINATING | GATED) == 0)).tolist()
-    return sorted(rows, key=lambda row: (int(snapshot.pod_created[row]), snapshot.pod_names[row]))
+    rows = np.flatnonzero(counted)
+    rows = rows[snapshot.pod_flags[rows] & (TERMINATING | GATED) == 0]
+    created = dict(zip(rows.tolist(), snapshot.pod_created[rows].tolist(), strict=True))
+    return sorted(created, key=lambda row: (created[row], snapshot.pod_names[row]))
 
 
-def _asking(snapshot: Snapshot, pods: Iterable[int]) -> list[Asking]:
+def _asking(snapshot: Snapshot, pods: Sequence[int]) -> list[Asking]:
+    rows = np.array(pods, np.intp)
     return [
-        Asking(
-            snapshot.pod_names[pod],
-            int(snapshot.pod_priority[pod]),
-            bool(snapshot.pod_flags[pod] & NEVER),
-            snapshot.schedulers[snapshot.pod_scheduler[pod]],
+        Asking(snapshot.pod_names[pod], priority, bool(flags & NEVER), snapshot.schedulers[scheduler])
+        for pod, priority, flags, scheduler in zip(
+            pods,
+            snapshot.pod_priority[rows].tolist(),
+            snapshot.pod_flags[rows].tolist(),
+            snapshot.pod_scheduler[rows].tolist(),
+            strict=True,
         )
-        for pod in pods
     ]

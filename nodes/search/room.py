@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -45,6 +45,17 @@ class Room:
         other._cluster, other.free = self._cluster, self.free.copy()
         other.held, other.barred, other.counts = self.held.copy(), self.barred.copy(), self.counts.copy()
         return other
+
+    @property
+    def only_resources(self) -> bool:
+        """Whether no pod can be in a member's way, or missing, but by the room that it takes."""
+        return not len(self._cluster.tokens) and not len(self._cluster.conditions)
+
+    def place_all(self, placed: Mapping[int, int]) -> None:
+        """Put members (node by pod) on their nodes, if there are `only_resources`."""
+        pods, nodes = np.fromiter(placed, np.intp), np.fromiter(placed.values(), np.intp)
+        requests = self._cluster.requests[self._cluster.snapshot.pod_class[pods]]
+        np.subtract.at(self.free, nodes, requests)
 
     def place(self, pod: int, node: int, members: int = 1) -> None:
         """Put `members` members like this pod on the node."""

@@ -30,12 +30,13 @@ class Tokens:
         self.tokens: list[Token] = []
         self.before_resources: list[bool] = []
         """[T], whether the scheduler runs the token's filter before NodeResourcesFit."""
-        bound, node = on_nodes(snapshot)
         rows = np.array(list(members), np.intp)
         kinds = Kinds(snapshot, rows)
         brings, forbids, brought = [], [], []
+        bound, node = on_nodes(snapshot)
         for place, each in POD_FILTERS:
-            running = interested(snapshot, place)[snapshot.pod_class[bound]]
+            classes = interested(snapshot, place)
+            running = classes[snapshot.pod_class[bound]] if classes.any() else np.zeros(len(bound), np.bool_)
             theirs = Kinds(snapshot, bound[running])
             mine = kinds.tenants(place)
             tokens = list(each.tokens(mine, theirs.tenants(place)))
@@ -53,7 +54,7 @@ class Tokens:
         self.forbids = _by_member(rows, kinds, forbids)
         """For each member [T], with 1 for each token that it forbids."""
         every = np.concatenate([np.zeros((len(bound), 0), np.int32), *brought], axis=1)
-        some = every.any(axis=1)
+        some = np.flatnonzero(every.any(axis=1)) if brought else np.zeros(0, np.intp)
         self._holders, self._node, self._brought = bound[some], node[some], every[some]
         self.wide = _wide(snapshot, self.tokens)
         """By token: [N], equal numbers for nodes of one domain, -1 for nodes in none. Tokens of a node are left out."""

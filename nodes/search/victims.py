@@ -16,14 +16,14 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
     violating = _violating(built, victims)
     units = built.units
     first, priorities = units.first.tolist(), units.priority.tolist()
-    pods, own = units.pods.tolist(), snapshot.pod_priority.tolist()
-    nodes, names = snapshot.pod_node.tolist(), snapshot.pod_names
+    pods, own = units.pods.tolist(), snapshot.pod_priority.item
+    node_of, names = snapshot.pod_node.item, snapshot.pod_names
 
     def ordered(members: list[int]) -> list[int]:
         """The pod that makes the unit's priority as low as it is goes last: until then the unit keeps it."""
         if len(members) == 1:
             return members
-        return sorted(sorted(members, key=names.__getitem__), key=own.__getitem__, reverse=True)
+        return sorted(sorted(members, key=names.__getitem__), key=own, reverse=True)
 
     found = []
     for unit in victims:
@@ -42,7 +42,7 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
                         namespace=snapshot.pod_namespaces[pod],
                         name=names[pod],
                         uid=snapshot.pod_uids[pod],
-                        node=snapshot.node_names[nodes[pod]],
+                        node=snapshot.node_names[node_of(pod)],
                     )
                     for pod in ordered(members)
                 ],

@@ -5,7 +5,7 @@ Equal classes and equal shapes are stored once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,19 +14,21 @@ import msgspec
 
 from api.core import Node, Pod
 from api.requests import PODS, pod_requests
-from nodes.filters.filter import NodeShape, PodFilter, Tenant
+from nodes.filters.filter import NodeShape, PodFilter, StaticFilter, Tenant
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Profile, Profiles
 from nodes.filters.registry import FILTERS, NEEDS, STATIC_FILTERS, UNMODELLED, WITH_CLAIMS
 from nodes.filters.volume_binding import CLAIM, EPHEMERAL
 
 __all__ = [
+    "NO_NODE",
     "NO_PROFILES",
     "PodClass",
     "admits",
     "counted_requests",
     "node_shape",
     "pod_class",
+    "refusals",
     "tenant_of",
     "with_claims",
 ]
@@ -35,6 +37,8 @@ NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 CLAIM_PLACES: Final = frozenset(place for place, _ in WITH_CLAIMS)
 """Places in the registry of the filters that look at claims."""
 NO_PROFILES: Final[Profiles] = MappingProxyType({})
+NO_NODE: Final = "no node"
+"""Why a node refuses every pod that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +177,37 @@ def node_shape(node: Node) -> NodeShape:
 
 def admits(pod_class: PodClass, node_shape: NodeShape, node_name: str) -> str | None:
     """None if all static filters admit the pod, otherwise the reason of the first filter that refuses it."""
-    for place, static in STATIC_FILTERS:
-        needs = pod_class.needs[place]
-        if place in pod_class.off:
-            continue
-        if needs is not None and (refusal := static.refusal(needs, node_shape, node_name)) is not None:
+    return _first_refusal(_asked(pod_class), node_shape, node_name)
+
+
+def refusals(
+    pod_class: PodClass, shapes: Iterable[NodeShape | None], names: Iterable[str]
+) -> list[str | None]:
+    """What `admits` says of each node; `NO_NODE` where there is no shape."""
+    asked = _asked(pod_class)
+    everywhere = [(static, needs) for static, needs in asked if not static.only_marked]
+    found: list[str | None] = []
+    for shape, name in zip(shapes, names, strict=True):
+        if shape is None:
+            found.append(NO_NODE)
+        elif asks := asked if shape.taints or shape.unschedulable else everywhere:
+            found.append(_first_refusal(asks, shape, name))
+        else:
+            found.append(None)
+    return found
+
+
+def _asked(pod_class: PodClass) -> list[tuple[StaticFilter[Any], Any]]:
+    """The static filters that look at the pod, each with what it needs of the pod."""
+    return [
+        (static, needs)
+        for place, static in STATIC_FILTERS
+        if place not in pod_class.off and (needs := pod_class.needs[place]) is not None
+    ]
+
+
+def _first_refusal(asked: list[tuple[StaticFilter[Any], Any]], shape: NodeShape, name: str) -> str | None:
+    for static, needs in asked:
+        if (refusal := static.refusal(needs, shape, name)) is not None:
             return refusal
     return None

@@ -62,6 +62,8 @@ class NodeTable:
         """Grows when a node comes, goes, or changes its shape."""
         self.population = 0
         """Grows when a node comes or goes. Until then, the row of a node that exists stays the same."""
+        self._ordered: tuple[int, NDArray[np.int32]] = -1, np.zeros(0, np.int32)
+        """The order, and the population at that time."""
         self._log: ChangeLog[_Counted] = ChangeLog()
         self._dropped = 0
         """The highest count when a row last lost its name."""
@@ -82,6 +84,14 @@ class NodeTable:
         """The node's row. None if the node does not exist."""
         row = self.names.get(name)
         return row if row is not None and self.live.array[row] else None
+
+    def order(self) -> NDArray[np.int32]:
+        """Rows of the nodes that exist, sorted by name. Nobody may change this array."""
+        if self._ordered[0] != self.population:
+            names, rows = self.names.keys, np.flatnonzero(self.live.array).tolist()
+            rows.sort(key=lambda row: names[row] or "")
+            self._ordered = self.population, np.array(rows, np.int32)
+        return self._ordered[1]
 
     def hold(self, name: str) -> int:
         """Count one more reference to the node, which need not exist. Returns its row."""

@@ -106,6 +106,8 @@ class Snapshot:
 
     node_live: Bools
     node_names: list[str]
+    node_order: Int32s
+    """Rows of the live nodes, sorted by name."""
     node_shapes: list[NodeShape | None]
     """Labels, taints and unschedulable. Nodes that look alike to every filter share one shape."""
     allocatable: Int64s

@@ -301,6 +301,7 @@ class Tables:
             resources=resources,
             node_live=nodes.live.array[:n].copy(),
             node_names=[name or "" for name in nodes.names.keys],
+            node_order=nodes.order(),
             node_shapes=nodes.shapes.copy(),
             allocatable=nodes.allocatable.array[:n, order],
             used=nodes.used.array[:n, order],
