@@ -95,7 +95,8 @@ class Decider:
     def is_shared(self, key: GroupKey, decided: Decided | NotDecided) -> bool:
         """Whether the search would tell every gang with the same demand and priority what it has told this one.
 
-        Where pods keep others away, the labels and the namespace of members count, too.
+        Where pods keep others away, the labels and the namespace of members count, too. The volumes of members count
+        against the limits of nodes.
         """
         return (
             isinstance(decided, Decided)
@@ -105,6 +106,7 @@ class Decider:
             and not self._roster.count(key).bound
             and not self._sparing.spares(key)
             and not self._tables.classes.keeping_apart
+            and not self._tables.claims_of(self._tables.members(key))
         )
 
     def _assigned(self, decision: Decision) -> PreemptionPlanSpec:

@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: how many volumes of a CSI driver a node can attach. `nodes.search.volume_claims` counts them."""
+"""NodeVolumeLimits: how many volumes of a CSI driver a node can attach. `nodes.search.attachments` counts them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Final, Protocol
 from api.core import Pod
 from nodes.filters.filter import Filter
 
-__all__ = ["IN_TREE", "LACKING", "LIMITS", "MIGRATED", "NodeVolumeLimits", "in_tree_names"]
+__all__ = ["DETACHED", "IN_TREE", "LIMITS", "MIGRATED", "NodeVolumeLimits", "in_tree_names"]
 
-LIMITS: Final = "attach limits of a CSI driver"
-LACKING: Final = "CSI driver that a node lacks"
-"""Its CSIDriver says `preventPodSchedulingIfMissing`."""
+LIMITS: Final = "attach limits for a volume that several pods use"
+DETACHED: Final = "volumes that must be detached first"
+"""A member gets the slot of a pod that goes. For the scheduler the volume counts until its VolumeAttachment is gone,
+and nobody reads those here. Where there is none, the scheduler offers the node."""
 MIGRATED: Final = "in-tree volume"
 """A PersistentVolume with a source that a CSI driver serves now."""
 
@@ -51,7 +52,14 @@ class NodeVolumeLimits(Filter[Any]):
     """It needs nothing of a pod alone."""
 
     name: ClassVar[str] = "NodeVolumeLimits"
-    local: ClassVar[frozenset[str]] = frozenset({LACKING, LIMITS, MIGRATED, *(name for name, *_ in IN_TREE)})
+    local: ClassVar[frozenset[str]] = frozenset({DETACHED, LIMITS, MIGRATED, *(name for name, *_ in IN_TREE)})
+
+    @staticmethod
+    def reason(driver: str, *, limits: bool) -> str:
+        """Why a node is refused that has no slot for the member's volumes, or that lacks the driver."""
+        if limits:
+            return "node(s) exceed max volume count"
+        return f"{driver} CSI driver is not installed on the node"
 
     def unmodelled(self, pod: Pod) -> Iterable[str]:
         """Name the kinds of volumes in the pod's spec that a CSI driver may serve."""

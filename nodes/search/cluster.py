@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from nodes.search.attachments import Attachments
 from nodes.search.conditions import Conditions
 from nodes.search.costs import Stuck
 from nodes.search.gangs import BoundDomain, bound_domain
@@ -89,7 +90,7 @@ class Admission:
 class Cluster:
     """One preemptor's view of the snapshot: its domains, the resources and tokens that matter, and the free room.
 
-    R counts only the resources that an unbound member requests.
+    R counts only what an unbound member asks for: first resources, then slots for volumes (`Attachments`).
     """
 
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, layout: Layout) -> None:
@@ -98,7 +99,7 @@ class Cluster:
         self.stuck: Stuck | None = None
         """Who would have to evict somebody to run elsewhere, if the score asks for that: see `nodes.search.cascade`."""
         classes = snapshot.pod_class[list(preemptor.unbound)]
-        self.columns = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
+        self._columns = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
         """Columns of the resources that a member requests. No other resource can keep a member off a node."""
 
     def asking_with(self, preemptor: Preemptor) -> Cluster:
@@ -108,20 +109,27 @@ class Cluster:
         return other
 
     @cached_property
-    def requests(self) -> Int64s:
-        """[C, R], the requests of each class."""
-        return np.ascontiguousarray(self.snapshot.class_requests[:, self.columns])
+    def attachments(self) -> Attachments:
+        """The slots for volumes that the unbound members need."""
+        return Attachments(self.snapshot, self.preemptor.unbound)
+
+    @cached_property
+    def _requests(self) -> Int64s:
+        """What each class requests of the resources."""
+        return np.ascontiguousarray(self.snapshot.class_requests[:, self._columns])
 
     @cached_property
     def leaving(self) -> Int64s:
         """[N, R], the room that terminating pods will free."""
-        return self.snapshot.leaving[:, self.columns]
+        leaving = self.snapshot.leaving[:, self._columns]
+        return np.hstack([leaving, self.attachments.leaving]) if len(self.attachments) else leaving
 
     @cached_property
     def free(self) -> Int64s:
         """[N, R], the free room with terminating pods gone. May be negative."""
-        s = self.snapshot
-        return s.allocatable[:, self.columns] - s.used[:, self.columns] + self.leaving
+        s, columns = self.snapshot, self._columns
+        free = s.allocatable[:, columns] - s.used[:, columns] + s.leaving[:, columns]
+        return np.hstack([free, self.attachments.free]) if len(self.attachments) else free
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -135,13 +143,18 @@ class Cluster:
 
     @property
     def resources(self) -> list[str]:
-        """The names of the R resources."""
-        return [self.snapshot.resources[column] for column in self.columns]
+        """The names of the resources, which are the first of the R columns."""
+        return [self.snapshot.resources[column] for column in self._columns]
 
     def request(self, pod: int) -> Int64s:
-        """[R], what the pod requests."""
-        row: Int64s = self.requests[self.snapshot.pod_class[pod]]
-        return row
+        """[R], what the member asks for."""
+        row: Int64s = self._requests[self.snapshot.pod_class[pod]]
+        return np.concatenate([row, self.attachments.request(pod)]) if len(self.attachments) else row
+
+    def held_by(self, pods: NDArray[np.integer]) -> Int64s:
+        """[len(pods), R], the room that each of these bound pods leaves when it goes."""
+        rows: Int64s = self._requests[self.snapshot.pod_class[pods]]
+        return np.hstack([rows, self.attachments.held_by(pods)]) if len(self.attachments) else rows
 
     def mask(self, pod: int) -> Bools:
         """[N], the nodes that admit the pod by the static filters, and from which it is not excluded."""
@@ -160,7 +173,7 @@ class Cluster:
         room = self.free.copy()
         s = self.snapshot
         bound = pods[s.pod_node[pods] >= 0]
-        np.add.at(room, s.pod_node[bound], self.requests[s.pod_class[bound]])
+        np.add.at(room, s.pod_node[bound], self.held_by(bound))
         return room
 
 

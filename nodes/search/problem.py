@@ -87,20 +87,21 @@ def shapes_of(
 ) -> list[list[int]]:
     """The unbound members grouped by equal requests, admitted nodes and tokens, in the order of their first members."""
     shapes: dict[tuple[bytes, ...], list[int]] = {}
-    keys: dict[int, tuple[bytes, bytes]] = {}
-    alike: dict[tuple[int, int], list[int]] = {}
-    tokens = cluster.tokens
+    keys: dict[tuple[int, bytes], tuple[bytes, bytes]] = {}
+    alike: dict[tuple[int, int, bytes], list[int]] = {}
+    tokens, attachments = cluster.tokens, cluster.attachments
     for pod in members:
         its_class = int(cluster.snapshot.pod_class[pod])
-        kind = its_class, int(cluster.snapshot.pod_labels[pod])
+        attached = attachments.request(pod).tobytes() if len(attachments) else b""
+        kind = its_class, int(cluster.snapshot.pod_labels[pod]), attached
         if not within and kind in alike:
             alike[kind].append(pod)
             continue
-        if its_class not in keys:
-            keys[its_class] = (cluster.request(pod).tobytes(), cluster.mask(pod).tobytes())
+        if (its_class, attached) not in keys:
+            keys[its_class, attached] = (cluster.request(pod).tobytes(), cluster.mask(pod).tobytes())
         apart = (tokens.brings[pod].tobytes(), tokens.forbids[pod].tobytes(), _conditions_key(cluster, pod))
         inside = within[pod].tobytes() if pod in within else b""
-        alike[kind] = shapes.setdefault((*keys[its_class], *apart, inside), [])
+        alike[kind] = shapes.setdefault((*keys[its_class, attached], *apart, inside), [])
         alike[kind].append(pod)
     return list(shapes.values())
 
@@ -128,8 +129,8 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
     inverse = np.arange(len(key))
     if not (key[1:] > key[:-1]).all():
         key, inverse = np.unique(key, return_inverse=True)
-    room = np.zeros((len(key), len(cluster.columns)), np.int64)
-    np.add.at(room, inverse[: len(unit)], cluster.requests[snapshot.pod_class[pods]])
+    room = np.zeros((len(key), cluster.free.shape[1]), np.int64)
+    np.add.at(room, inverse[: len(unit)], cluster.held_by(pods))
     tokens = np.zeros((len(key), len(cluster.tokens)), np.int32)
     if len(cluster.tokens):
         brought = cluster.tokens.brought_by(pods)

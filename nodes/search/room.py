@@ -28,7 +28,7 @@ def count_fits(free: NDArray[np.int64], request: NDArray[np.int64], most: int) -
 
 
 class Room:
-    """Free resources [N, R], and for each token how many pods bring it and how many members forbid it [N, T]."""
+    """Free room [N, R], and for each token how many pods bring it and how many members forbid it [N, T]."""
 
     def __init__(self, cluster: Cluster, gone: Iterable[int] | NDArray[np.intp] = ()) -> None:
         pods = gone if isinstance(gone, np.ndarray) else np.array(list(gone), np.intp)
@@ -118,7 +118,7 @@ class Room:
         return counts
 
     def _words(self, why: list[bool], conditions: list[str]) -> list[str]:
-        """The reasons of a node that the static filters admit: [T] tokens, [R] resources and conditions that apply."""
+        """The reasons of a node that the static filters admit: [T] tokens, [R] columns and conditions that apply."""
         tokens, end = self._cluster.tokens, len(why) - len(conditions)
         kept_off, short = why[: len(tokens)], why[len(tokens) : end]
         unmet = [reason for reason, applies in zip(conditions, why[end:], strict=True) if applies]
@@ -128,12 +128,15 @@ class Room:
             if applies
         ]
         early = [reason for is_early, reason in named if is_early]
+        resources, slots = self._cluster.resources, self._cluster.attachments.reasons
         insufficient = [
             NodeResourcesFit.reason(resource)
-            for resource, is_short in zip(self._cluster.resources, short, strict=True)
+            for resource, is_short in zip(resources, short[: len(resources)], strict=True)
             if is_short
         ]
-        return early[:1] or insufficient or unmet[:1] or [reason for _, reason in named][:1]
+        full = [reason for reason, is_short in zip(slots, short[len(resources) :], strict=True) if is_short]
+        late = [reason for _, reason in named]
+        return early[:1] or insufficient or full[:1] or unmet[:1] or late[:1]
 
     def exclusions(self, pod: int, nodes: NDArray[np.intp]) -> Iterator[str]:
         """What a person reads of each of these nodes from which the member is excluded."""
@@ -145,7 +148,7 @@ class Room:
                 yield f"node {names[node]}: the scheduler did not take {who} there: {excluded.seen}"
 
     def _short(self, pod: int, nodes: NDArray[np.intp]) -> Bools:
-        """[len(nodes), R], the resources of which each node has too little."""
+        """[len(nodes), R], the columns of which each node has too little."""
         request = self._cluster.request(pod)
         short: Bools = (request > 0) & (self.free[nodes] < request)
         return short

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Set
+from functools import cached_property
 from typing import Final
 
-import numpy as np
-
-from nodes.filters.node_volume_limits import LACKING, LIMITS, NodeVolumeLimits
+from nodes.filters.node_volume_limits import DETACHED, LIMITS
 from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.registry import place_of
 from nodes.filters.volume_binding import VolumeBinding, could_get, fitting_volumes
+from nodes.search.attachments import asks_for_limits, handles_of
+from nodes.search.kinds import on_nodes
 from nodes.state.classes import PodClass
-from nodes.state.snapshot import Snapshot
+from nodes.state.snapshot import Snapshot, is_leaving
 from nodes.state.volume_facts import Handle
 
 __all__ = ["unmodelled_claims"]
@@ -26,7 +27,6 @@ ANYWHERE: Final = -1
 CONTENDED: Final = "volumes that several claims want"
 SHARED: Final = "unbound claim of several members"
 BINDING: Final = place_of(VolumeBinding)
-NODE_LIMITS: Final = place_of(NodeVolumeLimits)
 
 
 def unmodelled_claims(
@@ -41,11 +41,9 @@ def unmodelled_claims(
         yield SHARED
     if _is_contended(snapshot, unbound, placed):
         yield CONTENDED
-    asking = [pod for pod in mine if (each := _class(snapshot, pod)) is None or NODE_LIMITS not in each.off]
-    if snapshot.needed_drivers and _may_lack(snapshot, asking, placed):
-        yield LACKING
-    if snapshot.csi_drivers and _may_exceed(snapshot, asking, set(gone), placed):
-        yield LIMITS
+    asking = [pod for pod in mine if asks_for_limits(snapshot, pod)]
+    if snapshot.csi_drivers:
+        yield from _Limits(snapshot, asking, set(gone)).named(placed)
 
 
 def _class(snapshot: Snapshot, pod: int) -> PodClass | None:
@@ -104,52 +102,58 @@ def _wanted(snapshot: Snapshot, needs: PodVolumes, node: int) -> list[Set[str]]:
     return found
 
 
-def _may_lack(snapshot: Snapshot, members: Collection[int], placed: Mapping[int, int] | None) -> bool:
-    """Whether a member could come to a node without a driver that it needs."""
-    everywhere = np.flatnonzero(snapshot.node_live).tolist()
-    for pod in members:
-        needed = snapshot.needed_drivers.intersection(driver for driver, _ in _handles(snapshot, [pod]))
-        if not needed:
-            continue
-        nodes = [placed[pod]] if placed is not None and pod in placed else everywhere
-        names = (snapshot.node_names[node] for node in nodes)
-        if any(not needed.issubset(snapshot.csi_drivers.get(name, ())) for name in names):
-            return True
-    return False
+class _Limits:
+    """The limits of nodes, once members are there. Members may share volumes, with one another and with other pods."""
 
+    def __init__(self, snapshot: Snapshot, asking: Collection[int], gone: Set[int]) -> None:
+        self._snapshot, self._asking = snapshot, asking
+        self._there, self._staying = dict[int, list[int]](), dict[int, list[int]]()
+        limited = {name for counts in snapshot.csi_drivers.values() for name in counts}
+        self._matter = not limited.isdisjoint(driver for driver, _ in handles_of(snapshot, asking))
+        if not self._matter:
+            return
+        leave = is_leaving(snapshot.pod_flags)
+        pods, nodes = on_nodes(snapshot)
+        for pod, node in zip(pods.tolist(), nodes.tolist(), strict=True):
+            if pod in snapshot.pod_claims:
+                self._there.setdefault(node, []).append(pod)
+                if pod not in gone and not leave[pod]:
+                    self._staying.setdefault(node, []).append(pod)
 
-def _may_exceed(
-    snapshot: Snapshot, asking: Collection[int], gone: Set[int], placed: Mapping[int, int] | None
-) -> bool:
-    """Whether a node could have more volumes than it can attach once the members are there."""
-    drivers = {handle[0] for handle in _handles(snapshot, asking)}
-    limited = {name for counts in snapshot.csi_drivers.values() for name in counts}
-    if drivers.isdisjoint(limited):
-        return False
-    running: dict[int, list[int]] = {}
-    for pod in snapshot.pod_claims:
-        node = int(snapshot.pod_node[pod])
-        if node >= 0 and pod not in gone:
-            running.setdefault(node, []).append(pod)
-    coming: dict[int, list[int]] = {}
-    for pod in asking:
-        coming.setdefault(placed.get(pod, ANYWHERE) if placed is not None else ANYWHERE, []).append(pod)
-    for node, name in enumerate(snapshot.node_names):
-        limits, new = snapshot.csi_drivers.get(name), coming.get(node, coming.get(ANYWHERE))
-        if limits and new and _exceeds(snapshot, limits, running.get(node, []), new):
-            return True
-    return False
+    def named(self, placed: Mapping[int, int] | None) -> Iterator[str]:
+        """What to name. `placed`: node by member. None: anywhere, where only what is shared is not known already."""
+        if not self._matter:
+            return
+        coming: dict[int, list[int]] = {}
+        for pod in self._asking:
+            coming.setdefault(placed.get(pod, ANYWHERE) if placed is not None else ANYWHERE, []).append(pod)
+        for node, name in enumerate(self._snapshot.node_names):
+            limits, new = self._snapshot.csi_drivers.get(name), coming.get(node, coming.get(ANYWHERE))
+            if not limits or not new:
+                continue
+            there, staying = self._there.get(node, []), self._staying.get(node, [])
+            if placed is None:
+                shares = self._shares([*there, *new])
+                yield from [LIMITS] if shares and self._exceeds(limits, [], [*there, *new]) else []
+            elif self._exceeds(limits, staying, new):
+                yield LIMITS
+            elif self._exceeds(limits, there, new):
+                yield DETACHED
 
+    def _exceeds(self, limits: Mapping[str, int | None], there: list[int], coming: list[int]) -> bool:
+        attached = handles_of(self._snapshot, there)
+        new = handles_of(self._snapshot, coming) - attached
+        counts = Counter(driver for driver, _ in attached | new)
+        most = {driver: limit for driver, limit in limits.items() if limit is not None}
+        return any(counts[driver] > most[driver] for driver, _ in new if driver in most)
 
-def _exceeds(
-    snapshot: Snapshot, limits: Mapping[str, int | None], there: list[int], coming: list[int]
-) -> bool:
-    new = _handles(snapshot, coming)
-    counts = Counter(driver for driver, _ in _handles(snapshot, there) | new)
-    most = {driver: limit for driver, limit in limits.items() if limit is not None}
-    return any(counts[driver] > most[driver] for driver, _ in new if driver in most)
+    def _shares(self, pods: list[int]) -> bool:
+        """Whether one of these pods shares a volume with another pod, wherever that is."""
+        return not self._shared.isdisjoint(handles_of(self._snapshot, pods))
 
-
-def _handles(snapshot: Snapshot, pods: Collection[int]) -> Set[Handle]:
-    uses = (use for pod in pods for use in snapshot.pod_claims[pod])
-    return {use.handle for use in uses if use.handle is not None}
+    @cached_property
+    def _shared(self) -> Set[Handle]:
+        users: Counter[Handle] = Counter()
+        for pod in self._snapshot.pod_claims:
+            users.update(handles_of(self._snapshot, [pod]))
+        return {handle for handle, count in users.items() if count > 1}

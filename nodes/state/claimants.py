@@ -74,6 +74,11 @@ class Claimants:
         """Rows of the pods that use one of these claims, sorted."""
         return sorted({row for claim in claims for row in self._users.get(claim, ())})
 
+    def claims_of(self, rows: Iterable[int]) -> set[ClaimKey]:
+        """The claims that the pods in these rows use."""
+        known = (self._pods[row].claims for row in rows if row in self._pods)
+        return {(each.namespace, each.name) for claims in known for each in claims}
+
     def look_again(self, row: int) -> tuple[PodClass, bool]:
         """Something else may be behind the claims of the pod in this row.
 

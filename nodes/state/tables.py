@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Final
 
@@ -11,6 +11,7 @@ import numpy as np
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.groups import PodGroup
+from api.storage import CSINode
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
 from nodes.groups.owners import ByOwner
@@ -137,13 +138,13 @@ class Tables:
         """Add or change a claim, a volume or what describes storage. Pods have what it changes after `settle`."""
         drivers = self._drivers
         claims = self.volumes.upsert(item)
-        return self._decides_claims(claims, self._drivers != drivers)
+        return self._decides_claims(claims, self._has_changed(drivers, type(item), item.metadata.name))
 
     def delete_storage(self, kind: type[StorageObject], namespace: str, name: str) -> Change:
         """Remove an object of this kind. Pods have what it changes after `settle`."""
         drivers = self._drivers
         claims = self.volumes.delete(kind, namespace, name)
-        return self._decides_claims(claims, self._drivers != drivers)
+        return self._decides_claims(claims, self._has_changed(drivers, kind, name))
 
     def settle(self) -> None:
         """Look behind the claims of pods whose storage has changed. Whoever decides calls this first.
@@ -195,6 +196,10 @@ class Tables:
         claims = claims_of(pod)
         volumes = self.volumes.resolve(claims) if claims else None
         return volumes, self.pods.claimants.uses(claims)
+
+    def claims_of(self, rows: Iterable[int]) -> set[ClaimKey]:
+        """The claims that these pods use."""
+        return self.pods.claimants.claims_of(rows)
 
     def view(self, row: int) -> PodView:
         """The pod in this row."""
@@ -341,6 +346,15 @@ class Tables:
             needed_drivers=self.volumes.needed_drivers,
             nominated=MappingProxyType(pods.nominations.by_pod.copy()),
         )
+
+    def _has_changed(self, drivers: object, kind: type[StorageObject], name: str) -> bool:
+        """Whether `_drivers` is something else now. If a node's CSINode says so, the node has changed."""
+        if self._drivers == drivers:
+            return False
+        node = self.nodes.find(name) if kind is CSINode else None
+        if node is not None:
+            self.nodes.count(self.nodes.label_changes, node)
+        return True
 
     def _decides_unit(self, changed: bool, namespace: str, name: str) -> Change:
         row = self.groups.keys.get((namespace, name))

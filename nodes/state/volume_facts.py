@@ -110,9 +110,14 @@ def volume_facts(volume: PersistentVolume) -> VolumeFacts:
         terminating=meta.deletion_timestamp is not None,
         claim=spec.claim_ref,
         zones=zones_of(meta.labels),
-        handle=(spec.csi.driver, spec.csi.volume_handle) if spec.csi is not None else None,
+        handle=_handle(volume),
         migrated=bool(in_tree_names(spec)),
     )
+
+
+def _handle(volume: PersistentVolume) -> Handle | None:
+    csi = volume.spec.csi
+    return (csi.driver, csi.volume_handle) if csi is not None and csi.driver and csi.volume_handle else None
 
 
 def _size(volume: PersistentVolume) -> Quantity:

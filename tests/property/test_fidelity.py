@@ -17,6 +17,7 @@ from hack.fidelity.worlds import FAMILIES
 from nodes.filters import volume_binding, volume_restrictions, volume_zone
 from nodes.filters.node_ports import HostPort
 from nodes.search import volume_claims
+from nodes.search.attachments import Attachments
 
 SEED = 1_000_000
 CASES = 18
@@ -58,11 +59,11 @@ def test_a_wrong_filter_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         (volume_restrictions.Disk, "conflicts", False, "VolumeRestrictions"),
         (volume_claims, "_is_shared", False, "VolumeBinding"),
         (volume_claims, "_is_contended", False, "VolumeBinding"),
-        (volume_claims, "_may_exceed", False, "NodeVolumeLimits"),
+        (Attachments, "__len__", 0, "NodeVolumeLimits"),
     ],
 )
 def test_a_missing_rule_of_volumes_is_found(
-    monkeypatch: pytest.MonkeyPatch, module: object, rule: str, answer: bool | None, plugin: str
+    monkeypatch: pytest.MonkeyPatch, module: object, rule: str, answer: bool | int | None, plugin: str
 ) -> None:
     monkeypatch.setattr(module, rule, lambda *_: answer)
     tally = Tally()

@@ -137,9 +137,8 @@ def test_what_is_not_known_is_named(storage: list[Json], named: str) -> None:
 
 def test_a_claim_is_free_once_its_pod_is_gone() -> None:
     """ReadWriteOncePod: the room on n1 is free, and yet the pod on n0 must go."""
-    user = pod("user", node="n0", requests={"cpu": "1"}, priority=1, volumes=mounts("c"))
     storage = claim(volume="pv", accessModes=["ReadWriteOncePod"]), volume("pv")
-    plan = planned(gang(minimum=1), *nodes(2), user, member("m", "c"), *storage)
+    plan = planned(gang(minimum=1), *nodes(2), user("user", "n0", "c", 1), member("m", "c"), *storage)
     assert plan.outcome == "Preempts"
     assert [each.name for each in plan.victims] == ["user"]
     safe = pod("user", node="n0", requests={"cpu": "1"}, priority=900, volumes=mounts("c"))
@@ -159,9 +158,9 @@ def test_two_members_with_one_claim_of_one_pod() -> None:
 @pytest.mark.parametrize(("read_only", "outcome"), [(False, "Preempts"), (True, "Fits")])
 def test_disks_that_pods_on_a_node_cannot_share(read_only: bool, outcome: str) -> None:
     disk = {"name": "v", "rbd": {"monitors": ["m"], "image": "i", "readOnly": read_only}}
-    user = pod("user", node="n0", requests={"cpu": "1"}, priority=1, volumes=[disk])
+    other = pod("user", node="n0", requests={"cpu": "1"}, priority=1, volumes=[disk])
     small = pod("m", group="gang", requests={"cpu": "1"}, volumes=[disk])
-    assert planned(gang(minimum=1), *nodes(1), user, small).outcome == outcome
+    assert planned(gang(minimum=1), *nodes(1), other, small).outcome == outcome
 
 
 def test_unbound_claims_get_a_volume_each() -> None:
@@ -204,37 +203,106 @@ def test_provisioning_by_topology_and_capacity() -> None:
     assert planned(*objects, storage_class("fast"), driver, room).outcome == "Unschedulable"
 
 
-@pytest.mark.parametrize(("count", "named"), [(1, ["attach limits of a CSI driver"]), (2, [])])
-def test_attach_limits_count_who_stays(count: int, named: list[str]) -> None:
+def attached(*names: str) -> list[Json]:
+    """Claims with a volume each, which a node has to attach."""
+    volumes = [
+        volume(f"pv-{name}", csi={"driver": "csi.example.com", "volumeHandle": name}) for name in names
+    ]
+    return [*(claim(name, volume=f"pv-{name}") for name in names), *volumes]
+
+
+def user(name: str, node: str, used: str, priority: int, cpu: str = "1") -> Any:
+    """A pod on the node that uses the claim."""
+    return pod(name, node=node, requests={"cpu": cpu}, priority=priority, volumes=mounts(used))
+
+
+@pytest.mark.parametrize(("count", "outcome"), [(1, "Unschedulable"), (2, "Preempts")])
+def test_attach_limits_count_who_stays(count: int, outcome: str) -> None:
     """One volume of a pod that stays, and one of the member. The victim's volume goes with it."""
-    csi = {"csi": {"driver": "csi.example.com"}}
-    claims = [claim(name, volume=f"pv-{name}") for name in "abc"]
-    volumes = [volume(f"pv-{name}", csi={**csi["csi"], "volumeHandle": name}) for name in "abc"]
-    stays = pod("stays", node="n0", requests={"cpu": "0"}, priority=900, volumes=mounts("a"))
-    low = pod("low", node="n0", requests={"cpu": "4"}, priority=1, volumes=mounts("b"))
+    stays, low = user("stays", "n0", "a", 900, "0"), user("low", "n0", "b", 1, "4")
     plan = planned(
-        gang(minimum=1), *nodes(1), stays, low, member("m", "c"), *claims, *volumes, csi_node("n0", count)
+        gang(minimum=1), *nodes(1), stays, low, member("m", "c"), *attached(*"abc"), csi_node("n0", count)
     )
-    assert (plan.outcome, plan.not_modelled) == ("Preempts", named)
+    assert plan.outcome == outcome
+    assert count == 2 or "1 node(s) exceed max volume count" in plan.reason
 
 
-@pytest.mark.parametrize(("installed", "named"), [(True, []), (False, ["CSI driver that a node lacks"])])
-def test_a_driver_that_a_node_must_have(installed: bool, named: list[str]) -> None:
+def test_a_pod_goes_because_its_volume_takes_the_slot() -> None:
+    """There is room on both nodes. The volume of n0 leaves with its pod, and the scheduler has to say that it does."""
+    low, safe = user("low", "n0", "a", 1), user("safe", "n1", "b", 900)
+    small = pod("m", group="gang", requests={"cpu": "1"}, volumes=mounts("c"))
+    limits = csi_node("n0", 1), csi_node("n1", 1)
+    plan = planned(gang(minimum=1), *nodes(2), low, safe, small, *attached(*"abc"), *limits)
+    assert (plan.outcome, places(plan)) == ("Preempts", {"m": "n0"})
+    assert [each.name for each in plan.victims] == ["low"]
+    assert plan.not_modelled == ["volumes that must be detached first"]
+    assert why_blocked(plan, asks=False)
+    assert not why_blocked(plan)
+
+
+def test_nobody_goes_for_a_slot_that_is_free_elsewhere() -> None:
+    low = user("low", "n0", "a", 1)
+    small = pod("m", group="gang", requests={"cpu": "1"}, volumes=mounts("c"))
+    plan = planned(
+        gang(minimum=1), *nodes(2), low, small, *attached(*"ac"), csi_node("n0", 1), csi_node("n1", 1)
+    )
+    assert (plan.outcome, places(plan), plan.not_modelled) == ("Fits", {"m": "n1"}, [])
+
+
+def test_members_share_the_slots_of_a_node() -> None:
+    """One more volume on each node: two members go to two nodes, though one has the room for both."""
+    members = [pod(f"m{i}", group="gang", requests={"cpu": "1"}, volumes=mounts(f"c{i}")) for i in range(2)]
+    objects = gang(), *nodes(2), *members, *attached("c0", "c1"), csi_node("n0", 1)
+    plan = planned(*objects, csi_node("n1", 1))
+    assert (plan.outcome, sorted(places(plan).values()), plan.not_modelled) == ("Fits", ["n0", "n1"], [])
+    assert planned(*objects, csi_node("n1", 0)).outcome == "Unschedulable"
+
+
+def test_a_terminating_pod_leaves_its_slot() -> None:
+    going = pod("going", node="n0", requests={"cpu": "1"}, priority=900, volumes=mounts("a"), deleting=True)
+    plan = planned(gang(minimum=1), *nodes(1), going, member("m", "c"), *attached(*"ac"), csi_node("n0", 1))
+    assert (plan.outcome, plan.not_modelled) == ("Fits", ["volumes that must be detached first"])
+
+
+def test_a_volume_that_several_pods_use_is_named_where_it_may_be_one_too_many() -> None:
+    members = [pod(f"m{i}", group="gang", requests={"cpu": "1"}, volumes=mounts("c")) for i in range(2)]
+    objects = gang(), *nodes(1), *members, *attached("c")
+    plan = planned(*objects, csi_node("n0", 1))
+    assert (plan.outcome, plan.not_modelled) == ("Fits", [])
+    plan = planned(*objects, csi_node("n0", 0))
+    assert plan.not_modelled == ["attach limits for a volume that several pods use"]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_driver_that_a_node_must_have(installed: bool) -> None:
     driver = {"preventPodSchedulingIfMissing": True}
     needed = {"kind": "CSIDriver", "metadata": {"name": "csi.example.com"}, "spec": driver}
     there = {
         "kind": "CSINode",
-        "metadata": {"name": "n0"},
+        "metadata": {"name": "n1"},
         "spec": {"drivers": [{"name": "csi.example.com"}]},
     }
-    storage = claim(volume="pv"), volume("pv", csi={"driver": "csi.example.com", "volumeHandle": "h"})
-    low = pod("low", node="n0", requests={"cpu": "4"}, priority=1)
-    plan = planned(
-        gang(minimum=1), *nodes(1), low, member("m", "c"), *storage, needed, *([there] if installed else [])
-    )
-    assert (plan.outcome, plan.not_modelled) == ("Preempts", named)
-    assert why_blocked(plan, asks=False) == (f"not modelled: {named[0]}" if named else "")
-    assert not why_blocked(plan)  # the scheduler can be asked about one member on its node
+    low = pod("low", node="n1", requests={"cpu": "4"}, priority=1)
+    objects = gang(minimum=1), *nodes(2), low, member("m", "c"), *attached("c"), needed
+    plan = planned(*objects, *([there] if installed else []))
+    if installed:
+        assert (plan.outcome, places(plan), plan.not_modelled) == ("Preempts", {"m": "n1"}, [])
+    else:
+        assert "2 csi.example.com CSI driver is not installed on the node" in plan.reason
+
+
+def test_a_node_has_changed_whose_limits_have() -> None:
+    """So a gang is searched for again, and nothing counts that a scheduler has said of the node."""
+    found = tables(*nodes(2))
+    before, seen = found.nodes.last_change, found.version
+    with_storage(found, csi_node("n0", 1))
+    assert found.nodes.names_since(before) == {"n0"}
+    assert found.version > seen
+    before = found.nodes.last_change
+    with_storage(found, csi_node("n0", 1), csi_node("gone", 1))
+    assert found.nodes.last_change == before
+    found.delete_storage(STORAGE["CSINode"], "", "n0")
+    assert found.nodes.names_since(before) == {"n0"}
 
 
 def test_pods_follow_their_claims() -> None:
