@@ -151,6 +151,14 @@ class Cluster:
         row: Int64s = self._requests[self.snapshot.pod_class[pod]]
         return np.concatenate([row, self.attachments.request(pod)]) if len(self.attachments) else row
 
+    def requests_of(self, pods: NDArray[np.integer]) -> Int64s:
+        """[len(pods), R], what each of these members asks for."""
+        rows: Int64s = self._requests[self.snapshot.pod_class[pods]]
+        attachments = self.attachments
+        if not len(attachments):
+            return rows
+        return np.hstack([rows, [attachments.request(pod) for pod in pods.tolist()]])
+
     def held_by(self, pods: NDArray[np.integer]) -> Int64s:
         """[len(pods), R], the room that each of these bound pods leaves when it goes."""
         rows: Int64s = self._requests[self.snapshot.pod_class[pods]]

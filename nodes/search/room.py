@@ -48,14 +48,13 @@ class Room:
 
     @property
     def only_resources(self) -> bool:
-        """Whether no pod can be in a member's way, or missing, but by the room that it takes."""
+        """Whether no pod can be in a member's way, or missing, but by the room and the slots that it takes."""
         return not len(self._cluster.tokens) and not len(self._cluster.conditions)
 
     def place_all(self, placed: Mapping[int, int]) -> None:
         """Put members (node by pod) on their nodes, if there are `only_resources`."""
         pods, nodes = np.fromiter(placed, np.intp), np.fromiter(placed.values(), np.intp)
-        requests = self._cluster.requests[self._cluster.snapshot.pod_class[pods]]
-        np.subtract.at(self.free, nodes, requests)
+        np.subtract.at(self.free, nodes, self._cluster.requests_of(pods))
 
     def place(self, pod: int, node: int, members: int = 1) -> None:
         """Put `members` members like this pod on the node."""
