@@ -19,9 +19,10 @@ from nodes.state.budgets import LabelSets
 from nodes.state.change_log import ChangeLog
 from nodes.state.claimants import Claimants
 from nodes.state.class_table import ClassTable
-from nodes.state.classes import PodClass, pod_class
+from nodes.state.classes import PodClass
 from nodes.state.columns import Column, Columns, Register, Rows
 from nodes.state.groups import GroupTable, add_count
+from nodes.state.known_classes import KnownClasses
 from nodes.state.name_order import NameOrder
 from nodes.state.nodes import NodeTable
 from nodes.state.nominations import Nominations
@@ -65,7 +66,7 @@ class PodTable:
         profiles: Profiles,
         rules: PodRules,
     ) -> None:
-        self._profiles, self._rules = profiles, rules
+        self._known_classes, self._rules = KnownClasses(profiles), rules
         self.claimants = Claimants(volumes)
         self._classes, self._nodes, self._groups, self._label_sets = classes, nodes, groups, label_sets
         self.live = Column(np.bool_)
@@ -143,7 +144,7 @@ class PodTable:
             return self.delete(meta.namespace, meta.name)
         row = self._by_name.get((meta.namespace, meta.name))
         deletion, claims = deletion_time(pod), claims_of(pod)
-        bare = pod_class(pod, self._profiles)
+        bare = self._known_classes.of(pod)
         facts = self._hold(pod, self.claimants.resolved(bare, claims), deletion)
         replaced, asks_otherwise = Change.NOTHING, False
         if row is not None and self.uids[row] != meta.uid:
