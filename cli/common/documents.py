@@ -122,6 +122,8 @@ class Reader(ABC):
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]]
     """By apiVersion and kind."""
+    fields: ClassVar[Mapping[tuple[str, str], str]] = {}
+    """Field selectors for kinds of which a live cluster has many objects that do not matter."""
     matter: ClassVar[str]
     """The subject for which objects of other kinds do not matter."""
 
@@ -141,6 +143,10 @@ class Reader(ABC):
         May raise FieldError for a fault in another field.
         """
         return ""
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """Whether the command has an answer without the objects of a kind. `problem`: the right that is missing."""
+        return False
 
     def add_file(self, data: bytes, source: str) -> None:
         """Read every object in a file's UTF-8 text. `source` names the file in messages."""

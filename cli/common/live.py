@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -37,18 +37,26 @@ def read_cluster(reader: Reader, connection: Connection) -> None:
         raise InputError("--as-group: needs --as")
     files = existing(connection.kubeconfig)
     try:
-        pages = asyncio.run(_pages(files, connection, reader.kinds.keys()))
+        pages = asyncio.run(_pages(files, connection, reader))
     except ApiError as error:
         raise ClusterError(_said(error)) from error
-    for kind, bodies in pages:
+    for (version, kind), bodies in pages:
+        if isinstance(bodies, ApiError):
+            if not reader.do_without((version, kind), _said(bodies)):
+                raise ClusterError(_said(bodies)) from bodies
+            continue
         for body in bodies:
             reader.add(JsonDocument(body), f"cluster: {kind}")
 
 
 async def _pages(
-    files: str, connection: Connection, kinds: Collection[tuple[str, str]]
-) -> list[tuple[str, list[bytes]]]:
-    """The pages of the lists of each kind that is served, in the order of `kinds`."""
+    files: str, connection: Connection, reader: Reader
+) -> list[tuple[tuple[str, str], list[bytes] | ApiError]]:
+    """The pages of the lists of each kind that is served, in the order of the reader's kinds.
+
+    An error in place of pages: a right is missing.
+    """
+    kinds = reader.kinds
     async with ApiClient.connect(
         files, context=connection.context, user=connection.user, groups=connection.groups
     ) as client:
@@ -58,25 +66,44 @@ async def _pages(
         )
         limit = asyncio.Semaphore(AT_ONCE)
         there = [(version, kind) for version, kind in kinds if kind in found[version]]
-        lists = (_list(client, list_path(each, found[each][kind].plural), limit) for each, kind in there)
-        return list(zip((kind for _, kind in there), await asyncio.gather(*lists), strict=True))
+        lists = (
+            _allowed(
+                client, list_path(each, found[each][kind].plural), reader.fields.get((each, kind), ""), limit
+            )
+            for each, kind in there
+        )
+        return list(zip(there, await asyncio.gather(*lists), strict=True))
 
 
-async def _list(client: ApiClient, path: str, limit: asyncio.Semaphore) -> list[bytes]:
+async def _allowed(
+    client: ApiClient, path: str, fields: str, limit: asyncio.Semaphore
+) -> list[bytes] | ApiError:
+    """The pages, or what the API server says of a right that is missing."""
+    try:
+        return await _list(client, path, fields, limit)
+    except ApiError as error:
+        if error.status != HTTPStatus.FORBIDDEN:
+            raise
+        return error
+
+
+async def _list(client: ApiClient, path: str, fields: str, limit: asyncio.Semaphore) -> list[bytes]:
     for _ in range(TRIES - 1):
         try:
-            return await _list_once(client, path, limit)
+            return await _list_once(client, path, fields, limit)
         except ApiError as error:
             if error.status != 410:
                 raise
-    return await _list_once(client, path, limit)
+    return await _list_once(client, path, fields, limit)
 
 
-async def _list_once(client: ApiClient, path: str, limit: asyncio.Semaphore) -> list[bytes]:
+async def _list_once(client: ApiClient, path: str, fields: str, limit: asyncio.Semaphore) -> list[bytes]:
     pages: list[bytes] = []
     token = ""
     while True:
-        query = {"limit": str(PAGE), **({"continue": token} if token else {})}
+        query = {"limit": str(PAGE)}
+        query |= {"continue": token} if token else {}
+        query |= {"fieldSelector": fields} if fields else {}
         async with limit:
             body = await client.request("GET", path, query=query, seconds=PAGE_SECONDS)
         try:
@@ -90,6 +117,6 @@ async def _list_once(client: ApiClient, path: str, limit: asyncio.Semaphore) -> 
 
 def _said(error: ApiError) -> str:
     """What is wrong. The API server names the user, the verb, the resource and the namespace."""
-    if error.status == 403:
+    if error.status == HTTPStatus.FORBIDDEN:
         return f"a right is missing: {error.message}"
     return f"the cluster cannot be read: {error}"

@@ -1,0 +1,125 @@
+"""A plan in the words of an answer: what it says, what stands in its way, and who would have to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import UNSET
+
+from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptorKind, Victim
+from api.waits import Place
+from api.words import counted
+from nodes.groups.keys import short_name
+from nodes.search.unmodelled import why_blocked
+
+__all__ = [
+    "ACTIVE",
+    "current_plan",
+    "phase_of",
+    "places_of",
+    "said_of",
+    "unit_text",
+    "victims_of",
+    "would_help",
+]
+
+ACTIVE: Final = ("Planned", "Confirmed", "Evicting", "Ready")
+"""Phases of plans that are being carried out."""
+MOST: Final = 15
+"""Domains and victims that an answer names one by one."""
+NOWHERE: Final = ("Unschedulable", "SearchBudgetExhausted")
+
+
+def phase_of(plan: PreemptionPlan) -> str:
+    """How far it is; empty if its status was not written."""
+    return (plan.status.phase if plan.status is not None else None) or ""
+
+
+def current_plan(
+    plans: Sequence[PreemptionPlan], kind: PreemptorKind, uid: str, *, active: bool = False
+) -> PreemptionPlan | None:
+    """The newest decision for this preemptor; one that is being carried out comes first. `active`: no other counts."""
+    its = [each for each in plans if (each.spec.preemptor.kind, each.spec.preemptor.uid) == (kind, uid)]
+    if active:
+        its = [each for each in its if phase_of(each) in ACTIVE]
+    return max(its, key=lambda each: (phase_of(each) in ACTIVE, _decided(each)), default=None)
+
+
+def _decided(plan: PreemptionPlan) -> str:
+    last = plan.status.last_decision_time if plan.status is not None else None
+    return last or plan.metadata.creation_timestamp or ""
+
+
+def said_of(spec: PreemptionPlanSpec, *, who: str = "It") -> str:
+    """What the decision says, in one sentence."""
+    if spec.outcome == "Preempts":
+        pods = sum(len(victim.pods) for victim in spec.victims)
+        gone = f"{counted(len(spec.victims), 'unit')} with {counted(pods, 'pod')}"
+        gone += f" of priority {spec.priority_cutoff} or lower"
+        if why := why_blocked(spec):
+            return f"{who} would fit {_where(spec)} with {gone} gone, but nobody goes for it: {why}."
+        return f"{who} fits {_where(spec)} once {gone} {'is' if len(spec.victims) == 1 else 'are'} gone."
+    if spec.outcome in NOWHERE:
+        return f"{who} fits nowhere, and nobody goes for it: {spec.reason}."
+    if spec.placements:
+        return f"{who} fits {_where(spec)} without evictions."
+    return f"{spec.reason[:1].upper()}{spec.reason[1:]}."
+
+
+def _where(spec: PreemptionPlanSpec) -> str:
+    nodes = list(dict.fromkeys(placement.node for placement in spec.placements))
+    on = f"on node {nodes[0]}" if len(nodes) == 1 else f"on {counted(len(nodes), 'node')}"
+    domain = spec.domain
+    if domain is None or domain.topology_key is None or spec.preemptor.kind == "Pod":
+        return on
+    return f"{on} of {domain.topology_key}={domain.value}"
+
+
+def places_of(spec: PreemptionPlanSpec) -> tuple[Place, ...]:
+    """The domains, the best ones first, and how many more there are for each reason."""
+    listed = [Place(each.value or "the cluster", each.outcome, each.reason) for each in spec.domains[:MOST]]
+    if more := len(spec.domains) - MOST:
+        listed += [Place(f"and {more} more", "", "")] if more > 0 else []
+    others = [Place(f"and {each.count} more", each.outcome, each.reason) for each in spec.other_domains]
+    return (*listed, *others)
+
+
+def victims_of(spec: PreemptionPlanSpec, gone: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The units that have to go, without those of whose pods none is left. `gone`: UIDs of pods that do not exist."""
+    left = [each for each in spec.victims if not each.pods or any(pod.uid not in gone for pod in each.pods)]
+    named = [unit_text(each) for each in left[:MOST]]
+    more = len(left) - MOST
+    return (*named, f"and {counted(more, 'more unit')}") if more > 0 else tuple(named)
+
+
+def unit_text(victim: Victim) -> str:
+    """A victim with its name. One of another namespace has none if the whole plan was not read."""
+    name = (
+        f"{victim.namespace}/{short_name(victim.name)}"
+        if victim.name
+        else f"of another namespace, UID {victim.uid}"
+    )
+    pods = f" with {counted(len(victim.pods), 'pod')}" if victim.kind == "PodGroup" else ""
+    return f"{victim.kind} {name}{pods}, priority {victim.priority}"
+
+
+def would_help(spec: PreemptionPlanSpec) -> tuple[str, ...]:
+    """What would have to change so that the preemptor runs. Empty if nobody stands in its way."""
+    found = list[str]()
+    if why_blocked(spec):
+        found.append(f"Pods that do not use what is not modelled: {', '.join(spec.not_modelled)}.")
+    if spec.outcome not in NOWHERE:
+        return tuple(found)
+    if spec.mismatch is not UNSET:
+        found.append(f"Members that may evict ({spec.mismatch}): see the reason.")
+    for each in spec.stopped_by_pod_disruption_budgets or ():
+        name = f"{each.namespace}/{each.name}" if each.name else "of another namespace"
+        found.append(f"PodDisruptionBudget {name} would have to allow more than {each.allowed}.")
+    if spec.domains:
+        best = spec.domains[0]
+        place = f"in {best.value}" if best.value else "in the cluster"
+        found.append(f"More room that it can use. It is nearest {place}: {best.reason}.")
+    if spec.excluded:
+        found.append("A change of the nodes that a scheduler did not take: see spec.excluded of the plan.")
+    return tuple(found)
