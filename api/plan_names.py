@@ -24,8 +24,10 @@ def plan_name(spec: PreemptionPlanSpec) -> str:
     Different decisions for one preemptor get different names, because the name ends with a digest.
     """
     digest = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:DIGEST]
+    # Groups of other kinds have names with colons and capitals: see nodes.groups.keys.
+    name = spec.preemptor.name.replace(":", ".").lower()
     # After the cut, the prefix may end in a character that a DNS label must not end in.
-    return f"{spec.preemptor.name[:MAX_PREFIX].rstrip('.-')}-{digest}"
+    return f"{name[:MAX_PREFIX].rstrip('.-')}-{digest}"
 
 
 def whole_plan_name(namespace: str, plan: str) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from api.meta import ObjectMeta
 
-__all__ = ["Envelope", "Event", "Identity", "OnlyIdentity", "OnlyMetadata"]
+__all__ = ["Envelope", "Event", "Identity", "OnlyIdentity", "OnlyMetadata", "metadata_of"]
 
 T = TypeVar("T")
 
@@ -46,3 +46,12 @@ class OnlyIdentity(msgspec.Struct):
     """An object with unreadable metadata, except its identity."""
 
     metadata: Identity
+
+
+def metadata_of(raw: msgspec.Raw) -> ObjectMeta:
+    """The readable part of the metadata. Raises msgspec.ValidationError if even the identity is unreadable."""
+    try:
+        return msgspec.json.decode(raw, type=OnlyMetadata).metadata
+    except msgspec.ValidationError:
+        found = msgspec.json.decode(raw, type=OnlyIdentity).metadata
+        return ObjectMeta(found.name, found.namespace, found.uid, found.resource_version)

@@ -26,7 +26,7 @@ from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import List, ListMeta, ObjectMeta
 from kube.breath import Breath
 from kube.client import ApiClient, ApiError, SilenceError, Status
-from kube.envelopes import Envelope, Event, OnlyIdentity, OnlyMetadata
+from kube.envelopes import Envelope, Event, metadata_of
 from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
 from kube.retry import Backoff, Retry
@@ -79,6 +79,9 @@ class Handler(Protocol[T_contra]):
     def replaced(self, keys: AbstractSet[Key], resource_version: str) -> None:
         """A list of this version is complete. Every object that is not in `keys` is gone."""
 
+    def refused(self, times: int) -> None:
+        """The API server does not serve the resource, or forbids it, for so many times in a row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resource(Generic[T]):
@@ -95,6 +98,8 @@ class Resource(Generic[T]):
     page: int = 500
     """The maximum number of objects on a list page."""
     left: Callable[[T], bool] = _never
+    optional: bool = False
+    """Nobody waits for it: a cluster may not serve it, and an older role may not allow to read it."""
 
     def query(self, **parameters: str) -> dict[str, str]:
         """The URL parameters of a request, without empty parameters."""
@@ -201,10 +206,12 @@ class Reflector(Generic[T]):
         REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "refused").inc()
         self.resource_version = ""
         if self.refusal is None or self.refusal.status != error.status:
-            log.warning("list or watch refused", cluster=self._cluster, kind=self.kind, error=str(error))
+            tell = log.info if self._resource.optional and error.status == 404 else log.warning
+            tell("list or watch refused", cluster=self._cluster, kind=self.kind, error=str(error))
         self.refusal = error
         self._refusals += 1
         self._ends()
+        self._handler.refused(self._refusals)
         await asyncio.sleep(self._timing.refused.delay(self._refusals))
 
     def _silent(self) -> None:
@@ -289,7 +296,7 @@ class Reflector(Generic[T]):
             return self._item_decoder.decode(raw)
         except msgspec.ValidationError as error:
             try:
-                meta = _metadata(raw)
+                meta = metadata_of(raw)
             except msgspec.ValidationError:
                 meta = ObjectMeta()
             keys.add((meta.namespace, meta.name))
@@ -363,7 +370,7 @@ class Reflector(Generic[T]):
             event = msgspec.json.decode(line, type=Envelope)
             if event.type == "ERROR":
                 raise _stream_error(msgspec.json.decode(event.object, type=Status))
-            meta = _metadata(event.object)
+            meta = metadata_of(event.object)
         except msgspec.DecodeError as error:
             raise StreamError(str(error)) from error
         if event.type == "DELETED":
@@ -382,15 +389,6 @@ class Reflector(Generic[T]):
         except msgspec.ValidationError as error:
             return error
         return ValueError("the event is not of the expected shape")
-
-
-def _metadata(raw: msgspec.Raw) -> ObjectMeta:
-    """The readable part of the metadata. Raises msgspec.ValidationError if even the identity is unreadable."""
-    try:
-        return msgspec.json.decode(raw, type=OnlyMetadata).metadata
-    except msgspec.ValidationError:
-        found = msgspec.json.decode(raw, type=OnlyIdentity).metadata
-        return ObjectMeta(found.name, found.namespace, found.uid, found.resource_version)
 
 
 def _stream_error(status: Status) -> Exception:

@@ -64,7 +64,7 @@ class _Behind:
 async def catch_up(client: ApiClient, views: Collection[View[Any]], since: float, clock: Clock) -> None:
     """Wait until the views are as new as the API server is now. Faults of the API server are outlasted.
 
-    A view that was listed after `since` (monotonic seconds) is new enough.
+    A view that was listed after `since` (monotonic seconds) is new enough, and one that is refused has nothing.
     """
     began = clock.monotonic()
     old = [view for view in views if view.listed_from < since]
@@ -76,7 +76,7 @@ async def catch_up(client: ApiClient, views: Collection[View[Any]], since: float
 
 async def _catch_up(client: ApiClient, view: View[Any], clock: Clock) -> None:
     retry = Retry(BACKOFF)
-    while True:
+    while not view.is_refused:
         try:
             behind = await _compare(client, view)
         except ApiError as error:

@@ -7,6 +7,14 @@ from typing import Any, Final
 from api.checks import AdmissionCheck
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
+from api.foreign_groups import (
+    COSCHEDULING,
+    NATIVE,
+    VOLCANO,
+    CoschedulingPodGroup,
+    NativePodGroup,
+    VolcanoPodGroup,
+)
 from api.groups import PodGroup
 from api.jobs import TemplatedJob
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
@@ -28,6 +36,7 @@ __all__ = [
     "BUDGETS",
     "CLUSTER_QUEUES",
     "COHORTS",
+    "COSCHEDULING_GROUPS",
     "DEVICE_CLASSES",
     "GROUPS",
     "JOBS",
@@ -35,6 +44,7 @@ __all__ = [
     "LIMIT_RANGES",
     "LOCAL_QUEUES",
     "NAMESPACES",
+    "NATIVE_GROUPS",
     "NODES",
     "PLANS",
     "PODS",
@@ -42,6 +52,7 @@ __all__ = [
     "RESOURCE_FLAVORS",
     "RUNTIME_CLASSES",
     "STORAGE_RESOURCES",
+    "VOLCANO_GROUPS",
     "WORKLOADS",
     "WORKLOAD_PRIORITY_CLASSES",
 ]
@@ -69,6 +80,15 @@ PLANS: Final = Resource(
     "preemptionplans", "/apis/reprieve.dev/v1alpha1/preemptionplans", PreemptionPlan, page=50
 )
 GROUPS: Final = Resource("podgroups", "/apis/reprieve.dev/v1alpha1/podgroups", PodGroup)
+COSCHEDULING_GROUPS: Final = Resource(
+    "podgroups.scheduling.x-k8s.io", f"/apis/{COSCHEDULING}/podgroups", CoschedulingPodGroup, optional=True
+)
+VOLCANO_GROUPS: Final = Resource(
+    "podgroups.scheduling.volcano.sh", f"/apis/{VOLCANO}/podgroups", VolcanoPodGroup, optional=True
+)
+NATIVE_GROUPS: Final = Resource(
+    "podgroups.scheduling.k8s.io", f"/apis/{NATIVE}/podgroups", NativePodGroup, optional=True
+)
 
 CLUSTER_QUEUES: Final = Resource("clusterqueues", f"{KUEUE}/clusterqueues", ClusterQueue)
 COHORTS: Final = Resource("cohorts", f"{KUEUE}/cohorts", Cohort)

@@ -34,6 +34,9 @@ __all__ = ["ObjectHook", "Store", "View", "Views"]
 
 log = structlog.get_logger(__name__)
 
+REFUSALS: Final = 4
+"""After so many refusals in a row, an optional resource has no objects. An API server that has just started refuses
+everybody for a moment."""
 REMEMBERED: Final = 10_000
 """How many deleted objects a view remembers. It forgets the oldest first."""
 
@@ -121,7 +124,7 @@ class View(Generic[T]):
 
     @property
     def synced(self) -> bool:
-        """Whether all objects have been listed once."""
+        """Whether all objects have been listed once, or the resource is optional and was refused."""
         return self._listed.is_set()
 
     async def wait_synced(self) -> None:
@@ -140,6 +143,11 @@ class View(Generic[T]):
         refusal = self._reflector.refusal
         return refusal is not None and refusal.status == 404
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether it is optional, and not served or forbidden."""
+        return self._resource.optional and self._reflector.refusal is not None
+
     def age(self) -> float:
         """Seconds since the API server last sent something. On a quiet cluster this grows to a minute (bookmarks)."""
         return self._reflector.last_event_age()
@@ -151,7 +159,7 @@ class View(Generic[T]):
     def fault(self, max_age: float = math.inf) -> str | None:
         """Why the view is not trustworthy, or None if it is. `max_age` is the maximum of `age`, in seconds."""
         age, refusal = self.age(), self._reflector.refusal
-        if self.synced and age <= max_age:
+        if self.synced and (age <= max_age or self.is_refused):
             return None
         if self.is_absent:
             return f"{self.kind}: the API server does not serve them (is the CRD installed?)"
@@ -234,12 +242,20 @@ class View(Generic[T]):
         self._ahead.clear()
         self._listed.set()
 
+    def refused(self, times: int) -> None:
+        """See `Handler`."""
+        if not self._resource.optional:
+            return
+        if times >= REFUSALS and self._held:
+            self.replaced(frozenset(), "")
+        self._listed.set()
+
     async def run(self) -> None:
         """Follow the API server until cancelled."""
         await self._reflector.run()
 
     def add(self, store: Store[T]) -> None:
-        """Pass the objects to this store too. Only before `run`."""
+        """Pass the objects to this store too."""
         self._stores.append(store)
 
     # ---- what is held

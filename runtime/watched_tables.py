@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from api.core import Pod
-from kube.reflector import HasMetadata
+from kube.reflector import HasMetadata, Resource
 from nodes.filters.profile import Profiles
 from nodes.groups.owners import ByOwner
 from nodes.state.classes import NO_PROFILES
@@ -18,17 +18,22 @@ from nodes.state.pods import ENDED
 from nodes.state.tables import Tables
 from runtime.resources import (
     BUDGETS,
+    COSCHEDULING_GROUPS,
     DEVICE_CLASSES,
     GROUPS,
     NAMESPACES,
+    NATIVE_GROUPS,
     NODES,
     PODS,
     PRIORITY_CLASSES,
     STORAGE_RESOURCES,
+    VOLCANO_GROUPS,
 )
 from runtime.views import ObjectHook, View, Views
 
 __all__ = ["WatchedTables"]
+
+FOREIGN_GROUPS: Final[tuple[Resource[Any], ...]] = (NATIVE_GROUPS, COSCHEDULING_GROUPS, VOLCANO_GROUPS)
 
 T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
 
@@ -82,13 +87,21 @@ class WatchedTables:
         ]
         """Nobody waits for them: a cluster may not serve them, and an older role may not allow to read them."""
         self.groups = views.watch(GROUPS, _Kept(tables.upsert_group, tables.delete_group))
-        self.views = (
+        self.foreign_groups: list[View[Any]] = [
+            views.watch(
+                each, _Kept(tables.upsert_foreign_group, partial(tables.delete_foreign_group, each.type))
+            )
+            for each in FOREIGN_GROUPS
+        ]
+        """Groups of other kinds. Who lists them waits until each is listed, or is known not to be served."""
+        self.views: tuple[View[Any], ...] = (
             self.nodes,
             self.pods,
             self.budgets,
             self.priority_classes,
             self.namespaces,
             self.groups,
+            *self.foreign_groups,
         )
 
     def on_change(self, hook: Callable[[], None]) -> None:

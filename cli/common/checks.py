@@ -18,13 +18,21 @@ from api.core import (
     Quantities,
     ResourceRequirements,
 )
+from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
 from api.groups import PodGroup
 from api.quantity import QuantityError, parse
 from api.selectors import check_node_selector, check_selector
 from api.times import parse_rfc3339, rfc3339
 from api.validation import FieldError, join
 
-__all__ = ["check_budget", "check_group", "check_node", "check_pod"]
+__all__ = [
+    "check_budget",
+    "check_created",
+    "check_group",
+    "check_native_group",
+    "check_node",
+    "check_pod",
+]
 
 T = TypeVar("T")
 
@@ -65,6 +73,16 @@ def check_budget(budget: PodDisruptionBudget) -> None:
     """Check the selector."""
     if budget.spec.selector is not None:
         _check_selector(check_selector, budget.spec.selector, "spec.selector")
+
+
+def check_created(group: CoschedulingPodGroup | VolcanoPodGroup) -> None:
+    """Check the time."""
+    _check_time("metadata.creationTimestamp", group.metadata.creation_timestamp)
+
+
+def check_native_group(group: NativePodGroup) -> None:
+    """As `check_group`, for a PodGroup of Kubernetes."""
+    check_group(PodGroup(metadata=group.metadata, spec=group.spec))
 
 
 def check_group(group: PodGroup) -> None:

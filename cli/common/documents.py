@@ -50,6 +50,8 @@ class Kind(NamedTuple):
     struct: type[Any]
     namespaced: bool
     check: Callable[[Any], None] = lambda _: None
+    title: str = ""
+    """What messages call it, if a kind of another API group has the same name. By default its kind."""
 
 
 class Name(Struct):
@@ -197,7 +199,8 @@ class Reader(ABC):
         meta = header.metadata or Name()
         namespace = (meta.namespace or DEFAULT_NAMESPACE) if kind.namespaced else ""
         key = f"{namespace}/{meta.name}" if namespace else meta.name
-        subject = f"{header.kind} {key}"
+        title = kind.title or header.kind
+        subject = f"{title} {key}"
         place = f"{place}, {subject}"
         with located(place):
             if not meta.name:
@@ -207,7 +210,7 @@ class Reader(ABC):
             only(self._places, subject, place, "this object is defined twice, also in")
             thing = document.read(kind.struct)
             thing.metadata.namespace = namespace
-            thing.metadata.uid = thing.metadata.uid or f"{header.kind}/{key}"
+            thing.metadata.uid = thing.metadata.uid or f"{title}/{key}"
             kind.check(thing)
             self.keep(thing, place)
 

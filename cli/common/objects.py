@@ -7,6 +7,14 @@ from typing import Any, ClassVar, Final
 
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
+from api.foreign_groups import (
+    COSCHEDULING,
+    NATIVE,
+    VOLCANO,
+    CoschedulingPodGroup,
+    NativePodGroup,
+    VolcanoPodGroup,
+)
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.jobs import Job
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
@@ -19,8 +27,16 @@ from api.storage import (
     StorageClass,
 )
 from api.validation import FieldError
-from cli.common.checks import check_budget, check_group, check_node, check_pod
+from cli.common.checks import (
+    check_budget,
+    check_created,
+    check_group,
+    check_native_group,
+    check_node,
+    check_pod,
+)
 from cli.common.documents import Kind, Reader, located, only
+from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
@@ -37,6 +53,7 @@ STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
     Namespace: Tables.upsert_namespace,
     DeviceClass: Tables.upsert_device_class,
     **dict.fromkeys(STORAGE_KINDS, Tables.upsert_storage),
+    **dict.fromkeys(OBJECTS, Tables.upsert_foreign_group),
 }
 
 
@@ -49,6 +66,11 @@ class Objects(Reader):
         ("v1", "Namespace"): Kind(Namespace, False),
         ("v1", "Pod"): Kind(Pod, True, check_pod),
         (API_VERSION, "PodGroup"): Kind(PodGroup, True, check_group),
+        (NATIVE, "PodGroup"): Kind(NativePodGroup, True, check_native_group, "PodGroup.scheduling.k8s.io"),
+        (COSCHEDULING, "PodGroup"): Kind(
+            CoschedulingPodGroup, True, check_created, "PodGroup.scheduling.x-k8s.io"
+        ),
+        (VOLCANO, "PodGroup"): Kind(VolcanoPodGroup, True, check_created, "PodGroup.scheduling.volcano.sh"),
         ("batch/v1", "Job"): Kind(Job, True),
         ("policy/v1", "PodDisruptionBudget"): Kind(PodDisruptionBudget, True, check_budget),
         ("scheduling.k8s.io/v1", "PriorityClass"): Kind(PriorityClass, False),

@@ -14,6 +14,7 @@ from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
 from cli.common.documents import InputError, split_key
 from cli.common.objects import Objects
 from nodes.groups.failing_jobs import why_it_fails
+from nodes.groups.keys import SEPARATOR, is_foreign, short_name
 from nodes.search.decision import DecisionError, decide_group, decide_pod
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
@@ -28,7 +29,9 @@ def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[Pree
     namespace, name = split_key(preemptor, "for")
     snapshot = objects.snapshot()
     try:
-        return (decide_pod if pod else decide_group)(snapshot, namespace, name), snapshot
+        if pod:
+            return decide_pod(snapshot, namespace, name), snapshot
+        return decide_group(snapshot, namespace, _whole_name(snapshot, namespace, name)), snapshot
     except DecisionError as error:
         if place := objects.place(error.subject):
             field = error.field and f"{error.field}: "
@@ -37,6 +40,25 @@ def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[Pree
             " (there is a Pod of that name: --pod)" if not pod and objects.place(f"Pod {preemptor}") else ""
         )
         raise InputError(f"{error}{hint}") from None
+
+
+def _whole_name(snapshot: Snapshot, namespace: str, name: str) -> str:
+    """The group's name in plans. A group of another kind may be called by less: its kind and name, or its name alone.
+
+    Raises InputError if several groups are called so. A PodGroup of ours comes before all others of its name.
+    """
+    named = zip(snapshot.group_keys, snapshot.groups, strict=True)
+    there = [key[1] for key, group in named if key[0] == namespace and group is not None]
+    if name in there:
+        return name
+    found = sorted(
+        each
+        for each in there
+        if is_foreign(each) and name in (short_name(each), short_name(each).partition(SEPARATOR)[2])
+    )
+    if len(found) > 1:
+        raise InputError(f"for: several groups are called {namespace}/{name}: {', '.join(found)}")
+    return found[0] if found else name
 
 
 def failing_jobs(objects: Objects, spec: PreemptionPlanSpec) -> list[tuple[str, str]]:

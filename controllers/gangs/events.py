@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import structlog
 
@@ -26,13 +26,18 @@ from controllers.gangs.roster import Roster
 from controllers.gangs.waiting import WaitingPods
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
-from nodes.groups.keys import asking, is_foreign, short_name
+from nodes.groups.forms import asking
+from nodes.groups.keys import is_foreign, short_name
 from nodes.groups.registry import groups_of
 from runtime.owner_stops import PodOwner
 
 __all__ = ["Reporter"]
 
 log = structlog.get_logger(__name__)
+
+
+NAMED: Final = 3
+"""Pods that an event names."""
 
 
 class _Told(NamedTuple):
@@ -148,6 +153,22 @@ class Reporter:
                 f"the pod names several groups: it belongs to {names[0]}, and not to {', '.join(names[1:])}"
             )
             self._pod_event(pod, "PodGroupAmbiguous", note)
+
+    def mixed_priorities(self, key: GroupKey) -> None:
+        """Pods of a group of another kind differ. The one that lowers the priority of all says so."""
+        views = (self._roster.view(uid) for uid in self._roster.running_members(key))
+        pods = sorted((view.priority, view.name, view.uid) for view in views if view is not None)
+        if not pods:
+            return
+        lowest, name, uid = pods[0]
+        others = [(pod, priority) for priority, pod, _ in pods if priority > lowest]
+        named = ", ".join(f"{pod} has {priority}" for pod, priority in others[:NAMED])
+        more = f", and {len(others) - NAMED} more differ" if len(others) > NAMED else ""
+        note = (
+            f"{short_name(key[1])} is evicted whole at priority {lowest}, that of pod {name}: {named}{more}"
+        )
+        regarding = Reference("v1", "Pod", key[0], name, uid)
+        self._writer.event(regarding, "Warning", "PodGroupPriorityDiffers", "Scheduling", note)
 
     def nothing_to_evict(self, pod: Pod, reasons: list[str]) -> None:
         """Every node on which the scheduler would have evicted for this ordinary pod was struck out."""

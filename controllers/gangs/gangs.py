@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
 from api.clock import Clock
+from api.groups import goes_whole
 from controllers.gangs.effects import Effect
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.life import GangPhase, GroupKey, Life
@@ -43,6 +44,8 @@ class Followed:
     """They are forgotten."""
     basic: list[GroupKey]
     """They have become groups that are no gangs."""
+    mixed: list[GroupKey]
+    """Groups of other kinds whose running pods have come to have several priorities. The lowest counts for all."""
 
 
 class Gangs:
@@ -71,6 +74,8 @@ class Gangs:
         self._barred: dict[GroupKey, None] = {}
         self._partial: dict[GroupKey, None] = {}
         self._phases: Counter[GangPhase] = Counter()
+        self._mixed: dict[GroupKey, Set[int]] = {}
+        """The priorities of running pods, of groups of other kinds that have several."""
         self._alone: dict[str, GroupKey] = {}
         """Pods that preempt alone, by UID."""
         for key, _ in roster.groups():
@@ -155,19 +160,32 @@ class Gangs:
     def follow(self) -> Followed:
         """Follow the PodGroups. Gangs without a plan observe how many members they have."""
         touched, self._touched = self._touched, {}
-        followed = Followed([], [])
+        followed = Followed([], [], [])
         for key in touched:
-            if is_foreign(key[1]) or self._goes_on(key):
+            if is_foreign(key[1]) and self._has_mixed(key):
+                followed.mixed.append(key)
+            if self._goes_on(key):
                 continue
             if (gang := self._gangs.get(key)) is not None:
                 self._forget(gang)
                 followed.gone.append(gang)
+            if is_foreign(key[1]):
+                continue
             if self._roster.group(key) is None:
                 self._basic.discard(key)
             elif key not in self._basic:
                 self._basic.add(key)
                 followed.basic.append(key)
         return followed
+
+    def _has_mixed(self, key: GroupKey) -> bool:
+        """Whether the priorities of the group's running pods have changed, and are several now."""
+        priorities = self._roster.running_priorities(key)
+        if len(priorities) < 2 or not goes_whole(self._roster.group(key)):
+            self._mixed.pop(key, None)
+            return False
+        before, self._mixed[key] = self._mixed.get(key), priorities
+        return before != priorities
 
     def _goes_on(self, key: GroupKey) -> bool:
         """Count the members of a gang. Whether there is one. A pod that preempts alone is one until it is bound."""

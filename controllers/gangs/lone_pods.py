@@ -9,7 +9,7 @@ from api.times import rfc3339
 from controllers.gangs.group_members import Members
 from controllers.gangs.keys import GroupKey, LonePod
 from controllers.gangs.members import member_of
-from nodes.groups.keys import asking
+from nodes.groups.forms import asking
 from nodes.search.demand import Count, Demand
 from nodes.search.mismatch import mismatch
 from nodes.state.pod_view import PodView

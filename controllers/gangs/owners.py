@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from controllers.gangs.keys import GroupKey
-from nodes.groups.keys import asking
+from nodes.groups.forms import asking
 from nodes.state.pod_view import PodView
 from nodes.state.tables import Tables
 from runtime.owner_stops import PodOwner

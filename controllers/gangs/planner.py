@@ -170,6 +170,8 @@ class Planner:
                 self._performer.wake(gang.key, "PodGroupDeleted", "the PodGroup is gone")
         for key in followed.basic:
             self._performer.wake(key, "Basic", "the pod group is not a gang")
+        for key in followed.mixed:
+            self._hands.reporter.mixed_priorities(key)
 
     def _stir(self, groups: Iterable[GroupKey]) -> None:
         for group in groups:

@@ -296,6 +296,10 @@ class Roster:
         views = (self._tables.view(row) for row in self._tables.members(key))
         return {view.uid for view in views if view.node is not None and not view.flags & TERMINATING}
 
+    def running_priorities(self, key: GroupKey) -> frozenset[int]:
+        """The own priorities of the group's pods that run."""
+        return self._tables.running_priorities(key)
+
     def unit_priority(self, uid: str) -> int | None:
         """The priority at which the pod may be evicted; None if that is not known.
 

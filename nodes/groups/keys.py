@@ -7,18 +7,10 @@ pods tell it. No Kubernetes object has a colon in its name, so no two groups sha
 from __future__ import annotations
 
 from typing import Final
-from uuid import UUID, uuid5
 
-from api.groups import DisruptionMode, Empty, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
-from api.meta import ObjectMeta
-
-__all__ = ["asking", "foreign_name", "implied", "is_foreign", "short_name"]
+__all__ = ["SEPARATOR", "foreign_name", "is_foreign", "short_name", "source_of"]
 
 SEPARATOR: Final = ":"
-HIGHEST: Final = 2**31 - 1
-"""No pod has a higher priority. So the lowest priority of its pods is that of the group."""
-NAMES: Final = UUID("6b1e1c3a-0f0e-4c5e-9f5e-3d1f6f5a2b69")
-"""Plans name victims by UID. A group whose pods do not tell its UID gets one from its name, the same everywhere."""
 
 
 def foreign_name(source: str, name: str, uid: str = "") -> str:
@@ -34,29 +26,12 @@ def is_foreign(name: str) -> bool:
     return SEPARATOR in name
 
 
+def source_of(name: str) -> str:
+    """The source of a group of another kind; empty for a PodGroup of ours."""
+    source, colon, _ = name.partition(SEPARATOR)
+    return source if colon else ""
+
+
 def short_name(name: str) -> str:
     """The name without the UID, for people."""
     return SEPARATOR.join(name.split(SEPARATOR)[:2])
-
-
-def implied(namespace: str, name: str) -> PodGroup:
-    """The internal form of a group of another kind, from its name alone.
-
-    It is evicted whole or not at all, by the lowest priority of its pods. It is no gang of ours: its pods ask for room
-    one by one, as they are.
-    """
-    _, _, uid = name.partition(SEPARATOR)[2].partition(SEPARATOR)
-    made_up = str(uuid5(NAMES, f"{namespace}/{name}"))
-    return PodGroup(
-        metadata=ObjectMeta(name=name, namespace=namespace, uid=uid or made_up),
-        spec=PodGroupSpec(
-            scheduling_policy=PodGroupSchedulingPolicy(basic=Empty()),
-            disruption_mode=DisruptionMode(all=Empty()),
-            priority=HIGHEST,
-        ),
-    )
-
-
-def asking(group: PodGroup | None) -> PodGroup | None:
-    """The group, if its priority and policies replace those of its pods when they preempt: only ours do."""
-    return None if group is None or is_foreign(group.metadata.name) else group

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from api.core import Pod
+from api.foreign_groups import NATIVE, NativePodGroup
+from api.groups import DisruptionMode, Empty, PodGroup, PodGroupSpec, PodGroupStatus
+from nodes.groups.forms import HIGHEST
 from nodes.groups.keys import foreign_name
 
-__all__ = ["name_of"]
+__all__ = ["SOURCE", "form", "name_of"]
 
 SOURCE: Final = "podgroups.scheduling.k8s.io"
 
@@ -16,3 +21,30 @@ def name_of(pod: Pod) -> str | None:
     """The PodGroup that `spec.schedulingGroup` names."""
     group = pod.spec.scheduling_group
     return foreign_name(SOURCE, group.pod_group_name) if group is not None and group.pod_group_name else None
+
+
+def form(group: NativePodGroup) -> PodGroup:
+    """The internal form of the object. It has the shape of ours.
+
+    Without the gate of KEP-5710 the API server drops disruptionMode and the priority. Such a group goes whole, by its
+    pods' priority: nobody has said that it may be broken.
+    """
+    conditions = group.status.conditions if group.status is not None else None
+    return PodGroup(
+        api_version=NATIVE,
+        metadata=replace(group.metadata, name=foreign_name(SOURCE, group.metadata.name)),
+        spec=_completed(group.spec),
+        status=PodGroupStatus(conditions=conditions) if conditions else None,
+    )
+
+
+def _completed(spec: PodGroupSpec) -> PodGroupSpec:
+    mode = spec.disruption_mode
+    if mode is not None and mode.single is not None:
+        return spec
+    says_priority = spec.priority is not None or spec.priority_class_name
+    return replace(
+        spec,
+        disruption_mode=DisruptionMode(all=Empty()),
+        priority=spec.priority if says_priority else HIGHEST,
+    )

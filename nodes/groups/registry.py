@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from api.core import Pod
+from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
+from api.groups import PodGroup
 from nodes.groups import native, ours, owners, scheduler_plugins, volcano
 from nodes.groups.keys import is_foreign
 from nodes.groups.owners import ByOwner
 
-__all__ = ["GroupKey", "group_of", "groups_of", "unit_of"]
+__all__ = ["OBJECTS", "ForeignGroup", "GroupKey", "ObjectSource", "group_of", "groups_of", "unit_of"]
 
 GroupKey = tuple[str, str]
 """(namespace, name). See `nodes.groups.keys`."""
@@ -23,6 +25,24 @@ SOURCES: Final[tuple[Callable[[Pod], str | None], ...]] = (
     volcano.name_of,
 )
 """What pods say. A pod of several kinds belongs to the first one. The owner comes last."""
+
+ForeignGroup = CoschedulingPodGroup | NativePodGroup | VolcanoPodGroup
+"""An object that is a group of another kind."""
+
+
+class ObjectSource(NamedTuple):
+    """A kind of group whose objects are read."""
+
+    source: str
+    form: Callable[[Any], PodGroup]
+    """From the object to the internal form."""
+
+
+OBJECTS: Final[dict[type[ForeignGroup], ObjectSource]] = {
+    NativePodGroup: ObjectSource(native.SOURCE, native.form),
+    CoschedulingPodGroup: ObjectSource(scheduler_plugins.SOURCE, scheduler_plugins.form),
+    VolcanoPodGroup: ObjectSource(volcano.SOURCE, volcano.form),
+}
 
 
 def unit_of(pod: Pod, by_owner: ByOwner) -> GroupKey | None:

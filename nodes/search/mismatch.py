@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from api.groups import PodGroup
 from api.plans import MismatchReason
+from nodes.groups.forms import by_its_pods
 
 __all__ = ["Asking", "Mismatch", "mismatch"]
 
@@ -52,13 +53,15 @@ def mismatch(group: PodGroup, priority: int, members: Sequence[Asking]) -> Misma
 
 def _priorities(group: PodGroup, priority: int, members: Sequence[Asking]) -> Iterator[Mismatch]:
     if others := [member for member in members if member.priority != priority]:
-        said = f"pod {others[0].name} has priority {others[0].priority}, and its PodGroup has {priority}"
+        its = "another pod of its group" if by_its_pods(group) else "its PodGroup"
+        said = f"pod {others[0].name} has priority {others[0].priority}, and {its} has {priority}"
         yield Mismatch("PriorityMismatch", f"{said}{_count(others)}: {_one_class(group)}")
 
 
 def _policies(group: PodGroup, members: Sequence[Asking]) -> Iterator[Mismatch]:
     if others := [member for member in members if member.never]:
-        said = f"pod {others[0].name} has preemptionPolicy Never, and its PodGroup has PreemptLowerPriority"
+        its = "its group" if by_its_pods(group) else "its PodGroup"
+        said = f"pod {others[0].name} has preemptionPolicy Never, and {its} has PreemptLowerPriority"
         yield Mismatch("PriorityMismatch", f"{said}{_count(others)}: {_one_class(group)}")
 
 
@@ -76,6 +79,8 @@ def _count(others: Sequence[Asking]) -> str:
 
 def _one_class(group: PodGroup) -> str:
     """How to set it. Neither a pod's priority nor a PodGroup's can be changed later."""
+    if by_its_pods(group):
+        return "create all of them with one priorityClassName"
     name = group.spec.priority_class_name
     which = f"the PodGroup's is {name}" if name else "the PodGroup has none"
     return f"create both with one priorityClassName ({which})"

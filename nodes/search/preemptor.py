@@ -9,9 +9,9 @@ from typing import Final, Literal
 import numpy as np
 
 from api.disruption import BudgetPolicy
-from api.groups import API_VERSION, PodGroup
+from api.groups import PodGroup
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
-from nodes.groups.keys import asking
+from nodes.groups.forms import asking, by_its_pods
 from nodes.search.gangs import minimum_of, topology_key_of
 from nodes.search.mismatch import Asking, Mismatch, mismatch
 from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
@@ -97,19 +97,19 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
     group = snapshot.groups[row] if row is not None else None
     if row is None or group is None:
         raise DecisionError(subject, "", "there is no such object")
-    priority = priority_of_group(snapshot, group)
+    members = _members(snapshot, row)
+    priority = _asks_with(snapshot, group, members)
     spec = group.spec
     gang = spec.scheduling_policy.gang
     if (gang is None) == (spec.scheduling_policy.basic is None):
         raise DecisionError(subject, "spec.schedulingPolicy", "must have exactly one of basic and gang")
-    members = _members(snapshot, row)
     is_bound = (snapshot.pod_node[members] >= 0).tolist()
     unbound = tuple(pod for pod, bound in zip(members, is_bound, strict=True) if not bound)
     evicts = gang is not None and preemption_policy(group, snapshot.priority_classes) != "Never"
     differs = mismatch(group, priority, _asking(snapshot, unbound)) if evicts else None
     return Preemptor(
         kind="PodGroup",
-        api_version=API_VERSION,
+        api_version=group.api_version,
         namespace=namespace,
         name=name,
         uid=group.metadata.uid,
@@ -146,7 +146,7 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
     bound = bool(snapshot.pod_node[row] >= 0)
     priority, evicts, differs = int(snapshot.pod_priority[row]), not flags & NEVER, None
     if group is not None:
-        priority = priority_of_group(snapshot, group)
+        priority = _asks_with(snapshot, group, _members(snapshot, int(snapshot.pod_group[row])))
         evicts = preemption_policy(group, snapshot.priority_classes) != "Never"
         differs = mismatch(group, priority, _asking(snapshot, (row,))) if evicts and not bound else None
     return Preemptor(
@@ -185,6 +185,13 @@ def _row_of_pod(snapshot: Snapshot, namespace: str, name: str) -> int | None:
     named = (row for row, each in enumerate(snapshot.pod_names) if each == name)
     there = (row for row in named if snapshot.pod_live[row])
     return next((row for row in there if snapshot.pod_namespaces[row] == namespace), None)
+
+
+def _asks_with(snapshot: Snapshot, group: PodGroup, members: Sequence[int]) -> int:
+    """The priority with which the group asks for room: its own, or the lowest of its pods' if they alone say it."""
+    if not by_its_pods(group):
+        return priority_of_group(snapshot, group)
+    return min(snapshot.pod_priority[np.array(members, np.intp)].tolist(), default=0)
 
 
 def _row_of_group(snapshot: Snapshot, namespace: str, name: str) -> int | None:

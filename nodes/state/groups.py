@@ -1,6 +1,7 @@
 """The table of groups. A PodGroup that pods name but that does not exist has a row too, without an object.
 
-A group of another kind is there in its internal form for as long as pods name it: see `nodes.groups`.
+A group of another kind is there in its internal form for as long as its object exists or pods name it: see
+`nodes.groups.forms`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Callable
 
 from api.disruption import budget_policy, disruption_cost
 from api.groups import PodGroup, goes_whole, has_run
-from nodes.groups.keys import asking, implied, is_foreign
+from nodes.groups.forms import asking, implied
+from nodes.groups.keys import is_foreign
 from nodes.groups.registry import GroupKey
 from nodes.state.change_log import ChangeLog
 from nodes.state.columns import Register
@@ -31,6 +33,8 @@ class GroupTable:
     def __init__(self) -> None:
         self.keys: Register[GroupKey] = Register()
         self.objects: list[PodGroup | None] = []
+        self._read: set[int] = set()
+        """Rows whose object exists. Each refers to its row."""
         self.members: list[set[int]] = []
         self.running: list[Counter[int]] = []
         """Per row: how many members are bound, by their own priority. Terminating pods do not count here and below."""
@@ -52,7 +56,7 @@ class GroupTable:
 
     @property
     def live(self) -> list[PodGroup]:
-        """PodGroups of ours that exist."""
+        """Groups that exist and ask for room as one: ours, and gangs of other kinds that we plan for."""
         return [group for group in self.objects if group is not None and asking(group) is group]
 
     def find(self, namespace: str, name: str) -> PodGroup | None:
@@ -116,8 +120,9 @@ class GroupTable:
         key = (meta.namespace, meta.name)
         row = self.keys.get(key)
         before = self.objects[row] if row is not None else None
-        if row is None or before is None:
+        if row is None or row not in self._read:
             row = self.hold(key)
+            self._read.add(row)
         self.objects[row] = group
         changed = (
             before is None
@@ -131,11 +136,12 @@ class GroupTable:
         return changed
 
     def delete(self, namespace: str, name: str) -> bool:
-        """Remove the group. Returns whether it existed."""
+        """Remove the group. Returns whether it existed. The pods of one of another kind still belong together."""
         row = self.keys.get((namespace, name))
-        if row is None or self.objects[row] is None:
+        if row is None or row not in self._read:
             return False
-        self.objects[row] = None
+        self._read.discard(row)
+        self.objects[row] = implied(namespace, name) if is_foreign(name) else None
         self.touch(row)
         self.drop(row)
         return True

@@ -14,7 +14,9 @@ from api.groups import PodGroup
 from api.storage import CSINode
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
+from nodes.groups.keys import foreign_name
 from nodes.groups.owners import ByOwner
+from nodes.groups.registry import OBJECTS, ForeignGroup
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.claimants import ClaimUse
 from nodes.state.class_table import ClassTable
@@ -101,6 +103,14 @@ class Tables:
     def delete_group(self, namespace: str, name: str) -> Change:
         """Remove a PodGroup. Its pods stay."""
         return self._decides_unit(self.groups.delete(namespace, name), namespace, name)
+
+    def upsert_foreign_group(self, item: ForeignGroup) -> Change:
+        """Add or change an object that is a group of another kind."""
+        return self.upsert_group(OBJECTS[type(item)].form(item))
+
+    def delete_foreign_group(self, kind: type[ForeignGroup], namespace: str, name: str) -> Change:
+        """Remove such an object. Its pods stay, and still go together."""
+        return self.delete_group(namespace, foreign_name(OBJECTS[kind].source, name))
 
     def upsert_budget(self, budget: PodDisruptionBudget) -> Change:
         """Add or change a PodDisruptionBudget."""
@@ -240,6 +250,11 @@ class Tables:
         """The lowest own priority of the group's pods that run; None if none does. Terminating pods do not count."""
         row = self.groups.keys.get(key)
         return self.groups.lowest_running(row) if row is not None else None
+
+    def running_priorities(self, key: GroupKey) -> frozenset[int]:
+        """The own priorities of the group's pods that run. Terminating pods do not count."""
+        row = self.groups.keys.get(key)
+        return frozenset(self.groups.running[row]) if row is not None else frozenset()
 
     def touched(self, key: GroupKey) -> int:
         """A number that grows when the group or a member changes; 0 for an unknown group.

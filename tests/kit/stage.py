@@ -16,6 +16,7 @@ import msgspec
 import orjson
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
 from api.groups import SCHEDULED, PodGroup
 from api.plans import PreemptionPlan
 from controllers.gangs.configuration import PlanningConfiguration
@@ -27,7 +28,16 @@ from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
 from kube.client import ApiClient
 from kube.reflector import Resource
-from runtime.resources import BUDGETS, GROUPS, NODES, PODS, PRIORITY_CLASSES
+from runtime.resources import (
+    BUDGETS,
+    COSCHEDULING_GROUPS,
+    GROUPS,
+    NATIVE_GROUPS,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    VOLCANO_GROUPS,
+)
 from runtime.term import Term
 from runtime.views import Views
 from tests.kit import apiserver
@@ -42,6 +52,9 @@ KINDS: dict[object, Resource[Any]] = {
     PodDisruptionBudget: BUDGETS,
     PriorityClass: PRIORITY_CLASSES,
     PodGroup: GROUPS,
+    CoschedulingPodGroup: COSCHEDULING_GROUPS,
+    NativePodGroup: NATIVE_GROUPS,
+    VolcanoPodGroup: VOLCANO_GROUPS,
 }
 
 

@@ -17,6 +17,13 @@ Object = dict[str, Any]
 Names = dict[str, str]
 LABEL: Final = "reprieve.dev/pod-group"
 KINDS: Final = ("native", "scheduler-plugins", "volcano", "owner", "annotated owner")
+VERSIONS: Final = {
+    "native": "scheduling.k8s.io/v1beta1",
+    "scheduler-plugins": "scheduling.x-k8s.io/v1alpha1",
+    "volcano": "scheduling.volcano.sh/v1beta1",
+}
+READ: Final = tuple(f"{kind}, with objects" for kind in VERSIONS)
+"""Those whose objects are read as well."""
 
 
 def is_other_group(item: Object) -> bool:
@@ -32,8 +39,11 @@ def ours(objects: list[Object]) -> list[Object]:
 
 
 def foreign(objects: list[Object], kind: str) -> list[Object]:
-    """The same groups without their objects: only the pods tell them, as those of this kind do."""
+    """The same groups, as pods of this kind tell them, without their objects or with those of the kind."""
+    kind, _, are_read = kind.partition(", ")
     found = [each for each in deepcopy(objects) if not is_other_group(each)]
+    if are_read:
+        found += [its_object(each, kind) for each in objects if is_other_group(each)]
     for item in found:
         meta = item["metadata"]
         name = (meta.get("labels") or {}).get(LABEL, "hero")
@@ -41,6 +51,14 @@ def foreign(objects: list[Object], kind: str) -> list[Object]:
             del meta["labels"][LABEL]
             tell(item, kind, name)
     return found
+
+
+def its_object(group: Object, kind: str) -> Object:
+    policy, meta = group["spec"]["schedulingPolicy"], group["metadata"]
+    spec = {"minMember": policy.get("gang", {}).get("minCount", 0)}
+    if kind == "native":
+        spec = {"schedulingPolicy": policy}
+    return {"apiVersion": VERSIONS[kind], "kind": "PodGroup", "metadata": deepcopy(meta), "spec": spec}
 
 
 def tell(pod: Object, kind: str, name: str) -> None:
@@ -68,13 +86,13 @@ def bare(plan: Object) -> Object:
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(clusters(), st.sampled_from(KINDS))
+@given(clusters(), st.sampled_from(KINDS + READ))
 def test_they_are_searched_like_ours(objects: list[Object], kind: str) -> None:
     assert bare(plan_for(foreign(objects, kind), "d/hero")) == bare(plan_for(ours(objects), "d/hero"))
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(clusters(), st.sampled_from(KINDS), st.randoms(use_true_random=False))
+@given(clusters(), st.sampled_from(KINDS + READ), st.randoms(use_true_random=False))
 def test_the_order_of_the_objects_does_not_matter(objects: list[Object], kind: str, dice: Random) -> None:
     given_objects = foreign(objects, kind)
     shuffled = dice.sample(given_objects, len(given_objects))
@@ -82,7 +100,7 @@ def test_the_order_of_the_objects_does_not_matter(objects: list[Object], kind: s
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(clusters(), st.sampled_from(KINDS))
+@given(clusters(), st.sampled_from(KINDS + READ))
 def test_no_group_is_broken(objects: list[Object], kind: str) -> None:
     given_objects = foreign(objects, kind)
     gone = {pod["uid"] for victim in plan_for(given_objects, "d/hero")["victims"] for pod in victim["pods"]}

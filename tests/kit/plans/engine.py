@@ -9,6 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.foreign_groups import (
+    COSCHEDULING,
+    NATIVE,
+    VOLCANO,
+    CoschedulingPodGroup,
+    NativePodGroup,
+    VolcanoPodGroup,
+)
 from api.groups import PodGroup
 from nodes.search.decision import BUDGET, EFFORT, decide_group
 from nodes.state.costs import CostRules
@@ -19,6 +27,11 @@ from tests.kit.plans.raw import Object
 
 DEFAULT: Final = CostRules()
 STORAGE: Final = {kind.__name__: kind for kind in STORAGE_KINDS}
+FOREIGN: Final = {
+    COSCHEDULING: CoschedulingPodGroup,
+    NATIVE: NativePodGroup,
+    VOLCANO: VolcanoPodGroup,
+}
 Key = tuple[str, str]
 """Namespace and name of a pod."""
 
@@ -30,6 +43,8 @@ def upsert(tables: Tables, item: Object) -> None:
             tables.upsert_node(msgspec.convert(item, Node))
         case "Pod":
             tables.upsert_pod(msgspec.convert(item, Pod))
+        case "PodGroup" if item.get("apiVersion") in FOREIGN:
+            tables.upsert_foreign_group(msgspec.convert(item, FOREIGN[item["apiVersion"]]))
         case "PodGroup":
             tables.upsert_group(msgspec.convert(item, PodGroup))
         case "PodDisruptionBudget":

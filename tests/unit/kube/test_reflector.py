@@ -51,6 +51,9 @@ class Store:
         where = "list" if listed else "put"
         self.log.append(f"{where} unreadable {meta.namespace}/{meta.name}@{meta.resource_version}: {error}")
 
+    def refused(self, times: int) -> None:
+        self.log.append(f"refused {times}")
+
     def replaced(self, keys: AbstractSet[Key], resource_version: str) -> None:
         self.log.append(f"replaced {len(keys)} at {resource_version}")
         self.synced.set()

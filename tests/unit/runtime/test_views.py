@@ -9,10 +9,12 @@ import pytest
 from prometheus_client import REGISTRY
 
 from api.core import Pod
+from api.foreign_groups import CoschedulingPodGroup
 from api.meta import ObjectMeta
+from kube.client import ApiError
 from runtime.objects import Objects
-from runtime.resources import GROUPS, NODES, PODS, WORKLOADS
-from runtime.views import REMEMBERED, View, Views
+from runtime.resources import COSCHEDULING_GROUPS, GROUPS, NODES, PODS, WORKLOADS
+from runtime.views import REFUSALS, REMEMBERED, View, Views
 from tests.kit.clock import ManualClock
 from tests.kit.objects import group, node, pod
 from tests.kit.views import listed, unconnected
@@ -304,3 +306,44 @@ def test_names_are_kept_apart_by_namespace() -> None:
     view.upsert(group("g", namespace="blue", version=9), listed=False)
     view.upsert(group("g", namespace="red", version=3), listed=False)
     assert (store.get("blue", "g") is None, store.get("red", "g") is None) == (False, False)
+
+
+# ---- a resource that may not be served
+
+
+def uids(store: Objects[CoschedulingPodGroup]) -> list[str]:
+    return [each.metadata.uid for each in store]
+
+
+def refuse(view: View[Any], status: int, times: int) -> None:
+    view._reflector.refusal = ApiError(status, "", "refused")
+    view.refused(times)
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_nobody_waits_for_an_optional_resource(views: Views, status: int) -> None:
+    view = views.watch(COSCHEDULING_GROUPS, Objects[CoschedulingPodGroup]())
+    assert view.fault(max_age=-1.0) is not None
+    refuse(view, status, 1)
+    assert view.synced
+    assert view.fault(max_age=-1.0) is None
+
+
+def test_others_are_waited_for(view: View[Pod]) -> None:
+    refuse(view, 404, REFUSALS)
+    assert not view.synced
+    assert view.fault() is not None
+
+
+def test_an_optional_resource_that_stays_away_has_no_objects(views: Views) -> None:
+    """A CRD was removed, or a right taken away, while nobody watched."""
+    store = Objects[CoschedulingPodGroup]()
+    view = views.watch(COSCHEDULING_GROUPS, store)
+    view.upsert(CoschedulingPodGroup(metadata=ObjectMeta("a", "default", "uid-a", "5")), listed=True)
+    view.replaced({("default", "a")}, "6")
+    refuse(view, 404, REFUSALS - 1)
+    assert uids(store) == ["uid-a"]
+    refuse(view, 404, REFUSALS)
+    assert not uids(store)
+    view.upsert(CoschedulingPodGroup(metadata=ObjectMeta("a", "default", "uid-b", "9")), listed=True)
+    assert uids(store) == ["uid-b"]

@@ -72,3 +72,41 @@ def test_jobs_that_would_fail_are_named(tmp_path: Path, limit: int, policy: bool
     output = CliRunner().invoke(reprieve, command).stdout
     assert ("Jobs that fail for good" in output) == bool(said)
     assert said in " ".join(output.split())
+
+
+def waiting(kind: str, tmp_path: Path) -> str:
+    """The example of this kind, with pods that wait."""
+    documents = list(yaml.safe_load_all((EXAMPLES / f"{kind}.yaml").read_text()))
+    for each in documents:
+        if each["kind"] == "Pod":
+            del each["spec"]["nodeName"]
+            each["spec"]["priority"] = 200
+            each["status"] = {"phase": "Pending"}
+    path = tmp_path / f"{kind}.yaml"
+    path.write_text(yaml.safe_dump_all(documents))
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ["native", "scheduler-plugins", "volcano"])
+@pytest.mark.parametrize("called", ["whole", "bare"])
+def test_a_gang_of_another_kind_is_planned_for(kind: str, called: str, tmp_path: Path) -> None:
+    name = NAMES[kind] if called == "whole" else NAMES[kind].partition(":")[2]
+    files = ["-f", str(CLUSTER), "-f", waiting(kind, tmp_path)]
+    result = CliRunner().invoke(reprieve, ["plan", *files, "--for", f"research/{name}", "-o", "json"])
+    assert result.exit_code == 0, result.output
+    plan = json.loads(result.stdout)
+    preemptor = plan["spec"]["preemptor"]
+    assert (preemptor["kind"], preemptor["name"], preemptor["priority"]) == ("PodGroup", NAMES[kind], 200)
+    assert len(plan["spec"]["placements"]) == 3
+    assert plan["metadata"]["name"].startswith(NAMES[kind].replace(":", ".") + "-")
+
+
+def test_a_name_of_several_groups_is_not_guessed(tmp_path: Path) -> None:
+    files = ["-f", str(CLUSTER)]
+    for kind in ("volcano", "scheduler-plugins"):
+        text = Path(waiting(kind, tmp_path)).read_text().replace("spark", "mpi")
+        (tmp_path / f"{kind}.yaml").write_text(text.replace("name: mpi-", f"name: {kind}-"))
+        files += ["-f", str(tmp_path / f"{kind}.yaml")]
+    result = CliRunner().invoke(reprieve, ["plan", *files, "--for", "research/mpi"])
+    assert result.exit_code == 2
+    assert "several groups are called research/mpi" in result.output

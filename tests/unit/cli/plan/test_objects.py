@@ -107,9 +107,9 @@ def test_documents_and_lists_of_lists() -> None:
 
 def test_other_kinds_are_counted() -> None:
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
-    native = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"}}
+    native = {"apiVersion": "scheduling.example.com/v1", "kind": "PodGroup", "metadata": {"name": "g"}}
     objects, _ = load(json.dumps(deployment), json.dumps(native), json.dumps(deployment | {"metadata": {}}))
-    assert objects.ignored == {"apps/v1 Deployment": 2, "scheduling.k8s.io/v1beta1 PodGroup": 1}
+    assert objects.ignored == {"apps/v1 Deployment": 2, "scheduling.example.com/v1 PodGroup": 1}
 
 
 def test_uids_are_made_from_names() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from nodes.groups.keys import asking, foreign_name, implied, is_foreign, short_name
+from nodes.groups.forms import asking, implied
+from nodes.groups.keys import foreign_name, is_foreign, short_name
 from nodes.groups.registry import group_of, groups_of, unit_of
 from tests.kit.objects import gang, pod
 

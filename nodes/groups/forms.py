@@ -1,0 +1,114 @@
+"""The one internal form of a group, whatever program made it: a PodGroup of ours, under the name of its kind.
+
+minCount, priority, topology and disruption mode are the fields of `PodGroupSpec`. Each source fills in what its objects
+say. A group whose object is not known has the form that `implied` makes from its name. See docs/decisions/0073.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+from uuid import UUID, uuid5
+
+from msgspec.structs import replace
+
+from api.groups import (
+    INITIALLY_SCHEDULED,
+    DisruptionMode,
+    Empty,
+    GangSchedulingPolicy,
+    PodGroup,
+    PodGroupSchedulingPolicy,
+    PodGroupSpec,
+    PodGroupStatus,
+)
+from api.meta import Condition, ObjectMeta
+from nodes.groups.keys import SEPARATOR, is_foreign, source_of
+
+__all__ = ["HIGHEST", "ObjectName", "asking", "by_its_pods", "form_of", "implied", "object_name"]
+
+HIGHEST: Final = 2**31 - 1
+"""No pod has a higher priority. So the lowest priority of its pods is that of the group."""
+MOST: Final = 2**31 - 1
+NAMES: Final = UUID("6b1e1c3a-0f0e-4c5e-9f5e-3d1f6f5a2b69")
+"""Plans name victims by UID. A group whose pods do not tell its UID gets one from its name, the same everywhere."""
+RAN: Final = PodGroupStatus(
+    conditions=[Condition(type=INITIALLY_SCHEDULED, status="True", reason="Scheduled", message="")]
+)
+"""What our own PodGroup says once it has run whole."""
+PREEMPTING: Final[frozenset[str]] = frozenset()
+"""Sources whose groups are gangs of ours: they ask for room as one."""
+
+
+def implied(namespace: str, name: str) -> PodGroup:
+    """The form of a group of another kind, from its name alone.
+
+    It is evicted whole or not at all, by the lowest priority of its pods. It is no gang of ours: its pods ask for room
+    one by one, as they are.
+    """
+    _, _, uid = name.partition(SEPARATOR)[2].partition(SEPARATOR)
+    made_up = str(uuid5(NAMES, f"{namespace}/{name}"))
+    meta = ObjectMeta(name=name, namespace=namespace, uid=uid or made_up)
+    return form_of(meta, name)
+
+
+def form_of(
+    meta: ObjectMeta,
+    name: str,
+    api_version: str = "",
+    *,
+    minimum: int = 0,
+    priority_class: str = "",
+    has_run: bool = False,
+) -> PodGroup:
+    """The form of a group that goes whole. `meta`: of its object. `name`: its name in the tables.
+
+    `minimum`: how many pods must run; it is a gang if that is more than 0. `priority_class`: says whether anybody may
+    go for it. Its pods say its priority.
+    """
+    gang = GangSchedulingPolicy(min(minimum, MOST)) if minimum > 0 else None
+    policy = PodGroupSchedulingPolicy(gang=gang, basic=None if gang is not None else Empty())
+    return PodGroup(
+        api_version=api_version,
+        metadata=replace(meta, name=name),
+        spec=PodGroupSpec(
+            scheduling_policy=policy,
+            disruption_mode=DisruptionMode(all=Empty()),
+            priority=HIGHEST,
+            priority_class_name=priority_class or None,
+        ),
+        status=RAN if has_run else None,
+    )
+
+
+def asking(group: PodGroup | None) -> PodGroup | None:
+    """The group, if its priority and policies replace those of its pods when they preempt.
+
+    So it is with ours, and with a gang of another kind that we plan for.
+    """
+    if group is None or not is_foreign(group.metadata.name):
+        return group
+    is_gang = group.spec.scheduling_policy.gang is not None
+    return group if is_gang and source_of(group.metadata.name) in PREEMPTING else None
+
+
+def by_its_pods(group: PodGroup) -> bool:
+    """Whether its pods alone say its priority. No PodGroup of ours is so."""
+    return is_foreign(group.metadata.name) and group.spec.priority == HIGHEST
+
+
+class ObjectName(NamedTuple):
+    """The object of a group, as events name it."""
+
+    api_version: str
+    kind: str
+    name: str
+
+
+def object_name(group: PodGroup) -> ObjectName:
+    """The object that the form was made from."""
+    name = group.metadata.name
+    if not is_foreign(name):
+        return ObjectName(group.api_version, group.kind, name)
+    source, bare, *_ = name.split(SEPARATOR)
+    kind = source.partition(".")[0]
+    return ObjectName(group.api_version, "PodGroup" if kind == "podgroups" else kind, bare)
