@@ -18,6 +18,10 @@ COMMANDS: Final = {
         "cli.quota.command",
         "Say whether a Workload gets its quota and who would be preempted for it, from a live cluster or from files.",
     ),
+    "queue": (
+        "cli.queue.command",
+        "Say how quota is used, lent and borrowed, who waits for it, and who could take it back.",
+    ),
     "validate": (
         "cli.validate.command",
         "Say whether objects would be accepted, from files, without a cluster.",

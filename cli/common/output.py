@@ -10,10 +10,10 @@ import msgspec
 import yaml
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from api.yaml import Dumper
+from cli.common.tables import Rows, sentence
 
 __all__ = [
     "BAD_INPUT",
@@ -36,11 +36,11 @@ MAX_NAMES: Final = 3
 def show(answer: RenderableType) -> None:
     """Print to standard output, never wrapped. Colours are used only on a terminal, and only if NO_COLOR is not set."""
     if sys.stdout.isatty():
-        Console(highlight=False, markup=False, emoji=False).print(answer)
+        Console(highlight=False, markup=False, emoji=False).print(answer, crop=False)
         return
     out = Console(width=PIPE_WIDTH, highlight=False, markup=False, emoji=False, no_color=True)
     with out.capture() as capture:
-        out.print(answer)
+        out.print(answer, crop=False)
     # Tables fill their cells with spaces, which are of no use in a file.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
@@ -59,19 +59,15 @@ def title(text: str) -> RenderableType:
 
 def line(text: str, style: str = "") -> RenderableType:
     """A sentence in a part of the answer."""
-    return Padding(Text(text, style), (0, 0, 0, 2), expand=False)
+    return sentence(Text(text, style), 2)
 
 
-def plain_table(*columns: str) -> Table:
-    """A table without lines. A column whose name starts with `>` holds numbers."""
-    table = Table(box=None, padding=(0, 1), header_style="dim")
-    for column in columns:
-        name = column.removeprefix(">")
-        table.add_column(name, justify="left" if name == column else "right", overflow="fold")
-    return table
+def plain_table(*columns: str) -> Rows:
+    """A table without lines. A column whose name starts with `>` holds numbers. See `Rows` for narrow terminals."""
+    return Rows(columns)
 
 
-def with_rest(table: Table, more: int) -> RenderableType:
+def with_rest(table: Rows, more: int) -> RenderableType:
     """The table, with the number of rows that it lacks below."""
     return Group(table, line(f"and {more} more (all of them: -o yaml)", "dim")) if more > 0 else table
 

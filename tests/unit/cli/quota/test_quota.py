@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from cli.main import reprieve
 from tests.kit.changes import changed
-from tests.unit.cli.quota.scenarios import (
+from tests.kit.quota_manifests import (
     FLAVOR,
     INCOMING,
     LOCAL,

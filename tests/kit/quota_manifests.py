@@ -1,4 +1,4 @@
-"""A small scenario for `reprieve quota`, as plain manifests that tests change."""
+"""A small scenario for the commands about quota, as plain manifests that tests change."""
 
 from __future__ import annotations
 
