@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 import pytest
 import yaml
 
-from hack.controlplane.binaries import binaries
+from hack.controlplane.binaries import binaries, cache_root
 from hack.controlplane.manifests import apply_cluster_objects, render
 from hack.controlplane.plane import ControlPlane
 
@@ -68,16 +73,42 @@ def version_of(commit: str, folder: Path, *, knows_replicas: bool = True) -> Ver
         pytest.skip(f"commit {commit} is not in the history: {archive.stderr.decode().strip()}")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
         tar.extractall(folder, filter="data")
-    if _git("diff", "--quiet", commit, "--", "*.pyx", "*.pxd").returncode == 0:
-        for kernels in KERNELS:
-            for module in (ROOT / kernels).rglob("*.so"):
-                target = folder / module.relative_to(ROOT)
-                if target.parent.is_dir():
-                    shutil.copy2(module, target)
-    else:
+    _compile(folder)
+    return Version(folder, knows_replicas)
+
+
+def _compile(folder: Path) -> None:
+    """Compile the kernels of this tree in place. They come from the cache if the same sources were compiled before."""
+    kept = cache_root().parent / "kernels" / _key(folder)
+    if not kept.is_dir():
         build = "from setuptools import setup; setup()"
         subprocess.run([sys.executable, "-c", build, "build_ext", "--inplace"], cwd=folder, check=True)
-    return Version(folder, knows_replicas)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as fresh:
+            _copy_modules(folder, Path(fresh) / "kept")
+            with suppress(OSError):  # another process was faster
+                (Path(fresh) / "kept").rename(kept)
+    _copy_modules(kept, folder)
+
+
+def _key(folder: Path) -> str:
+    """It changes with everything that goes into the compiled modules."""
+    digest = hashlib.sha256()
+    for part in (metadata.version("cython"), sysconfig.get_config_var("EXT_SUFFIX"), sys.version):
+        digest.update(f"{part}\0".encode())
+    sources = (path for kernels in KERNELS for path in (folder / kernels).rglob("*.p[yx][xd]"))
+    for source in sorted((folder / "pyproject.toml", *sources)):
+        digest.update(f"{source.relative_to(folder)}\0".encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _copy_modules(source: Path, target: Path) -> None:
+    for kernels in KERNELS:
+        for module in (source / kernels).rglob("*.so"):
+            copy = target / module.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(module, copy)
 
 
 def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
