@@ -45,6 +45,8 @@ class Wait:
     """Whom it waits for."""
     would_help: tuple[str, ...] = ()
     """What would have to change."""
+    stays: tuple[str, ...] = ()
+    """Who could have gone for it, and why they stay."""
     tried_again: str = ""
     """When it is tried again."""
     plan: str = ""
@@ -71,6 +73,7 @@ class Wait:
             ],
             "waitsFor": list(self.waits_for),
             "wouldHelp": list(self.would_help),
+            "stays": list(self.stays),
             "triedAgain": self.tried_again,
             "plan": self.plan,
             "decision": None if self.decision is None else dict(self.decision),

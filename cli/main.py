@@ -34,7 +34,10 @@ COMMANDS: Final = {
         "cli.doctor.command",
         "Say whether reprieve works in a cluster, and what helps if it does not.",
     ),
-    "why": ("cli.why.command", "Say why a pod or a PodGroup waits, from a live cluster or from files."),
+    "why": (
+        "cli.why.command",
+        "Say why a pod, a PodGroup, a Job or a Workload waits, from a live cluster or from files.",
+    ),
     "ungate": (
         "cli.leaving.ungate",
         "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",

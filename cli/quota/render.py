@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import dropwhile
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -13,38 +12,19 @@ from api.words import counted
 from api.workloads import Workload
 from cli.common.output import line, plain_table, some, title, with_rest
 from quota.amounts import shown
-from quota.assignment import Check, FlavorSearch, Mode, NoFitReason, QuotaRule
+from quota.assignment import Check, FlavorSearch, Mode
 from quota.decision import Decision, Target
 from quota.snapshot import Queue, QuotaSnapshot
 from quota.survivors import Survivors, survivors
+from quota.words import NO_FIT, NOT_COVERED, because, duration, rule_text
 from quota.workloads import effective_priority
 
 __all__ = ["render"]
 
 COLOURS: Final[dict[Mode, str]] = {"Fit": "bold green", "Preempt": "bold yellow", "NoFit": "bold red"}
 
-NO_FIT: Final[dict[NoFitReason, str]] = {
-    "": "There is no room for it.",
-    "WaitingForQuota": "There is no room for it. Others may not be preempted for as much as it asks for.",
-    "ExceedsMaxQuota": "It asks for more than there would be if nobody used any.",
-    "NoMatchingFlavor": "There is no flavor that suits it.",
-}
-
-RULES: Final[dict[QuotaRule, str]] = {
-    "WithinAvailable": "free",
-    "ExceedsMaxQuota": "more than there would be if nobody used any",
-    "ExceedsNominalQuota": "{short} more needed, and nobody goes for more than the nominal quota",
-    "NotSimulated": "{short} more needed",
-    "PreemptionReclaims": "{short} more needed: others give back what they borrow",
-    "PreemptionSuffices": "{short} more needed: somebody in {queue} goes",
-    "NoPreemptionCandidates": "{short} more needed, and nobody may go for it",
-}
-
-NOT_COVERED: Final = "the ClusterQueue has no quota for it"
 MAX_VICTIMS: Final = 30
 MAX_SURVIVORS: Final = 20
-UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
-MAX_UNITS: Final = 3
 
 
 def render(decision: Decision, workload: Workload, snapshot: QuotaSnapshot, now: int) -> RenderableType:
@@ -152,9 +132,8 @@ def _used(decision: Decision, queue: Queue, snapshot: QuotaSnapshot, pair: tuple
 
 
 def _why(check: Check, queue: Queue) -> Text:
-    short = shown(check.resource, check.earlier + check.asked - check.available)
     style = "green" if check.outcome == "Fit" else "red" if check.outcome in ("NoFit", "NoCandidates") else ""
-    return Text(RULES[check.rule].format(short=short, queue=queue.name), style)
+    return Text(rule_text(check, queue.name), style)
 
 
 # ---- who goes
@@ -164,7 +143,7 @@ def _victims(decision: Decision, priority: int, queue: Queue, now: int) -> Rende
     table = plain_table("workload", "ClusterQueue", ">priority", "held for", "holds", "reason", "why")
     for target in _in_order(decision)[:MAX_VICTIMS]:
         holder = target.holder
-        held = _duration(now - holder.reserved) + (", leaving already" if holder.evicting else "")
+        held = duration(now - holder.reserved) + (", leaving already" if holder.evicting else "")
         table.add_row(
             Text(holder.key, "yellow"),
             holder.queue,
@@ -172,7 +151,7 @@ def _victims(decision: Decision, priority: int, queue: Queue, now: int) -> Rende
             held,
             some(f"{shown(resource, amount)} {resource}" for (_, resource), amount in holder.usage.items()),
             target.reason,
-            _because(target, priority, queue),
+            because(target, priority, queue),
         )
     return with_rest(table, len(decision.targets) - MAX_VICTIMS)
 
@@ -183,40 +162,6 @@ def _in_order(decision: Decision) -> list[Target]:
     steps = [candidate.holder.key for attempt in attempts[-1:] for candidate in attempt.candidates]
     turns = {key: turn for turn, key in enumerate(steps)}
     return sorted(decision.targets, key=lambda target: turns.get(target.holder.key, -1))
-
-
-def _because(target: Target, priority: int, queue: Queue) -> str:
-    match target.reason:
-        case "InClusterQueue" if target.holder.priority < priority:
-            return "lower priority in the same ClusterQueue"
-        case "InClusterQueue":
-            return "same priority in the same ClusterQueue, and newer"
-        case "InClusterQueueTimeBased":
-            return f"same priority, held for longer than {_duration(queue.min_admit or 0)}"
-        case "InCohortReclamation":
-            return "its ClusterQueue borrows what others have a right to"
-        case "InCohortReclaimWhileBorrowing":
-            threshold = queue.spec.preemption.borrow_within_cohort.max_priority_threshold
-            limit = "" if threshold is None else f", not above {threshold}"
-            return f"lower priority{limit}, and its ClusterQueue borrows"
-        case "InCohortFairSharing":
-            return "its ClusterQueue has the greater share"
-
-
-def _duration(microseconds: int) -> str:
-    """The largest units, such as `1d4h` or `4h0m1s`. If the clock is behind, the answer is `0s`."""
-    rest, counts = max(0, microseconds) // 1_000_000, []
-    for unit, seconds in UNITS:
-        count, rest = divmod(rest, seconds)
-        counts.append((count, unit))
-    counts = list(dropwhile(_is_zero, counts))[:MAX_UNITS]
-    while counts and _is_zero(counts[-1]):
-        counts.pop()
-    return "".join(f"{count}{unit}" for count, unit in counts) or "0s"
-
-
-def _is_zero(count: tuple[int, str]) -> bool:
-    return not count[0]
 
 
 # ---- who stays

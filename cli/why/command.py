@@ -1,4 +1,4 @@
-"""`reprieve why`: why a pod or a PodGroup waits, from a live cluster or from files."""
+"""`reprieve why`: why a pod, a PodGroup, a Job or a Workload waits, from a live cluster or from files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Final
 
 import click
 
+from api.clock import SYSTEM_CLOCK
+from api.times import rfc3339_micro
 from api.waits import Wait
 from cli.common.documents import split_key
 from cli.common.ending import ending
 from cli.common.options import OUTPUT
 from cli.common.output import formatted, show
+from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading
-from cli.why.answers import about_group, about_pod
+from cli.why.answers import about_group, about_job, about_pod, about_workload
 from cli.why.objects import World
 from cli.why.render import render
 
@@ -24,14 +27,19 @@ WAITS: Final = 3
 QUESTIONS: Final[Mapping[str, Callable[[World, str, str], Wait]]] = {
     "pod": about_pod,
     "podgroup": about_group,
+    "job": about_job,
+    "workload": about_workload,
 }
 
 EPILOG: Final = """\b
 Examples:
   reprieve why pod team-a/web-0
   reprieve why podgroup training -n team-a -o json
+  reprieve why job training -n team-a
+  reprieve why workload job-training-2f3a1 -n team-a
   kubectl get namespaces,nodes,pods,poddisruptionbudgets,priorityclasses,jobs,replicasets,\\
-  statefulsets,events,podgroups.reprieve.dev,preemptionplans.reprieve.dev -A -o json > cluster.json
+  statefulsets,events,podgroups.reprieve.dev,preemptionplans.reprieve.dev,workloads,localqueues,\\
+  clusterqueues,cohorts,resourceflavors,admissionchecks -A -o json > cluster.json
   reprieve why pod team-a/web-0 -f cluster.json
 
 \b
@@ -47,21 +55,31 @@ Exit status:
 @click.argument("kind", type=click.Choice(list(QUESTIONS)))
 @click.argument("name", metavar="[NAMESPACE/]NAME")
 @click.option("-n", "--namespace", default="default", show_default=True, help="If NAME has none.")
+@click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @reading
 @OUTPUT
 @click.pass_context
 def why(
-    context: click.Context, kind: str, name: str, namespace: str, sources: Sources, output: str | None
+    context: click.Context,
+    kind: str,
+    name: str,
+    namespace: str,
+    now: str | None,
+    sources: Sources,
+    output: str | None,
 ) -> None:
-    """Say why a pod or a PodGroup waits, what would have to change, and when it is tried again. It changes nothing."""
+    """Say why a pod, a PodGroup, a Job or a Workload waits, what would have to change, and when it is tried again.
+
+    It changes nothing.
+    """
     key = name if "/" in name else f"{namespace}/{name}"
     with ending(context):
-        context.exit(_answer(kind, key, sources, output or "text"))
+        context.exit(_answer(kind, key, now, sources, output or "text"))
 
 
-def _answer(kind: str, key: str, sources: Sources, output: str) -> int:
+def _answer(kind: str, key: str, now: str | None, sources: Sources, output: str) -> int:
     namespace, name = split_key(key, "NAME")
-    world = World(namespace)
+    world = World(namespace, read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now"))
     sources.read(world)
     world.note_refused()
     answer = QUESTIONS[kind](world, namespace, name)

@@ -23,6 +23,12 @@ WORDS: Final = {
     "terminatingPods": "pods terminate",
     "endedPods": "pods have ended",
     "nominatedNode": "nominated node",
+    "localQueue": "LocalQueue",
+    "clusterQueue": "ClusterQueue",
+    "position": "place in the ClusterQueue",
+    "waitingInClusterQueue": "Workloads that wait there",
+    "podsAtOnce": "pods at once",
+    "podsWithoutNode": "pods without a node",
 }
 """Numbers by their names, as far as other words are better."""
 ALWAYS: Final = frozenset({"minCount", "members", "requiredMembers", "boundMembers", "priority"})
@@ -46,6 +52,7 @@ def _parts(answer: Wait) -> Iterator[RenderableType]:
         ("Missing", answer.missing),
         ("Waits for", answer.waits_for),
         ("Would help", answer.would_help),
+        ("Stays", answer.stays),
     ):
         if said:
             yield title(words)

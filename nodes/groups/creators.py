@@ -25,6 +25,7 @@ __all__ = [
     "creator_of_job",
     "creator_of_set",
     "why_missing",
+    "why_short",
 ]
 
 FAILED_CREATE: Final = "FailedCreate"
@@ -196,13 +197,18 @@ def _makes(creator: Creator) -> str:
 
 
 def _why(creator: Creator, pods: Sequence[Pod], events: Sequence[Event], said: Mapping[str, str]) -> str:
-    """Why the creator has fewer pods than the group could need; empty if it has all."""
-    there = sum(pod.status.phase not in ENDED and not pod.metadata.deletion_timestamp for pod in pods)
+    """Why the group has no more pods of this creator."""
     if creator.metadata.deletion_timestamp:
         return f"{creator.name} is being deleted."
     if creator.stopped:
         waits = said.get(creator.metadata.uid, "")
         return f"{creator.name} {creator.stopped}{f': {waits}' if waits else '.'}"
+    return why_short(creator, pods, events)
+
+
+def why_short(creator: Creator, pods: Sequence[Pod], events: Sequence[Event]) -> str:
+    """Why a creator that may create pods has no more of them. `pods`: those that it controls, also ended ones."""
+    there = sum(pod.status.phase not in ENDED and not pod.metadata.deletion_timestamp for pod in pods)
     if there >= creator.pods:
         return f"{creator.name} has all the pods that it wants: {creator.pods}."
     has = f"{creator.name} has {there} of {counted(creator.pods, 'pod')}"

@@ -13,12 +13,13 @@ from api.core import Pod
 from api.groups import SCHEDULED, SCHEDULING_GATE, PodGroup
 from api.meta import Condition
 from api.plans import PreemptionPlan, PreemptionPlanSpec
+from api.stored_plans import ACTIVE, current_plan, phase_of
 from api.waits import Source, Wait
 from api.words import counted, listed
 from nodes.groups.keys import is_foreign, short_name
 from nodes.search.decision import decide_group
 from nodes.search.gangs import minimum_of
-from nodes.search.plan_words import ACTIVE, current_plan, phase_of, places_of, said_of, victims_of, would_help
+from nodes.search.plan_words import places_of, said_of, victims_of, would_help
 from nodes.search.preemptor import DecisionError
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import GATED, TERMINATING, Snapshot

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from msgspec import UNSET
 
-from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptorKind, Victim
+from api.plans import PreemptionPlanSpec, Victim
 from api.waits import Place
 from api.words import counted
 from nodes.groups.keys import short_name
 from nodes.search.unmodelled import why_blocked
 
 __all__ = [
-    "ACTIVE",
-    "current_plan",
-    "phase_of",
     "places_of",
     "said_of",
     "unit_text",
@@ -24,31 +20,9 @@ __all__ = [
     "would_help",
 ]
 
-ACTIVE: Final = ("Planned", "Confirmed", "Evicting", "Ready")
-"""Phases of plans that are being carried out."""
 MOST: Final = 15
 """Domains and victims that an answer names one by one."""
 NOWHERE: Final = ("Unschedulable", "SearchBudgetExhausted")
-
-
-def phase_of(plan: PreemptionPlan) -> str:
-    """How far it is; empty if its status was not written."""
-    return (plan.status.phase if plan.status is not None else None) or ""
-
-
-def current_plan(
-    plans: Sequence[PreemptionPlan], kind: PreemptorKind, uid: str, *, active: bool = False
-) -> PreemptionPlan | None:
-    """The newest decision for this preemptor; one that is being carried out comes first. `active`: no other counts."""
-    its = [each for each in plans if (each.spec.preemptor.kind, each.spec.preemptor.uid) == (kind, uid)]
-    if active:
-        its = [each for each in its if phase_of(each) in ACTIVE]
-    return max(its, key=lambda each: (phase_of(each) in ACTIVE, _decided(each)), default=None)
-
-
-def _decided(plan: PreemptionPlan) -> str:
-    last = plan.status.last_decision_time if plan.status is not None else None
-    return last or plan.metadata.creation_timestamp or ""
 
 
 def said_of(spec: PreemptionPlanSpec, *, who: str = "It") -> str:

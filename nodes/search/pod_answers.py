@@ -11,12 +11,13 @@ import numpy as np
 
 from api.core import Pod
 from api.plans import PreemptionPlan, PreemptionPlanSpec
+from api.stored_plans import current_plan, phase_of
 from api.waits import Wait
 from api.words import listed
 from nodes.groups.pod_waits import PodWait, why_pod_waits
 from nodes.groups.registry import group_of
 from nodes.search.decision import decide_pod
-from nodes.search.plan_words import current_plan, phase_of, places_of, said_of, victims_of, would_help
+from nodes.search.plan_words import places_of, said_of, victims_of, would_help
 from nodes.search.preemptor import DecisionError
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot, is_leaving

@@ -74,12 +74,12 @@ def test_a_pod_has_the_answer_of_its_group(tmp_path: Path) -> None:
 
 
 def test_rights_that_are_missing_are_named_and_done_without() -> None:
-    world = World("a")
+    world = World("a", 0)
     assert not world.do_without(("v1", "Pod"), "pods is forbidden")
     assert world.do_without(POD_GROUP, "podgroups is forbidden")
     with pytest.raises(ClusterError, match="podgroups is forbidden"):
         about_group(world, "a", "train")
-    world = World("a")
+    world = World("a", 0)
     assert world.do_without(("v1", "Node"), "nodes is forbidden")
     assert world.do_without((API_VERSION, "PreemptionPlan"), "plans is forbidden")
     assert world.unread() == ["nodes is forbidden"]
