@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from api.published import SCHEDULERS
-from hack.controlplane.plane import ControlPlane
+from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.stream import Stream
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
@@ -31,17 +31,40 @@ SLOWLY: Final = {"REPRIEVE_FAILPOINTS": "evict.between=2s"}
 """Sixteen go at once. The last four wait for the first ones."""
 
 
+@pytest.fixture(scope="module")
+def pair(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """A plane for two processes, of which none runs."""
+    return start_plane(Options(reprieve=True, replicas=2, start_reprieve=False))
+
+
 @pytest.fixture
-def replicas(planes: PlaneFactory) -> ControlPlane:
+def replicas(pair: ControlPlane, sandboxes: SandboxFactory) -> ControlPlane:
     """Two processes. The one that leads evicts slowly. The scheduler calls the other one."""
-    plane = planes(reprieve=True, replicas=2, reprieve_environment=SLOWLY)
-    wait_for(plane.leader, what="nobody leads")
-    name = standby(plane)
-    plane.processes[name].stop()
-    plane.processes[name].environment = {}
-    plane.start_reprieve(name)
-    select(plane, name)
-    return plane
+    leader, other = pair.layout.replicas
+    for name, environment in ((leader, SLOWLY), (other, {})):
+        pair.processes[name].environment = environment
+        pair.start_reprieve(name)
+        wait_for(lambda: pair.leader() == leader, what="the first process does not lead")
+    select(pair, other)
+    return pair
+
+
+@pytest.fixture
+def sandboxes(pair: ControlPlane, sandboxes: SandboxFactory) -> Iterator[SandboxFactory]:
+    """Afterwards no process runs, all networks work, and nothing is left in the cluster."""
+    made: list[Sandbox] = []
+
+    def make(plane: ControlPlane) -> Sandbox:
+        made.append(sandboxes(plane))
+        return made[-1]
+
+    yield make
+    for name in pair.layout.replicas:
+        pair.networks[name].disturb("Pass")
+        pair.processes[name].stop()
+    for sandbox in made:
+        sandbox.remove()
+        sandbox.wait_removed()
 
 
 @pytest.fixture
