@@ -10,7 +10,7 @@ from hack.fidelity.selectors import HOSTNAME, NAMESPACES, RACK, ZONE, Json
 if TYPE_CHECKING:
     from hack.fidelity.worlds import World
 
-__all__ = ["add_volumes"]
+__all__ = ["add_volumes", "crowd"]
 
 DRIVERS: Final = ("csi.example.com", "tracked.example.com")
 """The second one says how much room it has."""
@@ -55,7 +55,7 @@ def add_volumes(random: Random, world: World) -> None:
     if random.random() < 0.2:
         _contend(random, world)
     if random.random() < 0.2:
-        _crowd(world)
+        crowd(world)
 
 
 def _contend(random: Random, world: World) -> None:
@@ -70,7 +70,7 @@ def _contend(random: Random, world: World) -> None:
             world.objects["persistentVolumes"].append(_bare_volume(random, world, f"for{number}", "static"))
 
 
-def _crowd(world: World) -> None:
+def crowd(world: World) -> None:
     """Two pods fill a node, so a gang has victims."""
     for node in world.nodes:
         for amounts in (node["status"]["allocatable"], node["status"]["capacity"]):
