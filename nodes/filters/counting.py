@@ -31,14 +31,18 @@ class Nodes:
         self._places: dict[str, NDArray[np.intp]] = {}
 
     def places(self, key: str) -> NDArray[np.intp]:
-        """[N], equal numbers for nodes with the same value of the label; -1 without the label. EVERYWHERE: all 0."""
+        """[N], the number of the node's value of the label, in the order of the values; -1 without the label.
+
+        EVERYWHERE: all 0.
+        """
         known = self._places.get(key)
         if known is None and key == EVERYWHERE:
             known = self._places[key] = np.zeros(len(self.shapes), np.intp)
         elif known is None:
-            values: dict[str, int] = {}
-            labels = (shape.labels.get(key) if shape is not None else None for shape in self.shapes)
-            rows = [-1 if value is None else values.setdefault(value, len(values)) for value in labels]
+            labels = [shape.labels.get(key) if shape is not None else None for shape in self.shapes]
+            values = sorted({value for value in labels if value is not None})
+            numbers = {value: number for number, value in enumerate(values)}
+            rows = [-1 if value is None else numbers[value] for value in labels]
             known = self._places[key] = np.array(rows, np.intp)
         return known
 

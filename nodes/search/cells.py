@@ -59,7 +59,7 @@ def dealt(
     evictable = Room(cluster, [*gone, *_lower(cluster)])
     sizes = {pod: _sizes(cluster, evictable, pod, nodes) for pod in planned}
     for near in (True, False):
-        found = _deal(cluster, planned, gone, cells, sizes, near=near)
+        found = _deal(cluster, planned, gone, cells, nodes, sizes, near=near)
         if found is not None:
             yield found
 
@@ -69,6 +69,7 @@ def _deal(
     planned: dict[int, int],
     gone: Collection[int],
     cells: Rows,
+    nodes: Rows,
     sizes: dict[int, NDArray[np.int64]],
     *,
     near: bool,
@@ -80,7 +81,7 @@ def _deal(
     found: dict[int, Bools] = {}
     for pod in planned:
         takes = cluster.mask(pod) & (cells >= 0) & room.agrees(pod)
-        where = np.flatnonzero(takes)
+        where = nodes[takes[nodes]]
         left = np.bincount(cells[where], weights=sizes[pod][where], minlength=count).astype(np.int64) - taken
         possible = np.flatnonzero(left > 0)
         if not len(possible):
