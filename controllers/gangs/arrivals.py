@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from api.core import Pod
 from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.roster import Roster
-from nodes.groups.registry import group_of
+from nodes.groups.registry import gang_of
 
 __all__ = ["Arrivals"]
 
@@ -33,7 +33,7 @@ class _Watched:
         """Whether a bound pod has just come for the plan's room, and is not of its gang."""
         if not self.open or pod.spec.node_name not in self.nodes:
             return False
-        return uid not in self.known and group_of(pod) != self.group
+        return uid not in self.known and gang_of(pod) != self.group
 
 
 class Arrivals:

@@ -24,7 +24,7 @@ from controllers.gangs.life import ActivePlan, Ending, GangPhase, GroupKey, phas
 from controllers.gangs.release import held_condition
 from controllers.gangs.roster import Roster
 from controllers.gangs.waiting import WaitingPods
-from controllers.gangs.writer import Reference, Writer
+from controllers.gangs.writer import Reference, Writer, reference_of
 from kube.client import ApiError
 from nodes.groups.forms import asking
 from nodes.groups.keys import is_foreign, short_name
@@ -131,7 +131,7 @@ class Reporter:
         there = self._roster.group(group)
         if there is None or owner is None:
             return
-        ours = Reference(there.api_version, "PodGroup", *group, there.metadata.uid)
+        ours = reference_of(there)
         theirs = Reference(*owner)
         why = "they evicted each other" if mutual else "it evicted pods of it in three plans"
         for one, other in ((ours, theirs), (theirs, ours)):
@@ -252,8 +252,8 @@ class Reporter:
         self, key: GroupKey, status: Literal["True", "False"], reason: str, message: str
     ) -> None:
         group = self._roster.group(key)
-        if group is None:
-            return
+        if group is None or is_foreign(key[1]):
+            return  # nothing is written to groups of other kinds: events say it
         if has_run(group):
             return  # True is terminal
         await self._write(group, INITIALLY_SCHEDULED, status, reason, message)
@@ -275,7 +275,7 @@ class Reporter:
         if (alone := lone_pod(key)) is not None:
             self._writer.event(Reference("v1", "Pod", *alone), type_, reason, action, note)
         elif (group := self._roster.group(key)) is not None:
-            regarding = Reference(group.api_version, "PodGroup", *key, group.metadata.uid)
+            regarding = reference_of(group)
             self._writer.event(regarding, type_, reason, action, note)
 
     def _warn(self, key: GroupKey, reason: str, note: str, *, cause: str) -> None:

@@ -21,7 +21,7 @@ from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.scheduler_messages import refusal
 from controllers.gangs.waiting import PULSE_NODE
 from nodes.filters.profile import DEFAULT_SCHEDULER
-from nodes.groups.registry import group_of
+from nodes.groups.registry import gang_of
 
 __all__ = ["Evidence"]
 
@@ -46,7 +46,7 @@ class Evidence:
         on_presented: Callable[[GroupKey, str], None],
         *,
         offer_seconds: float,
-        gang_of: Callable[[Pod], GroupKey | None] = group_of,
+        gang_of: Callable[[Pod], GroupKey | None] = gang_of,
     ) -> None:
         """`on_presented` is told of each sign that a scheduler works on a member (group, UID).
 

@@ -24,10 +24,11 @@ from controllers.gangs.observations import PlanSeen
 from controllers.gangs.proofs import Proof
 from controllers.gangs.roster import Roster
 from controllers.gangs.saying import GATHERING, Numbers, PlanNumbers, Said, say
-from controllers.gangs.writer import Writer
+from controllers.gangs.writer import Writer, reference_of
 from controllers.gangs.writes import Work, Writes
 from kube.client import ApiError
 from kube.retry import Backoff
+from nodes.groups.keys import is_foreign
 from runtime.queue import KeyedQueue
 
 __all__ = ["GroupStatusWriter"]
@@ -171,9 +172,12 @@ class GroupStatusWriter:
         pause = PAUSE_SECONDS
         try:
             if known.written != state:
-                await self._writer.write_group_condition(
-                    group, SCHEDULED, state.status, state.reason, state.message, numbers=state.numbers
-                )
+                if is_foreign(key[1]):
+                    self._say_by_event(group, state, known.written)
+                else:
+                    await self._writer.write_group_condition(
+                        group, SCHEDULED, state.status, state.reason, state.message, numbers=state.numbers
+                    )
                 known.written = state
             if tells:
                 await self._tell_pods(key)
@@ -184,6 +188,11 @@ class GroupStatusWriter:
         finally:
             known.not_before = self._clock.monotonic() + pause
             self._queue.done(key)
+
+    def _say_by_event(self, group: PodGroup, state: _State, before: _State | None) -> None:
+        """The status of a group of another kind is its own controller's. An event says each new reason."""
+        if before is None or before.reason != state.reason:
+            self._writer.event(reference_of(group), "Normal", state.reason, "Scheduling", state.message)
 
     def _plan_numbers(self, plan: ActivePlan) -> PlanNumbers:
         spec, seen = self._looks.get(plan.group, (None, None))

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from api.core import Pod
 from api.plans import Preemptor
+from nodes.groups.keys import short_name
 
 __all__ = ["GroupKey", "LonePod", "key_of", "key_of_pod", "lone_pod", "spoken", "spoken_in", "workload_key"]
 
@@ -64,7 +65,7 @@ def spoken(key: GroupKey) -> str:
     kind, _, rest = key[1].partition("/")
     if kind == WORKLOAD and rest:
         return f"Workload {key[0]}/{rest.partition('/')[0]}"
-    return f"PodGroup {'/'.join(key)}" if pod is None else f"Pod {pod.namespace}/{pod.name}"
+    return f"PodGroup {key[0]}/{short_name(key[1])}" if pod is None else f"Pod {pod.namespace}/{pod.name}"
 
 
 def spoken_in(key: GroupKey, namespace: str) -> str:

@@ -12,6 +12,7 @@ from typing import Literal
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import GroupKey, key_of, lone_pod
 from controllers.gangs.marks import HOLD_MARK
+from nodes.groups.keys import is_foreign, short_name
 
 __all__ = [
     "ActivePhase",
@@ -257,18 +258,18 @@ def phase_text(key: GroupKey, phase: GangPhase) -> str:
     pod = lone_pod(key)
     if pod is not None:
         return f"{HOLD_MARK}room is being freed for pod {pod.namespace}/{pod.name}"
-    name = "/".join(key)
+    name, see = f"{key[0]}/{short_name(key[1])}", "events" if is_foreign(key[1]) else "conditions"
     match phase:
         case "Planned" | "Confirmed" | "Evicting":
-            return f"room is being freed for pod group {name}, see its conditions"
+            return f"room is being freed for pod group {name}, see its {see}"
         case "Ready":
             return f"the planned members of pod group {name} go first"
         case "Unschedulable":
-            return f"pod group {name} cannot be placed now, see its conditions"
+            return f"pod group {name} cannot be placed now, see its {see}"
         case "Blocked":
-            return f"pod group {name} uses what reprieve cannot plan for, see its conditions"
+            return f"pod group {name} uses what reprieve cannot plan for, see its {see}"
         case _:
-            return f"pod group {name} waits for members or for a plan, see its conditions"
+            return f"pod group {name} waits for members or for a plan, see its {see}"
 
 
 def hold_text(key: GroupKey, phase: GangPhase) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from controllers.gangs.keys import GroupKey
-from nodes.groups.forms import asking
+from nodes.groups.forms import asking, object_name
 from nodes.state.pod_view import PodView
 from nodes.state.tables import Tables
 from runtime.owner_stops import PodOwner
@@ -28,8 +28,8 @@ class Owners:
         view = self._tables.view(row)
         group = asking(self._tables.groups.find(*view.group)) if view.group is not None else None
         if group is not None:
-            meta = group.metadata
-            return PodOwner(group.api_version, group.kind, meta.namespace, meta.name, meta.uid)
+            meta, named = group.metadata, object_name(group)
+            return PodOwner(named.api_version, named.kind, meta.namespace, named.name, meta.uid)
         return _controller(view)
 
     def controllers(self, pods: Iterable[str]) -> set[PodOwner]:

@@ -32,6 +32,7 @@ from controllers.gangs.stored import StoredPlans
 from kube.client import ApiError
 from kube.conditions import field_manager
 from kube.retry import Backoff
+from nodes.groups.keys import is_foreign
 from nodes.state.pod_facts import controller_of
 from nodes.state.pods import ENDED
 from nodes.state.tables import Tables
@@ -90,6 +91,9 @@ class PartialGangs:
 
     async def resolve(self, gang: Gang) -> None:
         """Look at the gang. Observed as ToRelease or ToKeep, or not at all."""
+        if is_foreign(gang.key[1]):
+            self._gangs.observe(gang, ToKeep("it is no PodGroup of reprieve"))
+            return
         try:
             group, pods = await self._reader.group(gang.key), await self._reader.pods(gang.key)
             if group is None or not self._is_current(gang, group):

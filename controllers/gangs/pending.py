@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from api.core import Pod
 from controllers.gangs.marks import is_ours
-from nodes.groups.registry import group_of
+from nodes.groups.registry import gang_of
 
 __all__ = ["PendingPods"]
 
@@ -39,7 +39,7 @@ class PendingPods:
 def _concerns_us(pod: Pod) -> bool:
     if pod.metadata.deletion_timestamp or pod.spec.node_name:
         return False
-    return group_of(pod) is not None or any(
+    return gang_of(pod) is not None or any(
         is_ours(each.message)
         for each in pod.status.conditions or ()
         if each.type == "PodScheduled" and each.status == "False"

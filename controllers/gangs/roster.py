@@ -25,6 +25,7 @@ from controllers.gangs.owners import Owners
 from controllers.gangs.reservations import Claim, Requests
 from controllers.gangs.respecting import exceeded
 from controllers.gangs.table_changes import TableChanges
+from nodes.groups.forms import asking, by_its_pods
 from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import mismatch
 from nodes.state.classes import admits, counted_requests
@@ -91,9 +92,12 @@ class Roster:
         """The preemptor's priority; None if there is no such group or pod, or the group's class does not exist."""
         if (alone := lone_pod(key)) is not None:
             return self._alone.priority(alone)
-        group = self.group(key)
+        group = asking(self.group(key))
         if group is None:
             return None
+        return self._tables.groups.lowest_priority(key) if by_its_pods(group) else self._own_priority(group)
+
+    def _own_priority(self, group: PodGroup) -> int | None:
         try:
             return group_priority(group, self._tables.priority_classes)
         except UnknownPriorityClass:
@@ -149,7 +153,7 @@ class Roster:
             return self._alone.why_nobody_goes(alone)
         group, priority = self.group(key), self.group_priority(key)
         if group is None or priority is None:
-            return "its PodGroup has no known priority"
+            return "its group has no known priority"
         if preemption_policy(group, self._tables.priority_classes) == "Never":
             return "the preemptionPolicy of its PodGroup is Never"
         members = self.gang_members(key)
@@ -298,7 +302,7 @@ class Roster:
 
     def running_priorities(self, key: GroupKey) -> frozenset[int]:
         """The own priorities of the group's pods that run."""
-        return self._tables.running_priorities(key)
+        return self._tables.groups.running_priorities(key)
 
     def unit_priority(self, uid: str) -> int | None:
         """The priority at which the pod may be evicted; None if that is not known.
@@ -308,11 +312,12 @@ class Roster:
         view = self.view(uid)
         if view is None:
             return None
-        if view.group is None or self.group(view.group) is None:
+        group = self.group(view.group) if view.group is not None else None
+        if view.group is None or group is None:
             return view.priority
-        priority, lowest = self.group_priority(view.group), None
+        priority, lowest = self._own_priority(group), None
         if self.all_mode_group(uid) is not None:
-            lowest = self._tables.running_priority(view.group)
+            lowest = self._tables.groups.running_priority(view.group)
         return priority if priority is None or lowest is None else min(priority, lowest)
 
     def group_of_pod(self, uid: str) -> GroupKey | None:

@@ -19,16 +19,23 @@ from kube.conditions import ConditionWriter, Status, Target
 from kube.envelopes import OnlyMetadata
 from kube.recorder import EventRecorder, Reference
 from kube.sender import Sender
+from nodes.groups.forms import object_name
 from runtime.plan_writer import PlanWriter, decoded, path_of
 from runtime.pod_gates import gate_removal
 
-__all__ = ["Deletion", "Marked", "Reference", "Writer"]
+__all__ = ["Deletion", "Marked", "Reference", "Writer", "reference_of"]
 
 log = structlog.get_logger(__name__)
 
 EVENTS_SECONDS: Final = 1.0
 """How long a term that ends may write events."""
 DRY_RUN: Final = {"dryRun": "All"}
+
+
+def reference_of(group: PodGroup) -> Reference:
+    """The object of the group, whatever its kind is."""
+    named = object_name(group)
+    return Reference(named.api_version, named.kind, group.metadata.namespace, named.name, group.metadata.uid)
 
 
 class Deletion(StrEnum):

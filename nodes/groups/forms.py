@@ -22,9 +22,18 @@ from api.groups import (
     PodGroupStatus,
 )
 from api.meta import Condition, ObjectMeta
-from nodes.groups.keys import SEPARATOR, is_foreign, source_of
+from nodes.groups.keys import COSCHEDULING, SEPARATOR, is_foreign, source_of
 
-__all__ = ["HIGHEST", "ObjectName", "asking", "by_its_pods", "form_of", "implied", "object_name"]
+__all__ = [
+    "HIGHEST",
+    "PREEMPTING",
+    "ObjectName",
+    "asking",
+    "by_its_pods",
+    "form_of",
+    "implied",
+    "object_name",
+]
 
 HIGHEST: Final = 2**31 - 1
 """No pod has a higher priority. So the lowest priority of its pods is that of the group."""
@@ -35,8 +44,8 @@ RAN: Final = PodGroupStatus(
     conditions=[Condition(type=INITIALLY_SCHEDULED, status="True", reason="Scheduled", message="")]
 )
 """What our own PodGroup says once it has run whole."""
-PREEMPTING: Final[frozenset[str]] = frozenset()
-"""Sources whose groups are gangs of ours: they ask for room as one."""
+PREEMPTING: Final = frozenset({COSCHEDULING})
+"""Sources whose gangs ask for room as one. Kubernetes' scheduler plans for native gangs itself."""
 
 
 def implied(namespace: str, name: str) -> PodGroup:

@@ -8,9 +8,23 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SEPARATOR", "foreign_name", "is_foreign", "short_name", "source_of"]
+__all__ = [
+    "COSCHEDULING",
+    "NATIVE",
+    "SEPARATOR",
+    "VOLCANO",
+    "foreign_name",
+    "is_foreign",
+    "short_name",
+    "source_of",
+]
 
 SEPARATOR: Final = ":"
+
+NATIVE: Final = "podgroups.scheduling.k8s.io"
+COSCHEDULING: Final = "podgroups.scheduling.x-k8s.io"
+VOLCANO: Final = "podgroups.scheduling.volcano.sh"
+"""Sources: the resource and API group of the objects."""
 
 
 def foreign_name(source: str, name: str, uid: str = "") -> str:

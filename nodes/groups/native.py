@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from api.core import Pod
 from api.foreign_groups import NATIVE, NativePodGroup
 from api.groups import DisruptionMode, Empty, PodGroup, PodGroupSpec, PodGroupStatus
+from nodes.groups import keys
 from nodes.groups.forms import HIGHEST
 from nodes.groups.keys import foreign_name
 
 __all__ = ["SOURCE", "form", "name_of"]
 
-SOURCE: Final = "podgroups.scheduling.k8s.io"
+SOURCE: Final = keys.NATIVE
 
 
 def name_of(pod: Pod) -> str | None:

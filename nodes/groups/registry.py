@@ -10,10 +10,20 @@ from api.core import Pod
 from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
 from api.groups import PodGroup
 from nodes.groups import native, ours, owners, scheduler_plugins, volcano
-from nodes.groups.keys import is_foreign
+from nodes.groups.forms import PREEMPTING
+from nodes.groups.keys import is_foreign, source_of
 from nodes.groups.owners import ByOwner
 
-__all__ = ["OBJECTS", "ForeignGroup", "GroupKey", "ObjectSource", "group_of", "groups_of", "unit_of"]
+__all__ = [
+    "OBJECTS",
+    "ForeignGroup",
+    "GroupKey",
+    "ObjectSource",
+    "gang_of",
+    "group_of",
+    "groups_of",
+    "unit_of",
+]
 
 GroupKey = tuple[str, str]
 """(namespace, name). See `nodes.groups.keys`."""
@@ -55,6 +65,17 @@ def group_of(pod: Pod) -> GroupKey | None:
     """The PodGroup of ours with which the pod is scheduled; None if it belongs to a group of another kind."""
     name = next(_said(pod), None)
     return (sys.intern(pod.metadata.namespace), name) if name and not is_foreign(name) else None
+
+
+def gang_of(pod: Pod) -> GroupKey | None:
+    """The group with which the pod is scheduled if it is a gang; None if no gang of its kind is planned for.
+
+    Whether it is a gang, its object says.
+    """
+    name = next(_said(pod), None)
+    if not name or (is_foreign(name) and source_of(name) not in PREEMPTING):
+        return None
+    return sys.intern(pod.metadata.namespace), name
 
 
 def groups_of(pod: Pod) -> list[str]:

@@ -7,12 +7,13 @@ from typing import Final
 from api.core import Pod
 from api.foreign_groups import COSCHEDULING, CoschedulingPodGroup
 from api.groups import PodGroup
+from nodes.groups import keys
 from nodes.groups.forms import form_of
 from nodes.groups.keys import foreign_name
 
 __all__ = ["SOURCE", "form", "name_of"]
 
-SOURCE: Final = "podgroups.scheduling.x-k8s.io"
+SOURCE: Final = keys.COSCHEDULING
 LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 """The label, and the one that versions before 0.24 read."""
 RAN: Final = frozenset({"Scheduled", "Running", "Finished", "Failed"})

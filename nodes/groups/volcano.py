@@ -9,12 +9,13 @@ from api.foreign_groups import VOLCANO, VolcanoPodGroup
 from api.groups import PodGroup
 from api.meta import controller_reference
 from api.names import is_subdomain
+from nodes.groups import keys
 from nodes.groups.forms import form_of
 from nodes.groups.keys import foreign_name
 
 __all__ = ["SOURCE", "form", "name_of"]
 
-SOURCE: Final = "podgroups.scheduling.volcano.sh"
+SOURCE: Final = keys.VOLCANO
 MADE_UP: Final = "podgroup-"
 """A PodGroup that Volcano makes by itself is named so, with a UID."""
 ANNOTATIONS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")

@@ -42,6 +42,8 @@ class GroupTable:
         """Per row: how many members are bound, by the row of their node."""
         self.waiting: list[Counter[int]] = []
         """Per row: how many members wait for a node, by the row of their class. Gated pods do not count."""
+        self.priorities: list[Counter[int]] = []
+        """Per row: how many members there are, bound or not, by their own priority."""
         self.gated: list[int] = []
         """Per row: how many pods have a scheduling gate that is not ours. They are no members yet."""
         self.touched: list[int] = []
@@ -70,7 +72,7 @@ class GroupTable:
         if new and row == len(self.objects):
             self.objects.append(None)
             self.members.append(set())
-            for counts in (self.running, self.nodes, self.waiting):
+            for counts in (self.running, self.nodes, self.waiting, self.priorities):
                 counts.append(Counter())
             self.gated.append(0)
             self.touched.append(0)
@@ -88,6 +90,20 @@ class GroupTable:
     def lowest_running(self, row: int) -> int | None:
         """The lowest own priority of the group's pods that run; None if none does."""
         return min(self.running[row], default=None)
+
+    def running_priority(self, key: GroupKey) -> int | None:
+        """The lowest own priority of the group's pods that run; None if none does. Terminating pods do not count."""
+        return min(self.running_priorities(key), default=None)
+
+    def lowest_priority(self, key: GroupKey) -> int | None:
+        """The lowest own priority of the group's members, bound or not; None if it has none."""
+        row = self.keys.get(key)
+        return min(self.priorities[row], default=None) if row is not None else None
+
+    def running_priorities(self, key: GroupKey) -> frozenset[int]:
+        """The own priorities of the group's pods that run."""
+        row = self.keys.get(key)
+        return frozenset(self.running[row]) if row is not None else frozenset()
 
     def goes_whole(self, row: int) -> bool:
         """Whether the group exists, and is evicted whole or not at all."""

@@ -309,6 +309,8 @@ class PodTable:
         groups, group = self._groups, facts.group
         if facts.flags & TERMINATING:
             return
+        if facts.node != NOWHERE or not facts.flags & GATED:
+            add_count(groups.priorities[group], facts.priority, pods)
         if facts.node == NOWHERE:
             groups.count_unbound(group, facts.pod_class, pods, gated=bool(facts.flags & GATED))
             return

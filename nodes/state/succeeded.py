@@ -6,7 +6,7 @@ from collections.abc import Set
 from typing import Final, NamedTuple
 
 from api.core import Pod
-from nodes.groups.registry import group_of
+from nodes.groups.registry import gang_of
 from nodes.state.groups import GroupTable
 from nodes.state.pod_facts import whole_seconds
 
@@ -41,7 +41,7 @@ class SucceededMembers:
         Raises ValueError, and changes nothing, for an invalid time.
         """
         meta = pod.metadata
-        key = group_of(pod)
+        key = gang_of(pod)
         if pod.status.phase != SUCCEEDED or key is None:
             return self.forget(meta.namespace, meta.name)
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)

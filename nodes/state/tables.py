@@ -246,16 +246,6 @@ class Tables:
         groups = self.groups
         return MemberCounts(groups.waiting[row].total(), groups.running[row].total(), groups.gated[row])
 
-    def running_priority(self, key: GroupKey) -> int | None:
-        """The lowest own priority of the group's pods that run; None if none does. Terminating pods do not count."""
-        row = self.groups.keys.get(key)
-        return self.groups.lowest_running(row) if row is not None else None
-
-    def running_priorities(self, key: GroupKey) -> frozenset[int]:
-        """The own priorities of the group's pods that run. Terminating pods do not count."""
-        row = self.groups.keys.get(key)
-        return frozenset(self.groups.running[row]) if row is not None else frozenset()
-
     def touched(self, key: GroupKey) -> int:
         """A number that grows when the group or a member changes; 0 for an unknown group.
 

@@ -324,7 +324,7 @@ class TablesMachine(RuleBasedStateMachine):
                     if each.status.phase not in ENDED
                 ]
                 lowest = min(running, default=None)
-                assert self.tables.running_priority((namespace, name)) == lowest
+                assert self.tables.groups.running_priority((namespace, name)) == lowest
 
     @invariant()
     def members_are_counted(self) -> None:

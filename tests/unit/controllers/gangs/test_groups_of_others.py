@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from api.core import Pod
+from api.foreign_groups import CoschedulingPodGroup, CoschedulingSpec
+from api.meta import ObjectMeta
+from controllers.gangs.configuration import PlanningConfiguration
 from tests.kit.objects import node, pod
 from tests.kit.stage import Stage, staged
 
@@ -38,3 +43,138 @@ async def test_pods_of_several_priorities_are_named_once() -> None:
         stage.add(member("d", node="n0", priority=3))
         await stage.settle()
         assert [each[1] for each in events(stage)] == ["Pod a", "Pod d"]
+
+
+# ---- scheduler-plugins' PodGroups preempt
+
+BIG = {"cpu": "4"}
+KEY = ("default", "podgroups.scheduling.x-k8s.io:mpi")
+
+
+def mpi(minimum: int = 2, uid: str = "uid-mpi") -> CoschedulingPodGroup:
+    meta = ObjectMeta("mpi", "default", uid, generation=1, creation_timestamp="2026-01-01T00:00:00Z")
+    return CoschedulingPodGroup(metadata=meta, spec=CoschedulingSpec(minimum))
+
+
+def waiting(name: str, priority: int = 100, **fields: Any) -> Pod:
+    return member(name, priority=priority, requests=BIG, **fields)
+
+
+def cluster() -> list[Any]:
+    """Two nodes, and a pod on each that fills it."""
+    nodes = [node(f"n{number}") for number in range(2)]
+    return [*nodes, *(pod(f"v{number}", node=f"n{number}", requests=BIG, priority=1) for number in range(2))]
+
+
+async def test_it_gathers_and_evicts_as_one() -> None:
+    async with staged(*cluster(), mpi(), waiting("m0")) as stage:
+        await stage.settle()
+        stage.clock += 2.0
+        await stage.settle()
+        assert stage.filter(waiting("m0"), "n0", "n1") == [], "it waits for its sibling"
+        assert (stage.api.deleted, stage.api.plans) == ([], {})
+        stage.add(waiting("m1"))
+        await stage.settle()
+        assert sorted(stage.api.deleted) == ["v0", "v1"]
+        [plan] = stage.api.plans.values()
+        assert plan["metadata"]["name"].startswith("podgroups.scheduling.x-k8s.io.mpi-")
+        assert plan["spec"]["preemptor"] == {
+            "kind": "PodGroup",
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+            "namespace": "default",
+            "name": KEY[1],
+            "uid": "uid-mpi",
+            "priority": 100,
+        }
+        for number in range(2):
+            stage.delete(pod(f"v{number}", node=f"n{number}"))
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        placed = [stage.filter(waiting(name), "n0", "n1") for name in ("m0", "m1")]
+        assert sorted(placed) == [["n0"], ["n1"]]
+        for name, where in (("m0", placed[0]), ("m1", placed[1])):
+            stage.add(waiting(name, node=where[0]))
+        await stage.settle()
+        assert stage.phases() == ["Bound"]
+        assert not any("/podgroups/" in each.path for each in stage.api.written), "its status is not ours"
+        said = [reason for reason, regarding, _ in events(stage) if regarding == "PodGroup mpi"]
+        assert said[0] == "Gathering"
+        assert {"Preempting", "Bound"} <= set(said)
+
+
+async def test_without_its_object_its_pods_are_ordinary() -> None:
+    async with staged(*cluster(), waiting("m0")) as stage:
+        await stage.settle()
+        assert stage.filter(waiting("m0"), "n0") == ["n0"]
+        stage.add(mpi())
+        await stage.settle()
+        assert stage.filter(waiting("m0"), "n0") == []
+
+
+@pytest.mark.parametrize("ends", ["deleted", "grows", "no gang any longer"])
+async def test_its_object_changes_under_a_plan(ends: str) -> None:
+    """Nobody has gone yet: the scheduler has not confirmed the plan."""
+    async with staged(*cluster(), mpi(), waiting("m0"), waiting("m1")) as stage:
+        stage.agrees = False
+        await stage.settle()
+        assert stage.phases() == ["Planned"]
+        if ends == "deleted":
+            stage.delete(mpi())
+        else:
+            stage.add(mpi(3 if ends == "grows" else 0))
+        stage.agrees = True
+        await stage.settle()
+        assert (stage.api.deleted, stage.phases()) == ([], ["Aborted"])
+        passes = [] if ends == "grows" else ["n0"]
+        assert stage.filter(waiting("m0"), "n0") == passes
+
+
+async def test_a_new_process_goes_on_with_its_plan() -> None:
+    objects = [*cluster(), mpi(), waiting("m0"), waiting("m1")]
+    async with staged(*objects) as stage:
+        stage.agrees = False
+        await stage.settle()
+        assert stage.phases() == ["Planned"]
+        again = stage.restart()
+        again.add(*objects)
+        await again.settle()
+        assert sorted(again.api.deleted) == ["v0", "v1"]
+        assert len(again.api.plans) == 1
+        await again.close()
+
+
+async def test_a_group_created_again_is_another_one() -> None:
+    objects = [*cluster(), mpi(), waiting("m0"), waiting("m1")]
+    async with staged(*objects) as stage:
+        stage.agrees = False
+        await stage.settle()
+        again = stage.restart()
+        again.agrees = False
+        again.add(*cluster(), mpi(uid="uid-other"), waiting("m0"), waiting("m1"))
+        await again.settle()
+        assert again.phases() == ["Aborted"]
+        again.clock += 60.0
+        await again.settle()
+        assert sorted(again.phases()) == ["Aborted", "Planned"]
+        await again.close()
+
+
+async def test_nobody_goes_for_pods_of_several_priorities() -> None:
+    async with staged(*cluster(), mpi(), waiting("m0", 100), waiting("m1", 50)) as stage:
+        await stage.settle()
+        assert stage.api.deleted == []
+        [note] = [note for reason, _, note in events(stage) if reason == "PriorityMismatch"]
+        assert "pod m0 has priority 100, and another pod of its group has 50" in note
+
+
+async def test_bound_members_of_a_gang_in_pieces_stay() -> None:
+    """What its own controller says of it is not ours, so nobody knows whether it ran whole."""
+    configuration = PlanningConfiguration(partial_gang_seconds=10)
+    bound = member("m0", priority=100, requests=BIG, node="n0", controller="mpi")
+    objects = [node("n0"), mpi(), bound, waiting("m1", controller="mpi")]
+    async with staged(*objects, configuration=configuration) as stage:
+        await stage.settle()
+        stage.clock += 1000.0
+        await stage.settle()
+        assert stage.api.deleted == []
+        assert "PartialGangKept" in [reason for reason, _, _ in events(stage)]
