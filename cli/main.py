@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from cli.common.writing import writing
+
 __all__ = ["main", "reprieve"]
 
 COMMANDS: Final = {
@@ -90,4 +92,5 @@ def reprieve() -> None:
 
 def main() -> None:
     """The entry point of the package."""
-    reprieve(prog_name="reprieve")
+    with writing():
+        reprieve(prog_name="reprieve")

@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 import yaml
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from api.yaml import Dumper
@@ -34,15 +33,33 @@ MAX_NAMES: Final = 3
 
 
 def show(answer: RenderableType) -> None:
-    """Print to standard output, never wrapped. Colours are used only on a terminal, and only if NO_COLOR is not set."""
+    """Print to standard output. Lines are wrapped on a terminal only, and no word is cut.
+
+    Colours are used on a terminal only, and only if NO_COLOR is not set.
+    """
     if sys.stdout.isatty():
-        Console(highlight=False, markup=False, emoji=False).print(answer, crop=False)
+        Console(highlight=False, markup=False, emoji=False).print(_whole(answer), crop=False)
         return
-    out = Console(width=PIPE_WIDTH, highlight=False, markup=False, emoji=False, no_color=True)
+    out = Console(
+        width=PIPE_WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        # FORCE_COLOR and the like are for terminals that do not look like one.
+        force_terminal=False,
+        color_system=None,
+    )
     with out.capture() as capture:
-        out.print(answer, crop=False)
+        out.print(_whole(answer), crop=False)
     # Tables fill their cells with spaces, which are of no use in a file.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def _whole(answer: RenderableType) -> RenderableType:
+    """The same, with texts that are wrapped between words only."""
+    if isinstance(answer, Text):
+        return sentence(answer, 0)
+    return Group(*map(_whole, answer.renderables)) if isinstance(answer, Group) else answer
 
 
 def formatted(data: dict[str, Any], output: str) -> str:
@@ -54,7 +71,7 @@ def formatted(data: dict[str, Any], output: str) -> str:
 
 def title(text: str) -> RenderableType:
     """The heading of a part of the answer."""
-    return Padding(Text(text, "bold"), (1, 0, 0, 0), expand=False)
+    return Group(Text(), Text(text, "bold"))
 
 
 def line(text: str, style: str = "") -> RenderableType:

@@ -10,7 +10,8 @@ from api.groups import SCHEDULING_GATE
 from api.integration import ADMISSION_GATE
 from api.words import counted
 from cli.common.cluster import KUBECONFIG
-from cli.leaving.running import run
+from cli.common.options import OUTPUT
+from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, Sweep, sweep_all
 from cli.leaving.sweeps import (
     ACTIVE_PLANS,
@@ -63,18 +64,19 @@ Exit status:
     show_default=True,
     help="Who goes on with the cluster.",
 )
+@OUTPUT
 @click.pass_context
-def release(context: click.Context, kubeconfig: str, successor: str) -> None:
+def release(context: click.Context, kubeconfig: str, successor: str, output: str | None) -> None:
     """Free all that reprieve holds in a cluster: pods, Jobs, Workloads, queues and plans.
 
     For a cluster that reprieve leaves. docs/leaving.md has all steps, and says what stays.
     """
 
-    async def work(client: ApiClient) -> Result:
+    async def work(client: ApiClient, tell: Tell) -> Result:
         await _warn(client, successor)
-        return await sweep_all(client, await _sweeps(client, successor), click.echo)
+        return await sweep_all(client, await _sweeps(client, successor), tell)
 
-    run(context, kubeconfig, work, _summary)
+    run(context, kubeconfig, work, _summary, output)
 
 
 async def _sweeps(client: ApiClient, successor: str) -> list[Sweep[Any]]:

@@ -11,20 +11,28 @@ import structlog
 
 from cli.common.cluster import FAILED, existing
 from cli.common.documents import InputError
-from cli.common.output import BAD_INPUT
+from cli.common.output import BAD_INPUT, formatted
 from cli.leaving.sweep import Result
 from kube.client import ApiClient, ApiError
 
-__all__ = ["run"]
+__all__ = ["Tell", "run"]
+
+Tell = Callable[[str], None]
+"""Is told of each object."""
 
 
 def run(
     context: click.Context,
     kubeconfig: str,
-    work: Callable[[ApiClient], Awaitable[Result]],
+    work: Callable[[ApiClient, Tell], Awaitable[Result]],
     summary: Callable[[Result], str],
+    output: str | None,
 ) -> None:
-    """Do the work on the cluster, say what came of it, and end with status 0, 1 or 2."""
+    """Do the work on the cluster, say what came of it, and end with status 0, 1 or 2.
+
+    `output`: text (None), json or yaml. As text, each object is named as soon as it is free.
+    """
+    tell: Tell = click.echo if output in (None, "text") else _quiet
     try:
         files = existing(kubeconfig)
     except InputError as error:
@@ -32,16 +40,26 @@ def run(
         context.exit(BAD_INPUT)
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
-        result = asyncio.run(_on_cluster(files, work))
+        result = asyncio.run(_on_cluster(files, work, tell))
     except ApiError as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(FAILED)
     for problem in (*result.errors, *result.left):
         click.echo(f"Error: {problem}", err=True)
-    click.echo(summary(result))
+    if output in (None, "text"):
+        click.echo(summary(result))
+    else:
+        data = {"freed": result.freed, "errors": result.errors, "left": result.left}
+        click.echo(formatted(data, str(output)), nl=False)
     context.exit(FAILED if result.left else 0)
 
 
-async def _on_cluster(kubeconfig: str, work: Callable[[ApiClient], Awaitable[Result]]) -> Result:
+def _quiet(_: str) -> None:
+    """Nothing is said before the end."""
+
+
+async def _on_cluster(
+    kubeconfig: str, work: Callable[[ApiClient, Tell], Awaitable[Result]], tell: Tell
+) -> Result:
     async with ApiClient.connect(kubeconfig) as client:
-        return await work(client)
+        return await work(client, tell)

@@ -9,7 +9,8 @@ import click
 from api.groups import SCHEDULING_GATE
 from api.words import counted
 from cli.common.cluster import KUBECONFIG
-from cli.leaving.running import run
+from cli.common.options import OUTPUT
+from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, sweep_all
 from cli.leaving.sweeps import gates
 from cli.leaving.webhooks import mutates
@@ -44,19 +45,20 @@ Exit status:
 @click.command(epilog=EPILOG)
 @KUBECONFIG
 @click.option("-n", "--namespace", metavar="NAME", help="Only pods of this namespace. By default of all.")
+@OUTPUT
 @click.pass_context
-def ungate(context: click.Context, kubeconfig: str, namespace: str | None) -> None:
+def ungate(context: click.Context, kubeconfig: str, namespace: str | None, output: str | None) -> None:
     """Remove the scheduling gate reprieve.dev/gang from all pods of a cluster.
 
     For a cluster that reprieve leaves. Other gates of the pods stay. docs/gates.md has all steps.
     """
 
-    async def work(client: ApiClient) -> Result:
+    async def work(client: ApiClient, tell: Tell) -> Result:
         if await mutates(client, "Pod"):
             click.echo(WARNING, err=True)
-        return await sweep_all(client, [gates(SCHEDULING_GATE)], click.echo, namespace)
+        return await sweep_all(client, [gates(SCHEDULING_GATE)], tell, namespace)
 
-    run(context, kubeconfig, work, _summary)
+    run(context, kubeconfig, work, _summary, output)
 
 
 def _summary(result: Result) -> str:

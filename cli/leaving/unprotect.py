@@ -8,7 +8,8 @@ import click
 
 from api.words import counted
 from cli.common.cluster import KUBECONFIG
-from cli.leaving.running import run
+from cli.common.options import OUTPUT
+from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, sweep_all
 from cli.leaving.sweeps import QUEUE_FINALIZERS
 from cli.leaving.webhooks import is_kueue_there
@@ -39,20 +40,21 @@ Exit status:
 
 @click.command(epilog=EPILOG)
 @KUBECONFIG
+@OUTPUT
 @click.pass_context
-def unprotect(context: click.Context, kubeconfig: str) -> None:
+def unprotect(context: click.Context, kubeconfig: str, output: str | None) -> None:
     """Remove the finalizer kueue.x-k8s.io/resource-in-use from all objects of a cluster.
 
     For a cluster in which neither reprieve nor Kueue manages quota any longer. Other finalizers stay, and no object is
     deleted. docs/queueing.md has all steps.
     """
 
-    async def work(client: ApiClient) -> Result:
+    async def work(client: ApiClient, tell: Tell) -> Result:
         if await is_kueue_there(client):
             click.echo(WARNING, err=True)
-        return await sweep_all(client, QUEUE_FINALIZERS, click.echo)
+        return await sweep_all(client, QUEUE_FINALIZERS, tell)
 
-    run(context, kubeconfig, work, _summary)
+    run(context, kubeconfig, work, _summary, output)
 
 
 def _summary(result: Result) -> str:

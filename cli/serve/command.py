@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import structlog
@@ -20,9 +20,15 @@ from kube.client import ApiError
 __all__ = ["serve"]
 
 BAD_INPUT = 2
+EPILOG: Final = """\b
+Exit status:
+  0  it was asked to end, or the configuration is printed
+  1  it could not start, or it failed; the log says why
+  2  bad input, named on standard error
+"""
 
 
-@click.command()
+@click.command(epilog=EPILOG)
 @click.option(
     "--config", "path", type=click.Path(path_type=Path), metavar="FILE", help="The Configuration file."
 )

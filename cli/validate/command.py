@@ -13,8 +13,9 @@ from rich.text import Text
 
 from api.words import counted
 from cli.common.documents import STDIN, InputError, read_file
+from cli.common.ending import ending
 from cli.common.lines import answer_file
-from cli.common.options import FILES, MORE_FILES
+from cli.common.options import FILES, MORE_FILES, OUTPUT
 from cli.common.output import BAD_INPUT, formatted, line, show
 from cli.validate.objects import LocatedObject, Objects, writes
 from cli.validate.stream import judge_line
@@ -55,7 +56,7 @@ Judged = tuple[LocatedObject, Write, Verdict]
     "--old", metavar="FILE", multiple=True, help="Stored objects. A request for one of them is an update."
 )
 @click.option("--as", "user", metavar="USER", default="", help="The user who sends the requests.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), help="text is the default.")
+@OUTPUT
 @click.option(
     "--jsonl",
     "stream",
@@ -84,28 +85,40 @@ def validate(
         raise click.UsageError("standard input (-) can be read only once")
     if stream is None and not paths:
         raise click.UsageError("-f FILE is needed (or --jsonl FILE)")
-    try:
+    with ending(context):
         if stream is not None:
-            judge = partial(judge_line, context=_read(paths).context(user))
+            judge = partial(judge_line, context=_together(paths).context(user))
             context.exit(0 if answer_file(stream, judge) else BAD_INPUT)
         context.exit(_validate(paths, old, user, output or "text"))
-    except InputError as error:
-        click.echo(f"Error: {error}", err=True)
-        context.exit(BAD_INPUT)
 
 
-def _read(paths: Sequence[str]) -> Objects:
-    objects = Objects()
+def _read(paths: Sequence[str]) -> list[Objects]:
+    """The objects of all files that are named, together, and those of each file of a folder.
+
+    The files of a folder may have the same objects: each is judged by itself, with the facts of its own file first.
+    """
+    named, read = Objects(), []
     for path in paths:
+        if path == STDIN or not Path(path).is_dir():
+            named.add_file(read_file(path), path)
+            continue
         for file in _files(path):
-            objects.add_file(read_file(file), file)
-    return objects
+            read.append(Objects())
+            read[-1].add_file(read_file(file), file)
+    read.insert(0, named)
+    for objects in read:
+        for other in read:
+            objects.complete(other)
+    return read
+
+
+def _together(paths: Sequence[str]) -> Objects:
+    """The facts of all files."""
+    return _read(paths)[0]
 
 
 def _files(path: str) -> list[str]:
-    """The file, or the files in a folder. As in kubectl, folders inside it are left out."""
-    if path == STDIN or not Path(path).is_dir():
-        return [path]
+    """The files in a folder. As in kubectl, folders inside it are left out."""
     try:
         found = sorted(
             str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES and file.is_file()
@@ -118,12 +131,19 @@ def _files(path: str) -> list[str]:
 
 
 def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str) -> int:
-    objects, stored = _read(paths), _read(old)
-    objects.complete(stored)
-    facts = objects.context(user)
-    judged = [(found, write, verdict(write, facts)) for found, write in writes(objects, stored)]
+    stored = Objects()
+    for path in old:
+        for file in _files(path) if path != STDIN and Path(path).is_dir() else [path]:
+            stored.add_file(read_file(file), file)
+    judged: list[Judged] = []
+    ignored = Objects()
+    for objects in _read(paths):
+        objects.complete(stored)
+        facts = objects.context(user)
+        judged += [(found, write, verdict(write, facts)) for found, write in writes(objects, stored)]
+        ignored.ignored += objects.ignored
     if output == "text":
-        objects.note_ignored()
+        ignored.note_ignored()
         show(_rendered(judged))
     else:
         click.echo(formatted({"objects": [_plain(*each) for each in judged]}, output), nl=False)

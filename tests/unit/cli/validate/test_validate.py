@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from cli.main import reprieve
@@ -14,6 +15,9 @@ Json = dict[str, Any]
 KUEUE = "kueue.x-k8s.io/v1beta2"
 REPRIEVE = "reprieve.dev/v1alpha1"
 GATE = "example.com/gate"
+
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
 def named(kind: str, name: str, api_version: str = KUEUE, **rest: Any) -> Json:
@@ -284,7 +288,7 @@ def test_yaml_of_several_documents(tmp_path: Path) -> None:
     "arguments",
     [
         [],
-        ["-o", "yaml", "-f", "-"],
+        ["-o", "toml", "-f", "-"],
         ["--jsonl", "-", "-o", "json"],
         ["--jsonl", "-", "--old", "x"],
         ["-f", "-", "--old", "-"],
@@ -307,3 +311,26 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
     empty = invoke("-f", str(tmp_path / "deeper"))
     assert empty.exit_code == 2
     assert "deeper: has no .yaml, .yml or .json file" in empty.stderr
+
+
+def test_files_of_a_folder_may_have_the_same_object(tmp_path: Path) -> None:
+    for name, priority in (("a", 1), ("b", 2)):
+        (tmp_path / f"{name}.yaml").write_text(
+            "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\n"
+            f"value: {priority}\n---\n"
+            "apiVersion: reprieve.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: gang, namespace: d}\n"
+            "spec: {schedulingPolicy: {gang: {minCount: 1}}, priorityClassName: high, priority: 1}\n"
+        )
+    result = CliRunner().invoke(reprieve, ["validate", "-f", str(tmp_path), "-o", "json"])
+    assert result.exit_code == 3, result.output
+    judged = json.loads(result.stdout)["objects"]
+    assert [(each["name"], each["allowed"]) for each in judged] == [("gang", True), ("gang", False)]
+
+
+def test_the_examples_get_verdicts() -> None:
+    result = CliRunner().invoke(reprieve, ["validate", "-f", str(EXAMPLES), "-o", "yaml"])
+    assert result.exit_code == 3
+    refused = [each["place"] for each in yaml.safe_load(result.stdout)["objects"] if not each["allowed"]]
+    assert len(refused) == 3
+    # This one is about what is refused.
+    assert all("examples/settings.yaml: " in place for place in refused)

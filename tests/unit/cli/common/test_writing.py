@@ -1,0 +1,67 @@
+"""What happens if standard output cannot be written. Each run is a process: it is the end of one that is tested."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+REPRIEVE = [sys.executable, "-c", "from cli.main import main; main()"]
+QUEUE = ["queue", "-f", "examples/quota-teams.yaml"]
+
+
+def run(arguments: list[str], out: int | None, **more: str) -> tuple[int, str]:
+    """(exit status, standard error). `out` None: standard output is closed."""
+    script = 'exec "$@"' if out is not None else 'exec "$@" >&-'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *REPRIEVE, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **more},
+        stdout=out,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [QUEUE, [*QUEUE, "-o", "json"], ["--help"], ["serve", "--print-config"]]
+)
+def test_a_full_disk(arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        status, error = run(arguments, full.fileno())
+    assert (status, error) == (2, "Error: standard output: No space left on device\n")
+
+
+def test_a_pipe_that_nobody_reads() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        assert run(QUEUE, write) == (2, "Error: standard output: Broken pipe\n")
+    finally:
+        os.close(write)
+
+
+def test_a_closed_output() -> None:
+    assert run(QUEUE, None) == (2, "Error: standard output: Bad file descriptor\n")
+
+
+def test_an_error_is_said_though_there_is_no_output() -> None:
+    assert run(["queue", "-f", "nothing.yaml"], None) == (
+        2,
+        "Error: nothing.yaml: No such file or directory\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"])
+def test_colours_are_for_terminals(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "out"
+    with path.open("wb") as out:
+        assert run(QUEUE, out.fileno(), **{name: "1"}) == (0, "")
+    assert b"organization" in path.read_bytes()
+    assert b"\x1b" not in path.read_bytes()
