@@ -57,7 +57,7 @@ class LiveWorld:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
         key, leading = gang_of(pod), self._leading
         if leading is not None:
-            leading.evidence.called(pod)
+            leading.called(pod)
             leading.reporter.ambiguous_group(pod)
         plan = leading.plan_of(pod) if leading is not None else None
         if plan is not None:

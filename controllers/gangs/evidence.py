@@ -67,9 +67,12 @@ class Evidence:
 
     # ---- what happens
 
-    def called(self, pod: Pod) -> None:
-        """A scheduler asked us about a pod of any kind."""
-        self._callers.add(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    def called(self, pod: Pod) -> bool:
+        """A scheduler asked us about a pod of any kind. Returns whether it is the first time."""
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        is_new = name not in self._callers
+        self._callers.add(name)
+        return is_new
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """The scheduler named nodes for a member."""

@@ -17,7 +17,8 @@ from controllers.gangs.observations import GroupGone, Observation
 from controllers.gangs.reducer import reduce
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import Rules
-from nodes.groups.keys import is_foreign
+from nodes.groups.forms import OFTEN_ELSEWHERE
+from nodes.groups.keys import is_foreign, source_of
 
 __all__ = ["Followed", "Gang", "Gangs"]
 
@@ -61,10 +62,14 @@ class Gangs:
         clock: Clock,
         nudge: Callable[[], None],
         changed: Callable[[GroupKey], None],
+        has_called: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """`nudge` is called when something has happened, `changed` after every observation of a gang."""
+        """`nudge` is called when something has happened, `changed` after every observation of a gang.
+
+        `has_called`: whether the scheduler of this name has asked us about any pod.
+        """
         self._roster, self._rules, self._clock = roster, rules, clock
-        self._nudge, self._changed = nudge, changed
+        self._nudge, self._changed, self._has_called = nudge, changed, has_called
         self._gangs: dict[GroupKey, Gang] = {}
         self._basic: set[GroupKey] = set()
         self._touched: dict[GroupKey, None] = {}
@@ -147,6 +152,12 @@ class Gangs:
             if gang.priority != self._roster.group_priority(gang.key):
                 self.touch(gang.key)
 
+    def caller_came(self) -> None:
+        """A scheduler has called for the first time: gangs whose pods name it may be ours."""
+        for key, _ in self._roster.groups():
+            if source_of(key[1]) in OFTEN_ELSEWHERE:
+                self.touch(key)
+
     @property
     def touched(self) -> list[GroupKey]:
         """The groups that have been touched and not followed yet."""
@@ -189,13 +200,20 @@ class Gangs:
 
     def _goes_on(self, key: GroupKey) -> bool:
         """Count the members of a gang. Whether there is one. A pod that preempts alone is one until it is bound."""
-        if self._roster.minimum(key) is None:
+        if self._roster.minimum(key) is None or not (key in self._gangs or self._may_be_ours(key)):
             return False
         self._basic.discard(key)
         gang = self.gather(key)
         self._count_members(gang)
         self._touched.pop(key, None)
         return lone_pod(key) is None or gang.life.phase != "Bound"
+
+    def _may_be_ours(self, key: GroupKey) -> bool:
+        """Whether the gang's pods are scheduled by somebody who calls us, as far as that is in doubt."""
+        if source_of(key[1]) not in OFTEN_ELSEWHERE:
+            return True
+        waiting = self._roster.gang_members(key).asking
+        return bool(waiting) and all(self._has_called(each.scheduler) for each in waiting)
 
     def _forget(self, gang: Gang) -> None:
         self.observe(gang, GroupGone())

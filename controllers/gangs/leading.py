@@ -111,7 +111,9 @@ class Leading:
             known.is_trusted,
             clock,
         )
-        self.gangs = Gangs(roster, rules, clock, self.nudge, self.gates.gang_changed)
+        self.gangs = Gangs(
+            roster, rules, clock, self.nudge, self.gates.gang_changed, self.evidence.has_called
+        )
         self.status_writes = Writes(lambda _key: None)
         self.group_status = GroupStatusWriter(
             self.gangs, roster, known.gated, self.writer, self.status_writes, self.reporter.gathers, clock
@@ -252,6 +254,11 @@ class Leading:
         """Go on from the plans that a former process was carrying out."""
         self._resuming.resume()
         self.strays.begin()
+
+    def called(self, pod: Pod) -> None:
+        """A scheduler asked us about a pod of any kind."""
+        if self.evidence.called(pod):
+            self.gangs.caller_came()
 
     # ---- pods that preempt alone
 

@@ -22,10 +22,11 @@ from api.groups import (
     PodGroupStatus,
 )
 from api.meta import Condition, ObjectMeta
-from nodes.groups.keys import COSCHEDULING, SEPARATOR, is_foreign, source_of
+from nodes.groups.keys import COSCHEDULING, SEPARATOR, VOLCANO, is_foreign, source_of
 
 __all__ = [
     "HIGHEST",
+    "OFTEN_ELSEWHERE",
     "PREEMPTING",
     "ObjectName",
     "asking",
@@ -44,8 +45,10 @@ RAN: Final = PodGroupStatus(
     conditions=[Condition(type=INITIALLY_SCHEDULED, status="True", reason="Scheduled", message="")]
 )
 """What our own PodGroup says once it has run whole."""
-PREEMPTING: Final = frozenset({COSCHEDULING})
+PREEMPTING: Final = frozenset({COSCHEDULING, VOLCANO})
 """Sources whose gangs ask for room as one. Kubernetes' scheduler plans for native gangs itself."""
+OFTEN_ELSEWHERE: Final = frozenset({VOLCANO})
+"""Those of them that have a scheduler of their own. A gang counts once the one that its pods name has called us."""
 
 
 def implied(namespace: str, name: str) -> PodGroup:

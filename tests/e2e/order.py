@@ -12,7 +12,6 @@ HERE: Final = Path(__file__).parent
 SHARING: Final = {
     "reprieve_plane": (
         "gangs",
-        "groups_of_others",
         "contention",
         "cycles",
         "apart",

@@ -3,44 +3,64 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any, Final
 
 import pytest
 
 from hack.controlplane.client import ApiError, Client, Json
+from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.pages import shell
 from tests.e2e.support import Sandbox, condition, names, wait_for
 
 CRDS: Final = "apiextensions.k8s.io/v1"
-TRAINING: Final = "/apis/kubeflow.org/v1"
+TRAINING: Final = "kubeflow.org/v1"
+COSCHEDULING: Final = "scheduling.x-k8s.io/v1alpha1"
+VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
+NATIVE: Final = "scheduling.k8s.io/v1beta1"
 SIZE: Final = 2
 """Pods of each group, on a node each."""
 
 
+@pytest.fixture(scope="module")
+def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """Its scheduler places Kubernetes' own PodGroups itself. Nobody else's are served when reprieve starts."""
+    gates, served = {"GenericWorkload": True}, {NATIVE: True}
+    return start_plane(Options(reprieve=True, feature_gates=gates, runtime_config=served))
+
+
 @pytest.fixture
-def training_jobs(sandbox: Sandbox) -> Iterator[str]:
-    """PyTorchJobs are served; reprieve has been running before that. Returns their path in the sandbox."""
-    name, schema = (
-        "pytorchjobs.kubeflow.org",
-        {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-    )
-    names = {
-        "plural": "pytorchjobs",
-        "singular": "pytorchjob",
-        "kind": "PyTorchJob",
-        "listKind": "PyTorchJobList",
-    }
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    spec = {"group": "kubeflow.org", "scope": "Namespaced", "names": names, "versions": [version]}
-    sandbox.client.create(
-        {"apiVersion": CRDS, "kind": "CustomResourceDefinition", "metadata": {"name": name}, "spec": spec}
-    )
-    path = f"{TRAINING}/namespaces/{sandbox.namespace}/pytorchjobs"
-    wait_for(lambda: is_served(sandbox.client, path), what="the CRD is not served")
-    yield path
-    sandbox.client.delete(CRDS, "CustomResourceDefinition", name)
+def sandbox(plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sandbox]) -> Iterator[Sandbox]:
+    made = sandboxes(plane)
+    yield made
+    made.remove()
+
+
+@pytest.fixture(scope="module")
+def served(plane: ControlPlane) -> None:
+    """The kinds of other projects are served from now on."""
+    install(plane.client, TRAINING, "PyTorchJob")
+    install(plane.client, COSCHEDULING, "PodGroup")
+    install(plane.client, VOLCANO, "PodGroup")
+
+
+def install(client: Client, api_version: str, kind: str) -> None:
+    """Make a CRD, whose objects may say anything, and wait until it is served."""
+    (group, version), plural = api_version.split("/"), f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
+    versions = [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": versions}
+    meta = {"name": f"{plural}.{group}"}
+    client.create({"apiVersion": CRDS, "kind": "CustomResourceDefinition", "metadata": meta, "spec": spec})
+    wait_for(lambda: is_served(client, f"/apis/{api_version}/{plural}"), what="the CRD is not served")
+
+
+def create(sandbox: Sandbox, api_version: str, kind: str, name: str, spec: Json) -> Json:
+    body = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    path = f"/apis/{api_version}/namespaces/{sandbox.namespace}/{kind.lower()}s"
+    return sandbox.client.request("POST", path, body)
 
 
 def is_served(client: Client, path: str) -> bool:
@@ -65,6 +85,10 @@ class Kinds:
     def _priority(self) -> int:
         """The next group's: higher than that of the group before it."""
         return 10 * (len(self.pods) + 1)
+
+    def class_of_next(self) -> str:
+        """The PriorityClass of the group that is made next."""
+        return self._sandbox.priority(self._priority)
 
     def bare(self, name: str, **pod: Any) -> None:
         """Pods that say themselves which group they belong to."""
@@ -135,13 +159,17 @@ def stateful_set(sandbox: Sandbox, name: str) -> Json:
     return sandbox.client.request("POST", f"/apis/apps/v1/namespaces/{sandbox.namespace}/statefulsets", body)
 
 
-def all_kinds(sandbox: Sandbox, training_jobs: str) -> Kinds:
+def all_kinds(sandbox: Sandbox) -> Kinds:
     """One group of each kind, of rising priority."""
     kinds = Kinds(sandbox)
+    create(sandbox, COSCHEDULING, "PodGroup", "plugins", {"minMember": SIZE})
     kinds.bare("plugins", labels={"scheduling.x-k8s.io/pod-group": "plugins"})
+    create(sandbox, VOLCANO, "PodGroup", "volcano", {"minMember": SIZE})
     kinds.bare("volcano", annotations={"scheduling.k8s.io/group-name": "volcano"})
-    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "train"}, "spec": {}}
-    kinds.owned("train", [sandbox.client.request("POST", training_jobs, job)] * SIZE)
+    policy = {"schedulingPolicy": {"gang": {"minCount": SIZE}}, "disruptionMode": {"all": {}}}
+    create(sandbox, NATIVE, "PodGroup", "native", policy | {"priorityClassName": kinds.class_of_next()})
+    kinds.bare("native", schedulingGroup={"podGroupName": "native"})
+    kinds.owned("train", [create(sandbox, TRAINING, "PyTorchJob", "train", {})] * SIZE)
     replica = {"leaderworkerset.sigs.k8s.io/name": "llm", "leaderworkerset.sigs.k8s.io/group-index": "0"}
     kinds.owned("llm", [stateful_set(sandbox, "llm"), stateful_set(sandbox, "llm-0")], replica)
     sets = [
@@ -153,9 +181,10 @@ def all_kinds(sandbox: Sandbox, training_jobs: str) -> Kinds:
     return kinds
 
 
-def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox, training_jobs: str) -> None:
+@pytest.mark.usefixtures("served")
+def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox) -> None:
     """Single pods and gangs come in turn. kube-scheduler alone would evict one pod of a group for a single pod."""
-    kinds = all_kinds(sandbox, training_jobs)
+    kinds = all_kinds(sandbox)
     gone: dict[str, int] = {}
     for number, (name, pods) in enumerate(kinds.pods.items()):
         if number % 2:
@@ -182,6 +211,35 @@ def evicted_for(sandbox: Sandbox, pod: str) -> list[str]:
     result = shell(sandbox.plane, f"reprieve who-evicted {sandbox.namespace}/{pod} -o json")
     assert result.returncode == 0, result.stderr
     return [each["preemptor"]["name"] for each in json.loads(result.stdout)["evictions"]]
+
+
+@pytest.mark.usefixtures("served")
+def test_a_gang_of_another_kind_preempts_while_its_crd_is_there(
+    sandbox: Sandbox, plane: ControlPlane
+) -> None:
+    """reprieve runs since before the CRD was installed, and goes on when it is removed."""
+    sandbox.nodes(2, cpu="1")
+    victims = sandbox.pods("victim", 2, priority=10)
+    sandbox.wait_bound(*victims)
+    label, name = "scheduling.x-k8s.io/pod-group", "podgroups.scheduling.x-k8s.io:ring"
+    create(sandbox, COSCHEDULING, "PodGroup", "ring", {"minMember": 2})
+    sandbox.pod("ring-0", priority=100, labels={label: "ring"})
+    wait_for(lambda: sandbox.events("Gathering", "ring"), what=lambda: sandbox.report())
+    assert sandbox.history.evictions() == {}
+    sandbox.pod("ring-1", priority=100, labels={label: "ring"})
+    sandbox.wait_bound("ring-0", "ring-1")
+    plan = sandbox.wait_plan(name, "Bound")
+    assert plan["spec"]["preemptor"]["apiVersion"] == COSCHEDULING
+    assert sandbox.history.evictions() == dict.fromkeys(victims, 1)
+    wait_for(lambda: sandbox.events("Bound", "ring"), what=lambda: sandbox.report())
+
+    create(sandbox, COSCHEDULING, "PodGroup", "alone", {"minMember": 2})
+    sandbox.node("more", cpu="1")
+    sandbox.pod("alone-0", priority=100, labels={label: "alone"})
+    wait_for(lambda: sandbox.events("Gathering", "alone"), what=lambda: sandbox.report())
+    assert "alone-0" not in sandbox.bound()
+    plane.client.delete(CRDS, "CustomResourceDefinition", "podgroups.scheduling.x-k8s.io")
+    sandbox.wait_bound("alone-0")
 
 
 IGNORING: Final = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.core import Pod
-from api.foreign_groups import CoschedulingPodGroup, CoschedulingSpec
+from api.foreign_groups import CoschedulingPodGroup, CoschedulingSpec, VolcanoPodGroup, VolcanoSpec
 from api.meta import ObjectMeta
 from controllers.gangs.configuration import PlanningConfiguration
 from tests.kit.objects import node, pod
@@ -178,3 +178,46 @@ async def test_bound_members_of_a_gang_in_pieces_stay() -> None:
         await stage.settle()
         assert stage.api.deleted == []
         assert "PartialGangKept" in [reason for reason, _, _ in events(stage)]
+
+
+# ---- Volcano's PodGroups preempt where a scheduler that calls us has their pods
+
+VOLCANO_KEY = ("default", "podgroups.scheduling.volcano.sh:spark")
+
+
+def spark(minimum: int = 2) -> VolcanoPodGroup:
+    meta = ObjectMeta("spark", "default", "uid-spark", creation_timestamp="2026-01-01T00:00:00Z")
+    return VolcanoPodGroup(metadata=meta, spec=VolcanoSpec(minimum))
+
+
+def task(name: str, scheduler: str) -> Pod:
+    annotations = {"scheduling.k8s.io/group-name": "spark"}
+    return pod(name, annotations=annotations, priority=100, requests=BIG, schedulerName=scheduler)
+
+
+async def test_nothing_is_planned_for_pods_of_volcano_itself() -> None:
+    tasks = [task(name, "volcano") for name in ("t0", "t1")]
+    async with staged(*cluster(), spark(), *tasks) as stage:
+        stage.filter(pod("other"), "n0")
+        await stage.settle()
+        assert stage.leading.gangs.get(VOLCANO_KEY) is None
+        assert (stage.api.plans, stage.reserved) == ({}, 0)
+
+
+@pytest.mark.parametrize("asks", ["about a member", "about another pod"])
+async def test_it_preempts_once_the_scheduler_of_its_pods_has_called(asks: str) -> None:
+    tasks = [task(name, "default-scheduler") for name in ("t0", "t1")]
+    async with staged(*cluster(), spark(), *tasks) as stage:
+        await stage.settle()
+        assert stage.api.plans == {}
+        stage.filter(tasks[0] if asks == "about a member" else pod("other"), "n0")
+        await stage.settle()
+        assert sorted(stage.api.deleted) == ["v0", "v1"]
+
+
+async def test_it_does_not_preempt_while_a_member_names_another_scheduler() -> None:
+    tasks = [task("t0", "default-scheduler"), task("t1", "volcano")]
+    async with staged(*cluster(), spark(), *tasks) as stage:
+        stage.filter(pod("other"), "n0")
+        await stage.settle()
+        assert (stage.api.plans, stage.api.deleted) == ({}, [])
