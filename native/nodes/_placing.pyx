@@ -32,19 +32,33 @@ cdef bint _cheaper(Cost* a, Cost* b) noexcept nogil:
     return a.members > b.members
 
 
-def _nodes_by_budget(problem):
-    """[B + 1], where each budget's part begins; the nodes that draw on it; what they draw at most."""
-    nodes = max(1, len(problem.free))
-    units = np.repeat(np.arange(len(problem.unit_priority)), np.diff(problem.unit_budgets))
-    pieces = np.diff(problem.unit_pieces)[units]
-    first = np.cumsum(pieces) - pieces
-    piece = np.repeat(problem.unit_pieces[units] - first, pieces) + np.arange(pieces.sum())
-    keys = np.repeat(problem.budget.astype(np.int64), pieces) * nodes + problem.piece_node[piece]
-    pairs, inverse = np.unique(keys, return_inverse=True)
-    drawn = np.zeros(len(pairs), np.int64)
-    np.add.at(drawn, inverse, np.repeat(problem.budget_pods, pieces))
-    beginning = np.searchsorted(pairs, np.arange(len(problem.allowed) + 1) * nodes)
-    return beginning.astype(np.int32), (pairs % nodes).astype(np.int32), drawn
+cdef _list_budgets(Placer placer, Py_ssize_t nodes):
+    """The nodes that draw on each budget, ascending, and what they draw at most: first counted, then listed."""
+    cdef Domain domain = placer.domain
+    cdef Py_ssize_t node, k, i, unit, budget, at, budgets = domain.budgets
+    cdef int32_t[::1] latest, ends = np.zeros(budgets, np.int32)
+    cdef bint lists
+    placer.budget_nodes = np.zeros(budgets + 1, np.int32)
+    for lists in (False, True):
+        latest = np.full(budgets, -1, np.int32)
+        for node in range(nodes if budgets else 0):
+            for k in range(domain.node_pieces[node], domain.node_pieces[node + 1]):
+                unit = domain.piece_unit[domain.node_piece[k]]
+                for i in range(domain.unit_budgets[unit], domain.unit_budgets[unit + 1]):
+                    budget = domain.budget[i]
+                    if latest[budget] != node:
+                        latest[budget] = <int32_t>node
+                        ends[budget] += 1
+                    if lists:
+                        at = ends[budget] - 1
+                        placer.budgeted[node], placer.budget_node[at] = 1, <int32_t>node
+                        placer.budget_most[at] += domain.budget_pods[i]
+                        placer.most_drawn[budget] = max(placer.most_drawn[budget], placer.budget_most[at])
+        if not lists:
+            np.cumsum(ends, out=np.asarray(placer.budget_nodes)[1:])
+            ends = np.array(placer.budget_nodes[:budgets], np.int32)
+            placer.budget_node = np.zeros(placer.budget_nodes[budgets], np.int32)
+            placer.budget_most = np.zeros(placer.budget_nodes[budgets], np.int64)
 
 
 cdef class Placer:
@@ -64,12 +78,9 @@ cdef class Placer:
         self.heap = np.zeros(nodes, np.int32)
         self.position = np.zeros(nodes, np.int32)
         self.dirty = np.zeros(nodes, np.int32)
-        self.budget_nodes, self.budget_node, self.budget_most = _nodes_by_budget(problem)
         self.most_drawn = np.zeros(domain.budgets, np.int64)
-        drawing = np.repeat(np.arange(domain.budgets), np.diff(self.budget_nodes))
-        np.maximum.at(np.asarray(self.most_drawn), drawing, np.asarray(self.budget_most))
         self.budgeted = np.zeros(nodes, np.uint8)
-        np.asarray(self.budgeted)[np.asarray(self.budget_node)] = 1
+        _list_budgets(self, nodes)
 
     cdef bint place(self, bint batches, bint shared) noexcept nogil:
         cdef Py_ssize_t i

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from api import plans
 from api.disruption import BudgetPolicy
-from api.groups import goes_whole
 from api.plans import PreemptionPlanSpec
 from api.words import counted
 from native.codes import PREEMPTS
 from native.nodes.problem import SCORE_COLUMNS, Solution
 from nodes.search.preemptor import Preemptor
 from nodes.search.survivors import budgets_of
-from nodes.state.snapshot import STAYING, TERMINATING, Snapshot
+from nodes.state.snapshot import STAYING, TERMINATING, UNSELECTED, Snapshot
 
 __all__ = ["OVER_BUDGET", "bounded", "may_be_stopped", "name_stopping", "under"]
 
@@ -41,7 +40,11 @@ def under(snapshot: Snapshot, policy: BudgetPolicy) -> Snapshot:
     if policy == "Prefer":
         return snapshot
     if policy == "Ignore":
-        return replace(snapshot, label_budgets=[()] * len(snapshot.label_budgets))
+        return replace(
+            snapshot,
+            label_budgets=[()] * len(snapshot.label_budgets),
+            label_budget=np.full_like(snapshot.label_budget, UNSELECTED),
+        )
     stays = _never_goes(snapshot)
     return replace(snapshot, pod_flags=np.where(stays, snapshot.pod_flags | STAYING, snapshot.pod_flags))
 
@@ -81,7 +84,7 @@ def _budget_of(snapshot: Snapshot) -> NDArray[np.int64]:
 
 def _goes_whole(snapshot: Snapshot) -> Bools:
     """[G + 1], the groups in `all` mode. The last one stands for pods without a group."""
-    return np.array([*map(goes_whole, snapshot.groups), False], np.bool_)
+    return np.append(snapshot.group_columns.whole, 0).astype(np.bool_)
 
 
 def bounded(found: Solution, policy: BudgetPolicy) -> Solution:

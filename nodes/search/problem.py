@@ -11,11 +11,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from native.nodes._units import budgets_of, pieces_of
 from native.nodes.problem import Problem
 from nodes.search.cluster import Cluster
 from nodes.search.costs import domain_terms, unit_terms
 from nodes.search.units import Units, candidates
-from nodes.state.snapshot import Snapshot
+from nodes.state.snapshot import SEVERAL, Snapshot
 
 __all__ = ["Built", "build", "shapes_of"]
 
@@ -120,6 +121,27 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
     snapshot = cluster.snapshot
     index = np.full(len(snapshot.node_names), -1, np.int64)
     index[nodes] = np.arange(len(nodes))
+    if not len(cluster.tokens):
+        none = np.zeros(0, np.int32)
+        pieces = pieces_of(
+            units.first,
+            units.pods,
+            snapshot.pod_node,
+            snapshot.pod_class,
+            cluster.requests,
+            index,
+            len(nodes),
+        )
+        tokens = np.zeros(len(pieces["piece_unit"]) + 1, np.int32)
+        return {**pieces, "piece_tokens": tokens, "token": none, "token_pods": none}
+    return _pieces_with_tokens(cluster, units, nodes, index)
+
+
+def _pieces_with_tokens(
+    cluster: Cluster, units: Units, nodes: Rows, index: Int64s
+) -> dict[str, NDArray[np.signedinteger]]:
+    """The pieces where some pods bring tokens. `index`: the number of each node in the problem."""
+    snapshot = cluster.snapshot
     node = index[snapshot.pod_node[units.pods]]
     unit = np.repeat(np.arange(len(units)), units.size)
     here = node >= 0
@@ -171,6 +193,15 @@ def _wide_tokens(cluster: Cluster, units: Units, unit: Rows, nodes: Rows) -> Int
 
 def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedinteger]]:
     """How many pods of each unit count against which budget. Pods in the budget's disruptedPods do not count."""
+    allowed = np.array([budget.allowed if budget else 0 for budget in snapshot.budgets], np.int64)
+    only = snapshot.label_budget
+    if (only != SEVERAL).all() and not any(each is not None and each.disrupted for each in snapshot.budgets):
+        return {**budgets_of(units.first, units.pods, snapshot.pod_labels, only), "allowed": allowed}
+    return {**_drawn(snapshot, units), "allowed": allowed}
+
+
+def _drawn(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedinteger]]:
+    """What `_budgets` says without `allowed`, also of pods of several budgets and of those that do not count."""
     wide = max(1, len(snapshot.budgets))
     unit, row = _draws(snapshot, units)
     drawn, pods = np.unique(unit * wide + row, return_counts=True)
@@ -178,7 +209,6 @@ def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedint
         "unit_budgets": np.searchsorted(drawn, np.arange(len(units) + 1) * wide).astype(np.int32),
         "budget": (drawn % wide).astype(np.int32),
         "budget_pods": pods.astype(np.int32),
-        "allowed": np.array([budget.allowed if budget else 0 for budget in snapshot.budgets], np.int64),
     }
 
 

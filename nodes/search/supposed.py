@@ -23,7 +23,7 @@ from nodes.search.gangs import topology_key_of
 from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.claimants import ClaimUse
 from nodes.state.classes import PodClass, pod_class, with_claims
-from nodes.state.snapshot import STAYING, TERMINATING, UNSAID, Snapshot
+from nodes.state.snapshot import STAYING, TERMINATING, UNSAID, UNSELECTED, Snapshot
 
 __all__ = ["Supposed", "SupposedPods", "WorkloadName", "leaving_with", "priority_of", "supposed", "with_pods"]
 
@@ -160,6 +160,7 @@ def with_pods(
             *((each.pod.metadata.namespace, each.pod.metadata.labels or {}) for each in sets),
         ],
         label_budgets=[*snapshot.label_budgets, *[()] * len(sets)],
+        label_budget=_longer(len(sets), snapshot.label_budget, UNSELECTED),
         pod_claims=_claims(snapshot, sets, before),
     )
     return more, tuple(range(before, before + added))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from api.groups import goes_whole
-from nodes.search.preemptor import DecisionError, priority_of_group
-from nodes.state.snapshot import KEPT, STAYING, TERMINATING, Snapshot
+from native.nodes._units import list_units, rearranged, sorted_by
+from nodes.search.preemptor import priority_of_group
+from nodes.state.snapshot import KEPT, STAYING, TERMINATING, GroupColumns, Snapshot
 
 __all__ = ["Units", "candidates", "is_needed", "started"]
 
@@ -20,10 +20,6 @@ Int64s = NDArray[np.int64]
 
 NEEDED_SECONDS: Final = 2**40
 """A pod that its gang needs counts as so much older than it is. No other pod is so old."""
-
-
-WORD: Final = 62
-"""Bits of a number that the order of the units sorts by."""
 
 
 def is_needed(start: int) -> bool:
@@ -53,9 +49,9 @@ class Units:
     """The number of the unit's pods, on all nodes."""
     whole: NDArray[np.bool_]
     """True for a group in `all` mode, False for a single pod."""
-    first: Rows
+    first: Int64s
     """[U + 1], where each unit's part of `pods` begins."""
-    pods: Rows
+    pods: Int64s
     """Rows of the snapshot, by unit."""
     terms: Int64s
     """[K, U], what each unit adds to each optional term of the score."""
@@ -99,133 +95,58 @@ def candidates(
 
     If the PriorityClass of a group does not exist, `strict` raises DecisionError. Otherwise its pods are left out.
     """
-    rows = np.flatnonzero(
-        snapshot.pod_live
-        & (snapshot.pod_node >= 0)
-        & (snapshot.pod_flags & TERMINATING == 0)
-        & ((snapshot.pod_group != but) | (but < 0))
+    groups = snapshot.group_columns
+    if strict:
+        _demand_classes(snapshot, groups, but)
+    pods = (
+        snapshot.pod_node, snapshot.pod_flags, snapshot.pod_group,
+        snapshot.pod_priority, snapshot.pod_start, snapshot.pod_live.view(np.uint8),
+    )  # fmt: skip
+    priority, start, size, whole, first, rows = list_units(
+        pods,
+        (groups.exists, groups.known, groups.whole, groups.priority, groups.minimum),
+        on.view(np.uint8),
+        below,
+        but,
+        (TERMINATING, KEPT | STAYING, NEEDED_SECONDS),
     )
-    groups = _Groups.of(snapshot, rows, strict=strict)
-    group = snapshot.pod_group[rows].astype(np.intp)
-    grouped = groups.exists[group]  # -1, no group, is the last entry: False
-    whole = groups.whole[group]
-    priority = np.where(grouped, groups.priority[group], snapshot.pod_priority[rows])
-    eligible = (priority < below) & ~(grouped & ~groups.known[group])
-    # Groups' rows come first, then pods' rows.
-    key = np.where(whole, group, len(snapshot.groups) + rows)
+    nothing = np.zeros((0, len(priority)), np.int64)
+    units = Units(priority, start, size, whole.view(np.bool_), first, rows, nothing)
+    return _sorted(snapshot, units, priced(units, np.arange(len(units))))
 
-    rows, key, priority, whole = rows[eligible], key[eligible], priority[eligible], whole[eligible]
-    order = np.argsort(key, kind="stable")
-    rows, key, priority, whole = rows[order], key[order], priority[order], whole[order]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    size = np.diff(first, append=len(key))
-    if not len(first):
-        nobody = np.zeros(0, np.int64)
-        terms = np.zeros((len(snapshot.costs.terms), 0), np.int64)
-        return Units(nobody, nobody, nobody, nobody.astype(np.bool_), np.zeros(1, np.intp), rows, terms)
-    fixed = np.bitwise_or.reduceat(snapshot.pod_flags[rows], first) & (KEPT | STAYING) > 0
-    here = np.logical_or.reduceat(on[snapshot.pod_node[rows]], first)
-    needed = groups.needs[snapshot.pod_group[rows[first]]] & ~whole[first]
-    unit = Units(
-        priority=priority[first],
-        start=np.minimum.reduceat(snapshot.pod_start[rows], first) - needed * NEEDED_SECONDS,
-        size=size.astype(np.int64),
-        whole=whole[first],
-        first=np.append(first, len(rows)),
-        pods=rows,
-        terms=np.zeros((0, len(first)), np.int64),
+
+def _demand_classes(snapshot: Snapshot, groups: GroupColumns, but: int) -> None:
+    """Raise DecisionError if a pod runs in a group whose PriorityClass does not exist."""
+    unknown = (groups.exists > groups.known) & (np.arange(len(groups.exists)) != but)
+    if not unknown.any():
+        return
+    bound = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
+    running = np.unique(snapshot.pod_group[bound])
+    for row in running[running >= 0].tolist():
+        group = snapshot.groups[row]
+        if unknown[row] and group is not None:
+            priority_of_group(snapshot, group)
+
+
+def _sorted(snapshot: Snapshot, units: Units, terms: Int64s) -> Units:
+    """The units in order of importance. `terms`: of the units, [K, U]."""
+    keys = (-units.priority, ~units.whole, -units.size, units.start, *-terms, _name_ranks(snapshot, units))
+    order = sorted_by(np.array(keys, np.int64).reshape(len(keys), len(units)))
+    first, pods = rearranged(units.first, units.pods, order)
+    return Units(
+        units.priority[order],
+        units.start[order],
+        units.size[order],
+        units.whole[order],
+        first,
+        pods,
+        terms[:, order],
     )
-    chosen = np.flatnonzero(here & ~fixed)
-    return _sorted(snapshot, unit, chosen, priced(unit, chosen))
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """One entry for each row of the groups, and one more at -1 for pods without a group."""
-
-    exists: NDArray[np.bool_]
-    known: NDArray[np.bool_]
-    """Whether the group's priority is known."""
-    whole: NDArray[np.bool_]
-    priority: Int64s
-    """Of a group that goes whole, the lowest of its own and its pods'. See docs/decisions/0025."""
-    needs: NDArray[np.bool_]
-    """Whether it is a gang of which no more pods run than minCount. Those that Succeeded count as running."""
-
-    @classmethod
-    def of(cls, snapshot: Snapshot, rows: Rows, *, strict: bool) -> _Groups:
-        size = len(snapshot.groups) + 1
-        found = cls(
-            exists=np.zeros(size, np.bool_),
-            known=np.zeros(size, np.bool_),
-            whole=np.zeros(size, np.bool_),
-            priority=np.zeros(size, np.int64),
-            needs=np.zeros(size, np.bool_),
-        )
-        for row, running in zip(*_counts(snapshot.pod_group[rows]), strict=True):
-            group = snapshot.groups[row] if row >= 0 else None
-            if group is None:
-                continue
-            found.exists[row] = True
-            found.whole[row] = goes_whole(group)
-            gang = group.spec.scheduling_policy.gang
-            found.needs[row] = gang is not None and running + snapshot.group_succeeded[row] <= gang.min_count
-            try:
-                found.priority[row] = priority_of_group(snapshot, group)
-            except DecisionError:
-                if strict:
-                    raise
-            else:
-                found.known[row] = True
-        members = snapshot.pod_group[rows]
-        together = found.whole[members]
-        np.minimum.at(found.priority, members[together], snapshot.pod_priority[rows[together]])
-        return found
-
-
-def _counts(groups: NDArray[np.integer]) -> tuple[list[int], list[int]]:
-    """The groups, and how many pods of each there are."""
-    counts = np.bincount(groups + 1)
-    rows = np.flatnonzero(counts)
-    return (rows - 1).tolist(), counts[rows].tolist()
-
-
-def _sorted(snapshot: Snapshot, unit: Units, chosen: Rows, terms: Int64s) -> Units:
-    """The chosen units in order of importance. `terms`: of the chosen units."""
-    keys = (-unit.priority[chosen], ~unit.whole[chosen], -unit.size[chosen], unit.start[chosen])
-    order = _order([*keys, *-terms, _name_ranks(snapshot, unit, chosen)])
-    chosen, terms = chosen[order], terms[:, order]
-    size = unit.size[chosen]
-    first = np.concatenate(([0], np.cumsum(size))).astype(np.intp)
-    # Old position of each pod: where its unit began, plus the pod's position inside the unit.
-    inside = np.arange(first[-1]) - np.repeat(first[:-1], size)
-    pods = unit.pods[np.repeat(unit.first[chosen], size) + inside]
-    return Units(unit.priority[chosen], unit.start[chosen], size, unit.whole[chosen], first, pods, terms)
-
-
-def _order(keys: list[NDArray[Any]]) -> Rows:
-    """The order by these keys, the first one before all others. Keys with a small range share a number.
-
-    One sort of numbers takes a fraction of the time of a sort by six keys.
-    """
-    words = [np.zeros(len(keys[0]), np.int64)]
-    used = 0
-    for key in keys if len(keys[0]) else ():
-        low = int(key.min())
-        width = (int(key.max()) - low).bit_length()
-        if used + width > WORD:
-            words.append(np.zeros_like(words[0]))
-            used = 0
-        words[-1] = (words[-1] << width) + (key.astype(np.int64) - low)
-        used += width
-    return np.lexsort(words[::-1]) if len(words) > 1 else np.argsort(words[0])
-
-
-def _name_ranks(snapshot: Snapshot, unit: Units, chosen: Rows) -> Rows:
+def _name_ranks(snapshot: Snapshot, units: Units) -> Int64s:
     """Numbers that are in the order of the names, those of pods and those of groups apart."""
-    pods, whole = unit.pods[unit.first[chosen]], unit.whole[chosen]
-    ranks: Rows = snapshot.pod_name_rank[pods].astype(np.intp)
-    groups = snapshot.pod_group[pods[whole]].tolist()
-    place = {group: i for i, group in enumerate(sorted(groups, key=snapshot.group_keys.__getitem__))}
-    ranks[whole] = [place[group] for group in groups]
+    pods = units.pods[units.first[:-1]]
+    ranks: Int64s = snapshot.pod_name_rank[pods].astype(np.int64)
+    ranks[units.whole] = snapshot.group_columns.name_rank[snapshot.pod_group[pods[units.whole]]]
     return ranks

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from api.core import PodDisruptionBudget
 from api.meta import LabelSelector
 from api.selectors import matches
-from nodes.state.columns import Register, Rows
-from nodes.state.snapshot import BudgetRow
+from nodes.state.columns import Column, Columns, Register, Rows
+from nodes.state.snapshot import SEVERAL, UNSELECTED, BudgetRow
 
 __all__ = ["BudgetTable", "LabelSets"]
 
@@ -136,6 +137,9 @@ class LabelSets:
         """Keys are (namespace, labels as sorted JSON). The JSON takes half the memory of the pairs."""
         self.sets: list[tuple[str, Mapping[str, str]] | None] = []
         self.selected_by: list[tuple[int, ...]] = []
+        self.only = Column(np.int32, UNSELECTED)
+        """The only budget that selects each label set, or UNSELECTED, or SEVERAL."""
+        self._columns = Columns(self.only)
         self._by_namespace: dict[str, set[int]] = {}
 
     def hold(self, namespace: str, labels: Mapping[str, str]) -> int:
@@ -146,7 +150,7 @@ class LabelSets:
                 self.sets.append(None)
                 self.selected_by.append(())
             self.sets[row] = (namespace, {key: sys.intern(value) for key, value in labels.items()})
-            self.selected_by[row] = self._budgets.selecting(namespace, labels)
+            self._select(row, self._budgets.selecting(namespace, labels))
             self._by_namespace.setdefault(namespace, set()).add(row)
         return row
 
@@ -155,7 +159,8 @@ class LabelSets:
         if not self.keys.drop(row):
             return
         held = self.sets[row]
-        self.sets[row], self.selected_by[row] = None, ()
+        self.sets[row] = None
+        self._select(row, ())
         if held is not None:
             rows = self._by_namespace[held[0]]
             rows.discard(row)
@@ -168,5 +173,10 @@ class LabelSets:
             for row in self._by_namespace.get(namespace, ()):
                 held = self.sets[row]
                 if held is not None:
-                    self.selected_by[row] = self._budgets.selecting(*held)
+                    self._select(row, self._budgets.selecting(*held))
         self._budgets.touched.clear()
+
+    def _select(self, row: int, budgets: tuple[int, ...]) -> None:
+        self._columns.reach(row + 1)
+        self.selected_by[row] = budgets
+        self.only.array[row] = budgets[0] if len(budgets) == 1 else SEVERAL if budgets else UNSELECTED

@@ -16,6 +16,7 @@ from nodes.groups.keys import is_foreign
 from nodes.groups.registry import GroupKey
 from nodes.state.change_log import ChangeLog
 from nodes.state.columns import Register
+from nodes.state.group_columns import GroupFacts
 
 __all__ = ["GroupKey", "GroupTable", "add_count"]
 
@@ -35,6 +36,7 @@ class GroupTable:
         self.objects: list[PodGroup | None] = []
         self._read: set[int] = set()
         """Rows whose object exists. Each refers to its row."""
+        self.columns = GroupFacts()
         self.members: list[set[int]] = []
         self.running: list[Counter[int]] = []
         """Per row: how many members are bound, by their own priority. Terminating pods do not count here and below."""
@@ -76,9 +78,15 @@ class GroupTable:
                 counts.append(Counter())
             self.gated.append(0)
             self.touched.append(0)
+        if new:
+            self.columns.name(row, *key)
         if new and is_foreign(key[1]):
-            self.objects[row] = implied(*key)
+            self._put(row, implied(*key))
         return row
+
+    def _put(self, row: int, group: PodGroup | None) -> None:
+        self.objects[row] = group
+        self.columns.note(row, group)
 
     def count_unbound(self, row: int, pod_class: int, pods: int, *, gated: bool) -> None:
         """Count so many pods more that are not bound. `gated`: by a scheduling gate that is not ours."""
@@ -125,7 +133,8 @@ class GroupTable:
     def drop(self, row: int) -> None:
         """Count one reference less to the group."""
         if self.keys.drop(row):
-            self.objects[row] = None
+            self._put(row, None)
+            self.columns.name(row, "", "")
 
     def upsert(self, group: PodGroup) -> bool:
         """Add or change a group. Returns whether something changed that decisions depend on.
@@ -139,7 +148,7 @@ class GroupTable:
         if row is None or row not in self._read:
             row = self.hold(key)
             self._read.add(row)
-        self.objects[row] = group
+        self._put(row, group)
         changed = (
             before is None
             or before.metadata.uid != meta.uid
@@ -157,7 +166,7 @@ class GroupTable:
         if row is None or row not in self._read:
             return False
         self._read.discard(row)
-        self.objects[row] = implied(namespace, name) if is_foreign(name) else None
+        self._put(row, implied(namespace, name) if is_foreign(name) else None)
         self.touch(row)
         self.drop(row)
         return True

@@ -29,11 +29,14 @@ __all__ = [
     "GATED",
     "KEPT",
     "NEVER",
+    "SEVERAL",
     "STAYING",
     "TERMINATING",
     "UNSAID",
+    "UNSELECTED",
     "BudgetRow",
     "Exclusion",
+    "GroupColumns",
     "Snapshot",
     "is_leaving",
 ]
@@ -61,6 +64,9 @@ DAEMON = 32
 """A DaemonSet would create the pod again on the same node."""
 UNSAID = -1
 """The cost of a pod that has no annotation for it."""
+UNSELECTED = -1
+SEVERAL = -2
+"""In place of the row of a budget: none, or more than one, selects the labels."""
 
 
 def is_leaving(flags: Flags) -> Bools:
@@ -77,6 +83,23 @@ class BudgetRow:
     name: str
     allowed: int
     disrupted: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupColumns:
+    """What decides about the eviction of groups [G], beside their pods."""
+
+    exists: Flags
+    known: Flags
+    """Whether the group exists, and so does the PriorityClass that it needs."""
+    whole: Flags
+    """Whether the group goes whole or not at all."""
+    priority: Int64s
+    """The group's own, where it is known."""
+    minimum: Int64s
+    """How many pods of a gang must run, beside those that Succeeded; -1 for what is no gang."""
+    name_rank: Int32s
+    """The place of the group in the order of (namespace, name). That of a dead row means nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +178,13 @@ class Snapshot:
     """None if pods name this group but it does not exist."""
     group_succeeded: list[int]
     """How many pods of the group Succeeded. Those that are older than the group do not count."""
+    group_columns: GroupColumns
 
     label_sets: list[tuple[str, Mapping[str, str]] | None]
     label_budgets: list[tuple[int, ...]]
     """For each label set, the rows of the budgets that select it."""
+    label_budget: Int32s
+    """The same as numbers: the row of the only budget, UNSELECTED, or SEVERAL."""
     budgets: list[BudgetRow | None]
 
     priority_classes: Mapping[str, PriorityClass]

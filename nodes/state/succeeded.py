@@ -73,6 +73,13 @@ class SucceededMembers:
         """UIDs of the members of the group in this row. Good until the next event."""
         return self._of_group.get(group, {}).keys()
 
+    def counts(self) -> list[int]:
+        """What `count` says of each row of the groups."""
+        counts = [0] * len(self._groups.objects)
+        for group in self._of_group:
+            counts[group] = self.count(group)
+        return counts
+
     def count(self, group: int) -> int:
         """How many of them count for the group in this row: those that were created when it existed.
 

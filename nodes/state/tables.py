@@ -306,6 +306,7 @@ class Tables:
         resources, order = self.resources.ordered()
         nodes, pods, groups = self.nodes, self.pods, self.groups
         n, p, c = nodes.names.size, pods.size, self.classes.classes.size
+        succeeded = self.succeeded_members.counts()
         return Snapshot(
             version=self.version,
             resources=resources,
@@ -337,9 +338,11 @@ class Tables:
             class_requests=self.classes.requests.array[:c, order],
             group_keys=[key or ("", "") for key in groups.keys.keys],
             groups=groups.objects.copy(),
-            group_succeeded=[self.succeeded_members.count(row) for row in range(len(groups.objects))],
+            group_succeeded=succeeded,
+            group_columns=groups.columns.at(self.priority_classes, succeeded),
             label_sets=self.label_sets.sets.copy(),
             label_budgets=self.label_sets.selected_by.copy(),
+            label_budget=self.label_sets.only.array[: len(self.label_sets.sets)].copy(),
             budgets=self.budgets.rows.copy(),
             profiles=self.profiles,
             backed_by_devices=frozenset(self._backed.values()),
