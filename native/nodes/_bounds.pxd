@@ -20,6 +20,8 @@ cdef class Bounds:
 
     cdef Bound of(self, Py_ssize_t index) noexcept nogil
     cdef void sweep(self, Bound* bound) noexcept nogil
+    cdef void free(self, Py_ssize_t unit) noexcept nogil
+    cdef bint lacks(self) noexcept nogil
     cdef void let_go(self, Py_ssize_t unit) noexcept nogil
     cdef void count(self, Py_ssize_t node, int sign) noexcept nogil
     cdef bint enough(self) noexcept nogil

@@ -42,19 +42,45 @@ cdef class Bounds:
         return bound
 
     cdef void sweep(self, Bound* bound) noexcept nogil:
-        """Let units go, the lowest priority first, until the preemptor fits or it is not known."""
+        """Let units go, the lowest priority first, until the preemptor fits or it is not known.
+
+        `missing` is what `fewest` has left there.
+        """
         cdef Py_ssize_t node, i = self.domain.count
+        cdef bint counts = False
         bound.status = INFEASIBLE
-        self.places[:] = 0
-        for node in range(self.domain.first, self.domain.end):
-            self.count(node, 1)
         while i > 0 and bound.status == INFEASIBLE:
             bound.cutoff = self.domain.unit_priority[self.domain.units[i - 1]]
             while i > 0 and self.domain.unit_priority[self.domain.units[i - 1]] == bound.cutoff:
                 i -= 1
-                self.let_go(self.domain.units[i])
-            if self.enough():
+                if counts:
+                    self.let_go(self.domain.units[i])
+                else:
+                    self.free(self.domain.units[i])
+            if not counts and not self.lacks():
+                counts = True
+                self.places[:] = 0
+                for node in range(self.domain.first, self.domain.end):
+                    self.count(node, 1)
+            if counts and self.enough():
                 bound.status = self.packer.pack()
+
+    cdef void free(self, Py_ssize_t unit) noexcept nogil:
+        """Let the unit go while room in sum is `missing`: no places have to be counted yet."""
+        cdef Py_ssize_t piece, r
+        for piece in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
+            if self.domain.first <= self.domain.piece_node[piece] < self.domain.end:
+                for r in range(self.domain.resources):
+                    self.missing[r] -= self.domain.piece_room[piece, r]
+        self.domain.take(unit)
+
+    cdef bint lacks(self) noexcept nogil:
+        """Whether the room that is free on all nodes together is too little of some resource."""
+        cdef Py_ssize_t r
+        for r in range(self.domain.resources):
+            if self.missing[r] > 0:
+                return True
+        return False
 
     cdef void let_go(self, Py_ssize_t unit) noexcept nogil:
         cdef Py_ssize_t piece, node

@@ -33,7 +33,7 @@ cdef bint _cheaper(Cost* a, Cost* b) noexcept nogil:
 
 
 cdef _list_budgets(Placer placer, Py_ssize_t nodes):
-    """The nodes that draw on each budget, ascending, and what they draw at most: first counted, then listed."""
+    """The nodes that draw on each budget, and what they draw at most: first counted, then listed."""
     cdef Domain domain = placer.domain
     cdef Py_ssize_t node, k, i, unit, budget, at, budgets = domain.budgets
     cdef int32_t[::1] latest, ends = np.zeros(budgets, np.int32)

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ def list_units(
     but: int,
     rules: tuple[int, int, int],
 ) -> tuple[Int64s, Int64s, Int64s, Flags, Int64s, Int64s]: ...
-def sorted_by(keys: Int64s) -> Int64s: ...
+def sorted_by(keys: Sequence[Int64s]) -> Int64s: ...
 def rearranged(first: Int64s, pods: Int64s, order: Int64s) -> tuple[Int64s, Int64s]: ...
 def pieces_of(
     first: Int64s,

@@ -8,7 +8,7 @@ tests/twins/nodes/units.py.
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from libc.stdlib cimport qsort
 
 cdef enum:
@@ -22,14 +22,14 @@ cdef int64_t HALF = (<int64_t>1 << 32) - 1
 
 
 def list_units(pods, groups, on, below, but, rules):
-    """The units of lower priority than `below` with a pod on a node of `on` [N]: groups by row, then pods by row.
+    """The units of lower priority than `below` with a pod on a node of `on` [N]: groups by row, then pods.
 
-    `pods`: node, flags, group, priority, start and live of the snapshot [P]. `groups` [G]: whether each exists, has a
-    known priority and goes whole, its priority, and how many pods of a gang must run (-1 if it is none). Pods of the
-    group `but` are in no unit.
+    `pods` [P]: node, flags, group, priority, start and live of the snapshot. `groups` [G]: whether each
+    exists, has a known priority and goes whole, its priority, and how many pods of a gang must run (-1 if it
+    is none). Pods of the group `but` are in no unit.
 
-    `rules`: the flags of pods that terminate; the flags of pods that stay, and all of their unit; and how many seconds
-    earlier a single pod counts as started that its gang needs.
+    `rules`: the flags of pods that terminate; the flags of pods that stay, and all of their unit; and how
+    many seconds earlier a single pod counts as started that its gang needs.
 
     Returns priority, start, size, whole [U], first [U + 1] and pods: each unit's rows of pods, ascending.
     """
@@ -69,7 +69,7 @@ cdef class Listing:
         return self.live[row] and self.node[row] >= 0 and not self.flags[row] & self.terminating
 
     cdef void count_groups(self) noexcept nogil:
-        """How many pods of each group run. A group that goes whole has the lowest priority of its own and theirs."""
+        """How many pods of each group run. One that goes whole has the lowest priority there is in it."""
         cdef Py_ssize_t row
         cdef int32_t g
         if not self.lowest.shape[0]:
@@ -155,39 +155,57 @@ cdef class Listing:
 # ---- their order
 
 
-def sorted_by(const int64_t[:, ::1] keys):
-    """The order of the columns of keys [K, U], the first row before all others. Equal columns stay as they are.
+def sorted_by(keys):
+    """The order of the units by these keys [U], the first one before all others. Equal units stay in order.
 
-    A sort by digits from the last key to the first. Digits in which all columns are equal cost nothing.
+    A sort by digits, from the last key to the first. Keys with a small range share a word of 64 bits.
     """
-    cdef Py_ssize_t kinds = keys.shape[0], units = keys.shape[1], key, at
-    cdef int shift
-    cdef int64_t low, high
-    cdef int64_t[::1] order = np.arange(units, dtype=np.int64), other = np.empty(units, np.int64), spare
-    cdef int64_t[::1] ends = np.empty(DIGITS, np.int64)
-    with nogil:
-        for key in range(kinds - 1, -1, -1):
-            low = high = keys[key, 0] if units else 0
-            for at in range(units):
-                low, high = min(low, keys[key, at]), max(high, keys[key, at])
-            shift = 0
-            while shift < 64 and (<uint64_t>high - <uint64_t>low) >> shift:
-                if _distribute(keys[key], low, shift, order, other, ends):
-                    spare, order, other = order, other, order
-                shift += DIGIT
-    return np.asarray(order)
+    cdef Py_ssize_t units = len(keys[0])
+    cdef int64_t[::1] order = np.arange(units, dtype=np.int64)
+    cdef uint64_t[::1] word = np.zeros(units, np.uint64)
+    cdef int used = 0, width
+    for key in reversed(keys) if units else ():
+        low = int(key.min())
+        width = (int(key.max()) - low).bit_length()
+        if used + width > 64:
+            order = _by_digits(word, order, used)
+            word, used = np.zeros(units, np.uint64), 0
+        if width:
+            _pack(word, key, low, used)
+            used += width
+    return np.asarray(_by_digits(word, order, used))
+
+
+cdef void _pack(uint64_t[::1] word, const int64_t[::1] key, int64_t low, int shift) noexcept nogil:
+    cdef Py_ssize_t unit
+    for unit in range(word.shape[0]):
+        word[unit] |= (<uint64_t>key[unit] - <uint64_t>low) << shift
+
+
+cdef int64_t[::1] _by_digits(uint64_t[::1] word, int64_t[::1] order, int bits):
+    """The order by the word, of which so many bits are in use."""
+    cdef Py_ssize_t units = order.shape[0]
+    cdef uint64_t[::1] words = np.asarray(word)[np.asarray(order)], moved = np.empty(units, np.uint64)
+    cdef int64_t[::1] other = np.empty(units, np.int64), ends = np.empty(DIGITS, np.int64)
+    cdef int shift = 0
+    while shift < bits:
+        if _distribute(words, order, moved, other, ends, shift):
+            words, moved, order, other = moved, words, other, order
+        shift += DIGIT
+    return order
 
 
 cdef bint _distribute(
-    const int64_t[:] key, int64_t low, int shift, int64_t[::1] order, int64_t[::1] other, int64_t[::1] ends
+    uint64_t[::1] words, int64_t[::1] order, uint64_t[::1] moved, int64_t[::1] other, int64_t[::1] ends,
+    int shift,
 ) noexcept nogil:
-    """Sort by one digit, into `other`. False, and nothing is done, if all have the same digit."""
+    """Sort by one digit, into `moved` and `other`. False, and nothing is done, if all have the same digit."""
     cdef Py_ssize_t at, digit, units = order.shape[0]
     cdef int64_t place = 0, count
     for digit in range(DIGITS):
         ends[digit] = 0
     for at in range(units):
-        ends[((<uint64_t>key[at] - <uint64_t>low) >> shift) & (DIGITS - 1)] += 1
+        ends[(words[at] >> shift) & (DIGITS - 1)] += 1
     for digit in range(DIGITS):
         count = ends[digit]
         if count == units:
@@ -195,8 +213,8 @@ cdef bint _distribute(
         ends[digit] = place
         place += count
     for at in range(units):
-        digit = ((<uint64_t>key[order[at]] - <uint64_t>low) >> shift) & (DIGITS - 1)
-        other[ends[digit]] = order[at]
+        digit = (words[at] >> shift) & (DIGITS - 1)
+        moved[ends[digit]], other[ends[digit]] = words[at], order[at]
         ends[digit] += 1
     return True
 
@@ -225,16 +243,16 @@ cdef int _ascending(const void* one, const void* other) noexcept nogil:
 
 def pieces_of(
     const int64_t[::1] first, const int64_t[::1] pods, const int32_t[::1] pod_node,
-    const int32_t[::1] pod_class, const int64_t[:, ::1] requests, const int64_t[::1] index, Py_ssize_t nodes
+    const int32_t[::1] pod_class, const int64_t[:, ::1] requests, const int64_t[::1] index, Py_ssize_t nodes,
 ):
-    """The part of each unit on each of the problem's nodes. `index` [N]: the number of a node there, -1 for none.
+    """The part of each unit on each of the problem's nodes. `index` [N]: a node's number there, -1 for none.
 
     Returns unit_pieces, piece_unit, piece_node, piece_room, node_pieces and node_piece of
     `native.nodes.problem.Problem`, for units that bring no tokens.
     """
     cdef Py_ssize_t units = first.shape[0] - 1, unit, at, row, i, r, count, piece = 0, widest = 0
     cdef Py_ssize_t resources = requests.shape[1]
-    cdef int64_t node, one
+    cdef int64_t node
     for unit in range(units):
         widest = max(widest, first[unit + 1] - first[unit])
     cdef int64_t[::1] mine = np.empty(widest + 1, np.int64)
@@ -287,7 +305,7 @@ def budgets_of(
     const int64_t[::1] first, const int64_t[::1] pods, const int32_t[::1] pod_labels,
     const int32_t[::1] label_budget
 ):
-    """How many pods of each unit count against which budget. `label_budget`: the only one of each label set, or -1.
+    """How many pods of each unit count against which budget. `label_budget`: of each label set, -1 for none.
 
     Returns unit_budgets, budget and budget_pods of `native.nodes.problem.Problem`.
     """

@@ -114,7 +114,7 @@ class Cluster:
         return Attachments(self.snapshot, self.preemptor.unbound)
 
     @cached_property
-    def _requests(self) -> Int64s:
+    def class_requests(self) -> Int64s:
         """What each class requests of the resources."""
         return np.ascontiguousarray(self.snapshot.class_requests[:, self._columns])
 
@@ -148,12 +148,12 @@ class Cluster:
 
     def request(self, pod: int) -> Int64s:
         """[R], what the member asks for."""
-        row: Int64s = self._requests[self.snapshot.pod_class[pod]]
+        row: Int64s = self.class_requests[self.snapshot.pod_class[pod]]
         return np.concatenate([row, self.attachments.request(pod)]) if len(self.attachments) else row
 
     def requests_of(self, pods: NDArray[np.integer]) -> Int64s:
         """[len(pods), R], what each of these members asks for."""
-        rows: Int64s = self._requests[self.snapshot.pod_class[pods]]
+        rows: Int64s = self.class_requests[self.snapshot.pod_class[pods]]
         attachments = self.attachments
         if not len(attachments):
             return rows
@@ -161,7 +161,7 @@ class Cluster:
 
     def held_by(self, pods: NDArray[np.integer]) -> Int64s:
         """[len(pods), R], the room that each of these bound pods leaves when it goes."""
-        rows: Int64s = self._requests[self.snapshot.pod_class[pods]]
+        rows: Int64s = self.class_requests[self.snapshot.pod_class[pods]]
         return np.hstack([rows, self.attachments.held_by(pods)]) if len(self.attachments) else rows
 
     def mask(self, pod: int) -> Bools:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nodes.filters.counting import Condition, Counter, Nodes
 from nodes.filters.filter import Tenant
 from nodes.filters.registry import COUNTING_FILTERS
-from nodes.search.kinds import Kinds, Rows, on_nodes
+from nodes.search.kinds import NOBODY, Kinds, Rows, on_nodes
 from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["Conditions"]
@@ -56,12 +56,12 @@ class Conditions:
         """The number of counters, Q."""
         return len(self._counters)
 
-    def counts(self, gone: Collection[int] = ()) -> Int64s:
+    def counts(self, gone: Rows = NOBODY) -> Int64s:
         """[N, Q], how many pods on each node are counted; those that leave or are `gone` are not."""
         counts = np.zeros((len(self._snapshot.node_names), len(self)), np.int64)
         if len(self):
             bound, node, counted = self._running
-            stays = ~np.isin(bound, list(gone))
+            stays = ~np.isin(bound, gone)
             np.add.at(counts, node[stays], counted[stays])
         return counts
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,9 +11,10 @@ from nodes.filters.filter import Tenant
 from nodes.state.classes import tenant_of
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Kinds", "Rows", "on_nodes"]
+__all__ = ["NOBODY", "Kinds", "Rows", "on_nodes"]
 
 Rows = NDArray[np.intp]
+NOBODY: Final[Rows] = np.zeros(0, np.intp)
 
 
 class Kinds:

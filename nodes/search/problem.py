@@ -121,26 +121,26 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
     snapshot = cluster.snapshot
     index = np.full(len(snapshot.node_names), -1, np.int64)
     index[nodes] = np.arange(len(nodes))
-    if not len(cluster.tokens):
+    if not len(cluster.tokens) and not len(cluster.attachments):
         none = np.zeros(0, np.int32)
         pieces = pieces_of(
             units.first,
             units.pods,
             snapshot.pod_node,
             snapshot.pod_class,
-            cluster.requests,
+            cluster.class_requests,
             index,
             len(nodes),
         )
         tokens = np.zeros(len(pieces["piece_unit"]) + 1, np.int32)
         return {**pieces, "piece_tokens": tokens, "token": none, "token_pods": none}
-    return _pieces_with_tokens(cluster, units, nodes, index)
+    return _any_pieces(cluster, units, nodes, index)
 
 
-def _pieces_with_tokens(
+def _any_pieces(
     cluster: Cluster, units: Units, nodes: Rows, index: Int64s
 ) -> dict[str, NDArray[np.signedinteger]]:
-    """The pieces where some pods bring tokens. `index`: the number of each node in the problem."""
+    """The pieces where some pods bring tokens or hold volumes. `index`: the number of each node in the problem."""
     snapshot = cluster.snapshot
     node = index[snapshot.pod_node[units.pods]]
     unit = np.repeat(np.arange(len(units)), units.size)

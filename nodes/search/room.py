@@ -34,9 +34,9 @@ class Room:
         pods = gone if isinstance(gone, np.ndarray) else np.array(list(gone), np.intp)
         self._cluster = cluster
         self.free = cluster.free_without(pods)
-        self.held = cluster.tokens.held(pods.tolist())
+        self.held = cluster.tokens.held(pods)
         self.barred = np.zeros_like(self.held)
-        self.counts = cluster.conditions.counts(pods.tolist())
+        self.counts = cluster.conditions.counts(pods)
         """[N, Q], see `Conditions`."""
 
     def copy(self) -> Room:

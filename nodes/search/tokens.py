@@ -6,7 +6,7 @@ forbids a token that the other brings. If no member forbids a token, there are n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nodes.filters.counting import Nodes
 from nodes.filters.filter import Token
 from nodes.filters.registry import POD_FILTERS, RESOURCES_FIT
-from nodes.search.kinds import Kinds, Rows, on_nodes
+from nodes.search.kinds import NOBODY, Kinds, Rows, on_nodes
 from nodes.state.snapshot import Snapshot, is_leaving
 
 __all__ = ["Tokens", "interested"]
@@ -63,9 +63,9 @@ class Tokens:
         """The number of tokens, T."""
         return len(self.tokens)
 
-    def held(self, gone: Iterable[int] = ()) -> Int32s:
+    def held(self, gone: Rows = NOBODY) -> Int32s:
         """[N, T], how many pods on each node bring each token; those that leave or are `gone` do not count."""
-        return self._count(~self._leave() & ~np.isin(self._holders, list(gone)))
+        return self._count(~self._leave() & ~np.isin(self._holders, gone))
 
     def leaving(self) -> Int32s:
         """[N, T], how many of those that leave bring each token."""

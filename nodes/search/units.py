@@ -130,8 +130,9 @@ def _demand_classes(snapshot: Snapshot, groups: GroupColumns, but: int) -> None:
 
 def _sorted(snapshot: Snapshot, units: Units, terms: Int64s) -> Units:
     """The units in order of importance. `terms`: of the units, [K, U]."""
-    keys = (-units.priority, ~units.whole, -units.size, units.start, *-terms, _name_ranks(snapshot, units))
-    order = sorted_by(np.array(keys, np.int64).reshape(len(keys), len(units)))
+    alone = (~units.whole).astype(np.int64)
+    keys = (-units.priority, alone, -units.size, units.start, *-terms, _name_ranks(snapshot, units))
+    order = sorted_by(keys)
     first, pods = rearranged(units.first, units.pods, order)
     return Units(
         units.priority[order],

@@ -15,9 +15,7 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
     """The victims in the given order, each with all its pods. `victims` are units of `built`."""
     violating = _violating(built, victims)
     units = built.units
-    first, priorities = units.first.tolist(), units.priority.tolist()
-    pods, own = units.pods.tolist(), snapshot.pod_priority.item
-    node_of, names = snapshot.pod_node.item, snapshot.pod_names
+    own, node_of, names = snapshot.pod_priority.item, snapshot.pod_node.item, snapshot.pod_names
 
     def ordered(members: list[int]) -> list[int]:
         """The pod that makes the unit's priority as low as it is goes last: until then the unit keeps it."""
@@ -28,14 +26,13 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
     found = []
     for unit in victims:
         namespace, name = units.name(snapshot, unit)
-        members = pods[first[unit] : first[unit + 1]]
         found.append(
             plans.Victim(
                 kind=units.kind(unit),
                 namespace=namespace,
                 name=name,
                 uid=units.uid(snapshot, unit),
-                priority=priorities[unit],
+                priority=int(units.priority[unit]),
                 violates_pod_disruption_budget=unit in violating,
                 pods=[
                     plans.VictimPod(
@@ -44,7 +41,7 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
                         uid=snapshot.pod_uids[pod],
                         node=snapshot.node_names[node_of(pod)],
                     )
-                    for pod in ordered(members)
+                    for pod in ordered(units.members(unit))
                 ],
             )
         )
