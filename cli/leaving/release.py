@@ -28,8 +28,8 @@ __all__ = ["release"]
 
 EPILOG: Final = """\b
 Before it, so that nothing is held again, remove the webhooks and stop reprieve:
-  kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration reprieve
-  kubectl -n reprieve-system scale deployment reprieve --replicas 0
+  kubectl delete --ignore-not-found mutatingwebhookconfiguration,validatingwebhookconfiguration reprieve reprieve-queues
+  kubectl delete --ignore-not-found -k manifests/install
 
 \b
 Then:

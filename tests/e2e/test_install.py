@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Final
 
 import msgspec
 import pytest
+import yaml
 
 from api.crds import definitions
 from api.groups import API_VERSION
@@ -30,21 +33,15 @@ from tests.kit.manifests import kueue
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "install.md").read_text()
 SECTION: Final = re.compile(r"^##+ (?P<title>.*)$", re.MULTILINE)
-BLOCK: Final = re.compile(r"^```sh\n(?P<lines>(?:.*\n)*?)```$", re.MULTILINE)
+BLOCK: Final = re.compile(r"^ *```sh\n(?P<lines>(?:.*\n)*?) *```$", re.MULTILINE)
+ELSEWHERE: Final = ("make build",)
+"""What the page tells the reader to do before, and the test has done."""
+SCHEDULER: Final = Path("manifests") / "install" / "certificates" / "scheduler" / "kube-scheduler.yaml"
+VALUES: Final = Path("manifests") / "install" / "kustomization.yaml"
 CRD: Final = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
+WEBHOOKS: Final = "mutatingwebhookconfiguration,validatingwebhookconfiguration"
 GROUP: Final = pod_group("training", min_count=2)
 QUEUE: Final = kueue("ClusterQueue", "team", spec={})
-PLAN: Final[Json] = msgspec.to_builtins(
-    PreemptionPlan(
-        metadata=ObjectMeta(name="training-1", namespace="default", finalizers=[FINALIZER]),
-        spec=PreemptionPlanSpec(
-            preemptor=Preemptor("PodGroup", API_VERSION, "default", "training", "uid", 100),
-            outcome="Fits",
-            reason="it fits",
-        ),
-    )
-)
-"""A plan that was being carried out when reprieve was removed."""
 OURS: Final = {
     f"{plural}.reprieve.dev" for plural in ("podgroups", "preemptionplans", "clusterpreemptionplans")
 }
@@ -70,34 +67,46 @@ def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     return start_plane(Options(manifests=()))
 
 
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the page needs of a checkout. Its values may be changed."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "manifests", folder / "manifests", ignore=shutil.ignore_patterns("certificates"))
+    for name in ("hack", "examples", ".venv"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
 def commands(title: str) -> list[str]:
-    """What the section tells the reader to do with kubectl."""
-    _, *rest = SECTION.split(PAGE)
-    sections = dict(zip(rest[::2], rest[1::2], strict=True))
-    lines = "".join(BLOCK.findall(sections[title])).splitlines()
-    found = [line for line in lines if line.startswith("kubectl ")]
+    """What the section tells the reader to do."""
+    head, *rest = SECTION.split(PAGE)
+    sections = {"Installing": head, **dict(zip(rest[::2], rest[1::2], strict=True))}
+    lines = [line.strip() for line in "".join(BLOCK.findall(sections[title])).splitlines()]
+    found = [line for line in lines if not line.startswith(ELSEWHERE)]
     assert found, title
     return found
 
 
-def kubectl(plane: ControlPlane, command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run a command line from the page in the checkout, or in that of another version."""
-    programs = binaries(["kubectl"])["kubectl"].parent
+def shell(plane: ControlPlane, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run lines of the page in a checkout."""
+    programs = [binaries(["kubectl"])["kubectl"].parent, Path(sys.executable).parent]
     environment = {
-        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
         "KUBECONFIG": str(plane.kubeconfig),
         "KUBECACHEDIR": str(plane.directory / "kubectl"),
     }
     return subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-euc", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def follow(plane: ControlPlane, title: str, folder: Path = ROOT) -> None:
-    """Do what the section says, in the checkout of a version. Fails the test with the first complaint."""
-    for command in commands(title):
-        result = kubectl(plane, command, folder)
-        assert result.returncode == 0, f"{command}\n{result.stderr}"
+def follow(plane: ControlPlane, title: str, folder: Path, **names: str) -> None:
+    """Do what the section says. The names take the place of the page's. Fails the test with what bash complains of."""
+    script = "\n".join(commands(title))
+    for old, new in names.items():
+        script = script.replace(old, new)
+    result = shell(plane, script, folder)
+    assert result.returncode == 0, f"{script}\n{result.stdout}\n{result.stderr}"
 
 
 def crds(plane: ControlPlane) -> set[str]:
@@ -143,68 +152,140 @@ def of_reprieve(plane: ControlPlane) -> list[str]:
     ]
 
 
-def test_users_keep_their_objects_until_they_take_the_crd_steps(plane: ControlPlane) -> None:
+def plan_of(name: str) -> Json:
+    """A plan that was being carried out when reprieve was removed."""
+    body: Json = msgspec.to_builtins(
+        PreemptionPlan(
+            metadata=ObjectMeta(name=name, namespace="default", finalizers=[FINALIZER]),
+            spec=PreemptionPlanSpec(
+                preemptor=Preemptor("PodGroup", API_VERSION, "default", "training", "uid", 100),
+                outcome="Fits",
+                reason="it fits",
+            ),
+        )
+    )
+    return body
+
+
+def without_webhooks(plane: ControlPlane, checkout: Path, *bodies: Json) -> list[Json]:
+    """Create objects that the webhooks refuse: no kubelet runs their server here."""
+    assert shell(plane, f"kubectl delete {WEBHOOKS} reprieve", checkout).returncode == 0
+    return [plane.client.create(body) for body in bodies]
+
+
+def test_the_page_from_the_first_step_to_the_last(plane: ControlPlane, checkout: Path) -> None:
+    """Users keep their objects until they take the steps for CRDs. Every step can be repeated."""
     before = crds(plane)
-    follow(plane, "2. CRDs")
+    follow(plane, "Installing", checkout)
+    assert crds(plane) - before == OURS
+    follow(plane, "2. CRDs", checkout)
     assert crds(plane) - before == OURS | KUEUES
-    # The webhooks refuse both while reprieve is installed: no kubelet runs its server here.
-    group, queue = plane.client.create(GROUP), plane.client.create(QUEUE)
-    plan = plane.client.create(PLAN)
-    follow(plane, "3. reprieve")
+    follow(plane, "3. reprieve", checkout)
     assert of_reprieve(plane)
+    bodies = without_webhooks(plane, checkout, GROUP, QUEUE, plan_of("training-1"), plan_of("training-2"))
+    group, queue, stuck, active = bodies
+    follow(plane, "Plans", checkout, NAMESPACE="default", NAME="training-1")
+    assert finalizers_of(plane, stuck) == []
+    assert finalizers_of(plane, active) == [FINALIZER]
 
-    follow(plane, "reprieve")
-    assert of_reprieve(plane) == []
+    follow(plane, "4. The scheduler", checkout)
+    asked = yaml.safe_load((checkout / SCHEDULER).read_text())["extenders"]
+    address = plane.client.get("v1", "Service", "reprieve", "reprieve-system")["spec"]["clusterIP"]
+    assert [each["urlPrefix"] for each in asked] == [f"https://{address}:9443/v1"] * 2
+    change(checkout / VALUES, "  # - ../components/second", "  - ../components/second")
+    change(checkout / VALUES, "newName: kube-scheduler", "newName: registry.example/kube-scheduler")
+    follow(plane, "Managed clusters", checkout)
+    (container,) = deployment(plane, "reprieve-scheduler")["template"]["spec"]["containers"]
+    assert container["image"] == "registry.example/kube-scheduler:v1.37.1"
+
+    follow(plane, "Its certificates", checkout)
+    assert deployment(plane, "reprieve-webhooks")["replicas"] == 2
+    doctor, example = commands("Checking")
+    found = shell(plane, doctor, checkout)
+    assert (found.returncode, "NobodyLeads" in found.stdout) == (3, True), found.stdout + found.stderr
+    assert "failed calling webhook" in shell(plane, example, checkout).stderr
+
+    plain = "kubectl apply -k manifests/base && kubectl apply --server-side -k manifests/base"
+    assert shell(plane, plain, checkout).returncode == 0  # as earlier pages had it
+    follow(plane, "Upgrading", checkout)
+
+    for _ in range(2):
+        follow(plane, "reprieve", checkout)
+        assert of_reprieve(plane) == []
     assert crds(plane) - before == OURS | KUEUES
-    assert kept(plane, group)
-    assert kept(plane, queue)
-    assert kept(plane, plan)
-
+    assert all(kept(plane, body) for body in (group, queue, active))
     wait_until_cached(plane)
-    follow(plane, "The CRDs")
-    assert crds(plane) - before == KUEUES
+    for _ in range(2):
+        follow(plane, "The CRDs", checkout)
+        assert crds(plane) - before == KUEUES
     assert kept(plane, queue)
+    for _ in range(2):
+        follow(plane, "Kueue's kinds", checkout)
+        assert crds(plane) == before
 
-    follow(plane, "Kueue's kinds")
-    assert crds(plane) == before
+
+def change(file: Path, old: str, new: str) -> None:
+    """What the reader does in an editor."""
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
 
 
-def test_one_replica_becomes_two_and_one_again(plane: ControlPlane, tmp_path: Path) -> None:
+def finalizers_of(plane: ControlPlane, plan: Json) -> list[str]:
+    found = plane.client.get(API_VERSION, "PreemptionPlan", plan["metadata"]["name"], "default")
+    finalizers: list[str] = found["metadata"].get("finalizers", [])
+    return finalizers
+
+
+def deployment(plane: ControlPlane, name: str = "reprieve") -> Json:
+    """Its spec."""
+    spec: Json = plane.client.get("apps/v1", "Deployment", name, "reprieve-system")["spec"]
+    return spec
+
+
+def test_one_replica_becomes_two_and_one_again(plane: ControlPlane, checkout: Path, tmp_path: Path) -> None:
     """The Deployment is what the manifests of either version say, though it was scaled by hand."""
     earlier = version_of(SINGLE, tmp_path, knows_replicas=False).tree
-    follow(plane, "2. CRDs")
-    assert kubectl(plane, "kubectl apply --server-side -k manifests/base", earlier).returncode == 0
-    assert deployment(plane) == (1, {"type": "Recreate"})
-    follow(plane, "From one replica to two")
+    base = {"manifests/install": "manifests/base"}
+    follow(plane, "Installing", checkout)
+    assert (
+        shell(plane, "kubectl apply --server-side --force-conflicts -k manifests/base", earlier).returncode
+        == 0
+    )
+    single = 1, {"type": "Recreate"}
+    assert size_of(plane) == single
+    follow(plane, "From one replica to two", checkout)
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
-    assert deployment(plane) == (2, rolling)
-    follow(plane, "From one replica to two", earlier)  # the same steps lead back
-    assert deployment(plane) == (1, {"type": "Recreate"})
-    follow(plane, "reprieve")
+    assert size_of(plane) == (2, rolling)
+    follow(plane, "From one replica to two", earlier, **base)  # the same steps lead back
+    assert size_of(plane) == single
+    follow(plane, "reprieve", checkout)
     wait_until_cached(plane)
-    follow(plane, "The CRDs")
-    follow(plane, "Kueue's kinds")
+    follow(plane, "The CRDs", checkout)
+    follow(plane, "Kueue's kinds", checkout)
 
 
-def deployment(plane: ControlPlane) -> tuple[int, Json]:
+def size_of(plane: ControlPlane) -> tuple[int, Json]:
     """The replicas and the strategy of reprieve."""
-    spec = plane.client.get("apps/v1", "Deployment", "reprieve", "reprieve-system")["spec"]
+    spec = deployment(plane)
     return spec["replicas"], spec["strategy"]
 
 
-def test_crds_that_kueue_took_over_are_neither_removed_nor_overwritten(plane: ControlPlane) -> None:
+def test_crds_that_kueue_took_over_are_neither_removed_nor_overwritten(
+    plane: ControlPlane, checkout: Path
+) -> None:
     """Kueue puts the label `app.kubernetes.io/name: kueue` on its CRDs (config/default of kubernetes-sigs/kueue)."""
-    _, kueues = commands("2. CRDs")
-    assert kubectl(plane, kueues).returncode == 0
+    (kueues,) = commands("2. CRDs")
+    assert shell(plane, kueues, checkout).returncode == 0
     for body in definitions().values():
         if body["metadata"]["name"] in KUEUES:
             body["metadata"]["labels"] = {"app.kubernetes.io/name": "kueue"}
             body["spec"]["names"]["categories"] = ["kueue"]
             plane.client.apply(body)
-    follow(plane, "Kueue's kinds")
+    follow(plane, "Kueue's kinds", checkout)
     assert crds(plane) >= KUEUES
 
-    again = kubectl(plane, kueues)
+    again = shell(plane, kueues, checkout)
     assert again.returncode != 0
     assert "conflict" in again.stderr
     wait_until_cached(plane)

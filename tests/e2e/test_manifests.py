@@ -158,7 +158,9 @@ def pod_of(deployment: Json) -> Json:
 
 
 def test_the_second_scheduler_asks_the_same() -> None:
-    second = yaml.safe_load((OVERLAYS / "second-scheduler" / "kube-scheduler.yaml").read_text())
+    second = yaml.safe_load(
+        (MANIFESTS / "components" / "second-scheduler" / "kube-scheduler.yaml").read_text()
+    )
     first = yaml.safe_load((BASE / "kube-scheduler.yaml").read_text())
     for field in ("extenders", "percentageOfNodesToScore"):
         assert second[field] == first[field]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,10 +77,23 @@ def users_own(tmp_path: Path, component: str) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def with_certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders, once `hack/certificates` has written what manifests/install makes Secrets of."""
+    copied = tmp_path_factory.mktemp("checkout") / "manifests"
+    shutil.copytree(MANIFESTS, copied, ignore=shutil.ignore_patterns("certificates"))
+    for side in ("server", "scheduler"):
+        folder = copied / "install" / "certificates" / side
+        folder.mkdir(parents=True)
+        for name in ("ca.crt", "tls.crt", "tls.key"):
+            (folder / name).write_text(f"{side} {name}")
+    return copied
+
+
 @pytest.mark.parametrize("folder", sorted({*folders("Kustomization")} - {*CRD_FOLDERS}))
-def test_installing_and_removing_touch_only_what_is_reprieves(folder: str) -> None:
+def test_installing_and_removing_touch_only_what_is_reprieves(folder: str, with_certificates: Path) -> None:
     """No CRD: users' objects would be deleted with it."""
-    objects = rendered(MANIFESTS / folder)
+    objects = rendered(with_certificates / folder)
     assert objects
     assert [body["metadata"] for body in objects if body["kind"] == CRD or not is_reprieves(body)] == []
 
@@ -88,6 +102,67 @@ def test_installing_and_removing_touch_only_what_is_reprieves(folder: str) -> No
 def test_no_component_adds_an_object_of_others(tmp_path: Path, component: str) -> None:
     objects = rendered(users_own(tmp_path, component))
     assert [body["metadata"] for body in objects if body["kind"] == CRD or not is_reprieves(body)] == []
+
+
+def values_with(file: Path, *components: str) -> None:
+    """Do what the comments of the one file of values say."""
+    text = file.read_text()
+    for component in components:
+        assert text.count(f"  # - {component} ") == 1
+        text = text.replace(f"  # - {component} ", f"  - {component} ")
+    file.write_text(text)
+
+
+OFFERED = re.findall(
+    r"^  # - (\S+) ", (MANIFESTS / "install" / "kustomization.yaml").read_text(), re.MULTILINE
+)
+
+
+def test_the_values_offer_every_component() -> None:
+    assert sorted(OFFERED) == [f"../{each}" for each in folders("Component")]
+
+
+@pytest.mark.parametrize("component", OFFERED)
+def test_each_component_can_be_chosen_in_the_values(component: str, with_certificates: Path) -> None:
+    file = with_certificates / "install" / "kustomization.yaml"
+    before = file.read_text()
+    try:
+        values_with(file, component)
+        if component.endswith("cert-manager"):
+            file.write_text(file.read_text().partition("secretGenerator:")[0])
+        objects = rendered(file.parent)
+    finally:
+        file.write_text(before)
+    assert [each for each in objects if each["kind"] == "Deployment"]
+
+
+def test_the_values_set_the_images_and_the_certificates(with_certificates: Path) -> None:
+    file = with_certificates / "install" / "kustomization.yaml"
+    before = file.read_text()
+    try:
+        values_with(file, "../components/second-scheduler")
+        file.write_text(file.read_text().replace("newName: ", "newName: registry.example/"))
+        objects = rendered(file.parent)
+    finally:
+        file.write_text(before)
+    images = {
+        each["metadata"]["name"]: each["spec"]["template"]["spec"]["containers"][0]["image"]
+        for each in objects
+        if each["kind"] == "Deployment"
+    }
+    assert images == {
+        "reprieve": "registry.example/reprieve:0.1.0",
+        "reprieve-webhooks": "registry.example/reprieve:0.1.0",
+        "reprieve-scheduler": "registry.example/kube-scheduler:v1.37.1",
+    }
+    named = {
+        volume["secret"]["secretName"]
+        for each in objects
+        if each["kind"] == "Deployment"
+        for volume in each["spec"]["template"]["spec"]["volumes"]
+        if "secret" in volume
+    }
+    assert named == {each["metadata"]["name"] for each in objects if each["kind"] == "Secret"}
 
 
 @pytest.mark.parametrize("folder", CRD_FOLDERS)

@@ -247,8 +247,9 @@ MANIFESTS = Path(__file__).parents[4] / "manifests"
     ("file", "files", "beside_kueue"),
     [
         ("base/webhooks/configuration.yaml", False, False),
-        ("overlays/cert-manager/webhooks-configuration.yaml", True, False),
+        ("components/cert-manager/webhooks-configuration.yaml", True, False),
         ("components/kueue-installed/webhooks-configuration.yaml", False, True),
+        ("components/quota-enforce/webhooks-configuration.yaml", False, False),
     ],
 )
 def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, beside_kueue: bool) -> None:
@@ -257,6 +258,9 @@ def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, besi
     assert configuration.webhooks is not None
     assert (configuration.webhooks.certificates.files is not None) == files
     assert configuration.webhooks.beside_kueue == beside_kueue
+    assert (
+        configuration.leader_election.resource_name == "reprieve-webhooks"
+    )  # the one that lease.yaml grants
 
 
 def test_the_overlay_that_observes_has_the_base_and_the_mode() -> None:

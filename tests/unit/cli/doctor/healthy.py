@@ -81,7 +81,7 @@ def _healthy() -> list[Json]:
 
 def _running() -> list[Json]:
     """What a cluster has once the process runs and a scheduler calls it."""
-    configuration = (MANIFESTS / "overlays/second-scheduler/kube-scheduler.yaml").read_text()
+    configuration = (MANIFESTS / "components/second-scheduler/kube-scheduler.yaml").read_text()
     scheduler = pod("kube-scheduler-a")
     scheduler["spec"]["containers"] = [
         {"name": "kube-scheduler", "image": "kube-scheduler:v1.37.1", "command": ["kube-scheduler", "--v=2"]}
