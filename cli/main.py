@@ -40,6 +40,10 @@ COMMANDS: Final = {
         "cli.why.command",
         "Say why a pod, a PodGroup, a Job or a Workload waits, from a live cluster or from files.",
     ),
+    "what-if": (
+        "cli.whatif.command",
+        "Say what would happen if objects were submitted to a live cluster, or to one in files.",
+    ),
     "ungate": (
         "cli.leaving.ungate",
         "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, TypeVar
@@ -13,7 +13,7 @@ from cli.common.cluster import Connection
 from cli.common.documents import Reader, read_file
 from cli.common.options import FILES, MORE_FILES
 
-__all__ = ["Sources", "reading"]
+__all__ = ["Sources", "reading", "reading_beside"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,23 +72,31 @@ OPTIONS: Final = (
 
 def reading(command: F) -> Callable[..., Any]:
     """The command with the options that say where it reads. It gets `sources` in their place."""
+    return _with(OPTIONS, command)
 
+
+def reading_beside(command: F) -> Callable[..., Any]:
+    """As `reading`, for a command whose arguments are files of another kind: only -f names where it reads."""
+    return _with([option for option in OPTIONS if option is not MORE_FILES], command)
+
+
+def _with(options: Iterable[Callable[..., Any]], command: F) -> Callable[..., Any]:
     @wraps(command)
     def reads(
         *arguments: Any,
         files: tuple[str, ...],
-        more: tuple[str, ...],
         overlays: tuple[str, ...],
         kubeconfig: str,
         context: str | None,
         user: str | None,
         groups: tuple[str, ...],
+        more: tuple[str, ...] = (),
         **others: Any,
     ) -> Any:
         connection = Connection(kubeconfig, context, user, groups)
         return command(*arguments, sources=Sources(files + more, overlays, connection), **others)
 
     whole: Callable[..., Any] = reads
-    for option in reversed(OPTIONS):
+    for option in reversed(list(options)):
         whole = option(whole)
     return whole

@@ -14,7 +14,8 @@ from api.words import counted
 from api.workloads import Workload
 from cli.common.cluster import ClusterError
 from cli.common.documents import InputError
-from cli.why.objects import JOB, POD_GROUP, QUOTA_KINDS, WORKLOAD, World
+from cli.common.planes import JOB, POD_GROUP, QUOTA_KINDS, WORKLOAD
+from cli.why.objects import World
 from nodes.groups.creators import why_missing
 from nodes.groups.job_waits import why_job_waits
 from nodes.groups.keys import is_foreign, short_name
@@ -90,7 +91,7 @@ def about_workload(world: World, namespace: str, name: str) -> Wait:
 
 
 def _pod(world: World, pod: Pod, depends: Sequence[Wait]) -> Wait:
-    return answer_for_pod(world.snapshot, pod, world.plans, depends, "; ".join(world.unread()))
+    return answer_for_pod(world.snapshot, pod, world.plans, depends, world.unread())
 
 
 def _first_waiting(world: World, pods: Sequence[Pod]) -> list[Wait]:
@@ -107,7 +108,7 @@ def _first_waiting(world: World, pods: Sequence[Pod]) -> list[Wait]:
 def _group(world: World, key: GroupKey) -> Wait:
     """The answer for a group. One in a queue depends on its Workload."""
     pods, group = _pods(world, key), world.group(key)
-    answer = why_group_waits(world.snapshot, key, pods, world.plans, "; ".join(world.unread()))
+    answer = why_group_waits(world.snapshot, key, pods, world.plans, world.unread())
     if not answer.waits:
         return answer
     if answer.state in GATHERS:
@@ -129,7 +130,7 @@ def _workload_of(world: World, uid: str) -> Wait | None:
 
 def _quota(world: World, workload: Workload) -> Wait:
     """What the quota plane says of the Workload."""
-    unread = "; ".join(world.unread(QUOTA_KINDS))
+    unread = world.unread(QUOTA_KINDS)
     around = Around(world.quota, world.now, world.plans, world.namespaces, unread=unread)
     return why_workload_waits(workload, around)
 

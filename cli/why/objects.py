@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final
-
-import click
+from typing import Any, ClassVar
 
 from api.compression import expand
 from api.core import Pod
 from api.groups import API_VERSION, PodGroup
-from api.kueue import API_VERSION as QUOTA_VERSION
 from api.meta import controller_reference
 from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 from api.workloads import Workload
-from cli.common.documents import Kind, Reader
-from cli.common.objects import Objects
-from cli.common.quotas import QuotaObjects
+from cli.common.documents import Kind
+from cli.common.planes import JOB, Planes
 from nodes.groups.creators import (
     CreatingJob,
     Creator,
@@ -28,33 +24,16 @@ from nodes.groups.creators import (
     creator_of_job,
     creator_of_set,
 )
-from nodes.state.snapshot import Snapshot
-from quota.amounts import QuotaError
-from quota.state import QuotaState
 
-__all__ = ["JOB", "POD_GROUP", "QUOTA_KINDS", "WORKLOAD", "World"]
-
-WORKLOAD: Final = (QUOTA_VERSION, "Workload")
-QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
-    # Another Workload that cannot be decided about must not prevent the answer.
-    key: Kind(kind.struct, kind.namespaced)
-    for key, kind in QuotaObjects.kinds.items()
-}
-QUOTA: Final = tuple(kind.struct for kind in QUOTA_KINDS.values())
-POD: Final = ("v1", "Pod")
-MOST: Final = 5
-"""Objects that cannot be used and are named."""
-JOB: Final = ("batch/v1", "Job")
-POD_GROUP: Final = (API_VERSION, "PodGroup")
+__all__ = ["World"]
 
 
-class World(Reader):
+class World(Planes):
     """The objects that one answer needs. Of pods, only those of its namespace are kept whole."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
-        **Objects.kinds,
-        **QUOTA_KINDS,
-        ("batch/v1", "Job"): Kind(CreatingJob, True),
+        **Planes.kinds,
+        JOB: Kind(CreatingJob, True),
         ("apps/v1", "ReplicaSet"): Kind(ReplicaSet, True),
         ("apps/v1", "StatefulSet"): Kind(StatefulSet, True),
         ("v1", "Event"): Kind(Event, True),
@@ -62,32 +41,19 @@ class World(Reader):
         (API_VERSION, "ClusterPreemptionPlan"): Kind(ClusterPreemptionPlan, False),
     }
     fields: ClassVar[Mapping[tuple[str, str], str]] = {("v1", "Event"): "reason=FailedCreate"}
-    matter: ClassVar[str] = "the answer"
 
     def __init__(self, namespace: str, now: int) -> None:
         """`now`: in microseconds since 1970."""
-        super().__init__()
-        self.now = now
+        super().__init__(now)
         self._namespace = namespace
-        self._nodes = Objects()
         self.pods: dict[str, Pod] = {}
         """The pods of the namespace by name, also those that have ended."""
         self.events: list[Event] = []
-        self.refused: dict[tuple[str, str], str] = {}
-        """Kinds that could not be read, and the right that is missing."""
-        self.quota = QuotaState(partial=True, deactivated_hold=False)
-        self.unusable_quota: list[str] = []
-        """What is wrong with objects of the quota plane that could not be read."""
         self.jobs: dict[str, CreatingJob] = {}
         """The Jobs of the namespace by name."""
         self._sets: list[ReplicaSet] = []
         self._plans: list[PreemptionPlan] = []
         self._whole: dict[str, PreemptionPlanSpec] = {}
-
-    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
-        """See `Reader`. Without pods there is no answer."""
-        self.refused[kind] = problem
-        return kind != POD
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`. Objects of other namespaces are kept only as far as the search needs them."""
@@ -104,24 +70,10 @@ class World(Reader):
             case CreatingJob():
                 if near:
                     self.jobs[thing.metadata.name] = thing
-            case _ if isinstance(thing, QUOTA):
-                self._keep_quota(thing)
             case _:
                 if near and isinstance(thing, Pod):
                     self.pods[thing.metadata.name] = thing
-                self._nodes.keep(thing, place)
-
-    def _keep_quota(self, thing: Any) -> None:
-        """One that the quota plane cannot read is noted. Its quota counts for nothing here."""
-        try:
-            self.quota.apply(thing)
-        except QuotaError as error:
-            self.unusable_quota.append(str(error))
-
-    @cached_property
-    def snapshot(self) -> Snapshot:
-        """What the search sees. Call it after the last object was read. Raises InputError."""
-        return self._nodes.snapshot()
+                super().keep(thing, place)
 
     @property
     def creators(self) -> list[Creator]:
@@ -136,25 +88,9 @@ class World(Reader):
             plan.spec = self._whole.get(name) or expand(plan.spec)
         return self._plans
 
-    @property
-    def namespaces(self) -> Mapping[str, Mapping[str, str]]:
-        """The labels of namespaces."""
-        return self._nodes.tables.namespaces
-
-    def unread(self, kinds: Iterable[tuple[str, str]] = Objects.kinds) -> list[str]:
-        """The rights that are missing to read these kinds."""
-        return [self.refused[kind] for kind in kinds if kind in self.refused]
-
     def group(self, key: tuple[str, str]) -> PodGroup | None:
         """The group of this key, if it exists."""
-        return self._nodes.tables.groups.find(*key)
-
-    def note_refused(self) -> None:
-        """Name on standard error what could not be read."""
-        for problem in dict.fromkeys(self.refused.values()):
-            click.echo(f"Not read: {problem}", err=True)
-        for problem in self.unusable_quota[:MOST]:
-            click.echo(f"Not counted: {problem}", err=True)
+        return self.nodes.tables.groups.find(*key)
 
     def pods_of(self, uid: str) -> list[Pod]:
         """The pods of the namespace that the owner of this UID controls."""

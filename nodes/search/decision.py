@@ -40,6 +40,7 @@ __all__ = [
     "EFFORT_PER_MILLISECOND",
     "Decision",
     "DecisionError",
+    "decide_for",
     "decide_group",
     "decide_pod",
     "group_decision",
@@ -154,6 +155,11 @@ def workload_decision(
     if not asked.preemptor.unbound:
         return Decision(spec_for(asked.preemptor, "Fits", "it has no pods"))
     return _decide(asked.snapshot, asked.preemptor, budget, effort, strict=False)
+
+
+def decide_for(snapshot: Snapshot, preemptor: Preemptor) -> plans.PreemptionPlanSpec:
+    """The plan for a preemptor that the caller has made, of pods that need not be a group in the cluster."""
+    return _decide(snapshot, preemptor, BUDGET, EFFORT, strict=False).spec
 
 
 def _barred(preemptor: Preemptor, why: str) -> Preemptor:

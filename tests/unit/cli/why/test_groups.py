@@ -11,9 +11,10 @@ from click.testing import CliRunner, Result
 
 from api.groups import API_VERSION
 from cli.common.cluster import ClusterError
+from cli.common.planes import POD_GROUP
 from cli.main import reprieve
 from cli.why.answers import about_group
-from cli.why.objects import POD_GROUP, World
+from cli.why.objects import World
 
 OWNER = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "controller": True}
 
@@ -82,4 +83,4 @@ def test_rights_that_are_missing_are_named_and_done_without() -> None:
     world = World("a", 0)
     assert world.do_without(("v1", "Node"), "nodes is forbidden")
     assert world.do_without((API_VERSION, "PreemptionPlan"), "plans is forbidden")
-    assert world.unread() == ["nodes is forbidden"]
+    assert world.unread() == "nodes is forbidden"

@@ -1,0 +1,86 @@
+"""The objects of both planes, for commands that ask both. What may not be listed is done without, if it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Final
+
+import click
+
+from api.kueue import API_VERSION
+from cli.common.documents import Kind, Reader
+from cli.common.objects import Objects
+from cli.common.quotas import QuotaObjects
+from nodes.state.snapshot import Snapshot
+from quota.amounts import QuotaError
+from quota.state import QuotaState
+
+__all__ = ["JOB", "POD", "POD_GROUP", "QUOTA_KINDS", "WORKLOAD", "Planes"]
+
+JOB: Final = ("batch/v1", "Job")
+POD: Final = ("v1", "Pod")
+POD_GROUP: Final = ("reprieve.dev/v1alpha1", "PodGroup")
+WORKLOAD: Final = (API_VERSION, "Workload")
+QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
+    # A Workload of somebody else that cannot be decided about must not prevent an answer.
+    key: Kind(kind.struct, kind.namespaced)
+    for key, kind in QuotaObjects.kinds.items()
+}
+QUOTA: Final = tuple(kind.struct for kind in QUOTA_KINDS.values())
+MOST: Final = 5
+"""Objects that cannot be used and are named."""
+
+
+class Planes(Reader):
+    """Tables of nodes and pods, and the state of quota."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {**Objects.kinds, **QUOTA_KINDS}
+    matter: ClassVar[str] = "the answer"
+
+    def __init__(self, now: int) -> None:
+        """`now`: in microseconds since 1970."""
+        super().__init__()
+        self.now = now
+        self.nodes = Objects()
+        self.quota = QuotaState(partial=True, deactivated_hold=False)
+        self.refused: dict[tuple[str, str], str] = {}
+        """Kinds that could not be read, and the right that is missing."""
+        self.unusable_quota: list[str] = []
+        """What is wrong with objects of the quota plane that could not be read."""
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`. Without pods there is no answer."""
+        self.refused[kind] = problem
+        return kind != POD
+
+    def keep(self, thing: Any, place: str) -> None:
+        """See `Reader`."""
+        if not isinstance(thing, QUOTA):
+            self.nodes.keep(thing, place)
+            return
+        try:
+            self.quota.apply(thing)
+        except QuotaError as error:
+            self.unusable_quota.append(str(error))
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """What the search sees. Call it after the last object was read. Raises InputError."""
+        return self.nodes.snapshot()
+
+    @property
+    def namespaces(self) -> Mapping[str, Mapping[str, str]]:
+        """The labels of namespaces."""
+        return self.nodes.tables.namespaces
+
+    def unread(self, kinds: Iterable[tuple[str, str]] = Objects.kinds) -> str:
+        """Which rights are missing to read these kinds; empty if none is."""
+        return "; ".join(self.refused[kind] for kind in kinds if kind in self.refused)
+
+    def note_refused(self) -> None:
+        """Name on standard error what could not be read."""
+        for problem in dict.fromkeys(self.refused.values()):
+            click.echo(f"Not read: {problem}", err=True)
+        for problem in self.unusable_quota[:MOST]:
+            click.echo(f"Not counted: {problem}", err=True)

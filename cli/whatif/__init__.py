@@ -1,0 +1,1 @@
+"""`reprieve what-if`."""

@@ -1,0 +1,71 @@
+"""`reprieve what-if`: what would happen if objects were submitted, from a live cluster or from files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from api.clock import SYSTEM_CLOCK
+from api.times import rfc3339_micro
+from cli.common.documents import read_file
+from cli.common.ending import ending
+from cli.common.options import OUTPUT
+from cli.common.output import formatted, show
+from cli.common.quotas import read_time
+from cli.common.sources import Sources, reading_beside
+from cli.whatif.objects import Cluster, Submission
+from cli.whatif.render import render
+from cli.whatif.steps import RUNS, steps
+
+__all__ = ["what_if"]
+
+NOT_ALL: Final = 3
+
+EPILOG: Final = """\b
+Examples:
+  reprieve what-if job.yaml
+  reprieve what-if group.yaml job.yaml --context production -o json
+  reprieve what-if job.yaml -f cluster.json --overlay more-nodes.yaml
+
+\b
+Exit status:
+  0  all pods get nodes, perhaps with others gone
+  3  something waits
+  2  bad input, named on standard error
+  1  the cluster cannot be read; standard error names a right that is missing
+"""
+
+
+@click.command("what-if", epilog=EPILOG)
+@click.argument("submitted", nargs=-1, required=True, metavar="FILE...")
+@click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
+@reading_beside
+@OUTPUT
+@click.pass_context
+def what_if(
+    context: click.Context, submitted: tuple[str, ...], now: str | None, sources: Sources, output: str | None
+) -> None:
+    """Say what would happen if the objects in FILE were submitted: who runs, who is evicted, and who waits.
+
+    Jobs, JobSets, Deployments, ReplicaSets, StatefulSets, Pods, PodGroups and Workloads are looked at, one after the
+    other. It changes nothing.
+    """
+    with ending(context):
+        context.exit(_answer(submitted, now, sources, output or "text"))
+
+
+def _answer(submitted: tuple[str, ...], now: str | None, sources: Sources, output: str) -> int:
+    moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
+    submission, cluster = Submission(), Cluster(moment)
+    for path in submitted:
+        submission.add_file(read_file(path), path)
+    sources.read(cluster)
+    cluster.note_refused()
+    submission.note_ignored()
+    found = steps(cluster, submission)
+    if output == "text":
+        show(render(found))
+    else:
+        click.echo(formatted({"steps": [each.plain() for each in found]}, output), nl=False)
+    return 0 if all(each.outcome in RUNS for each in found) else NOT_ALL

@@ -1,0 +1,84 @@
+"""What `reprieve what-if` reads: a cluster, and what is to be submitted to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from api.groups import PodGroup
+from api.kueue import API_VERSION as QUOTA_VERSION
+from api.kueue import WorkloadPriorityClass
+from api.validation import FieldError
+from cli.common.checks import check_group, check_pod
+from cli.common.documents import Kind, Reader, located
+from cli.common.planes import POD_GROUP, Planes
+from nodes.groups.made_pods import KINDS, MadePods, Written, made_pods
+
+__all__ = ["Cluster", "Submission", "Submitted"]
+
+CLASS = (QUOTA_VERSION, "WorkloadPriorityClass")
+
+
+class Cluster(Planes):
+    """The cluster, with the classes that Jobs in queues may name."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
+        **Planes.kinds,
+        CLASS: Kind(WorkloadPriorityClass, False),
+    }
+
+    def __init__(self, now: int) -> None:
+        super().__init__(now)
+        self.workload_classes: dict[str, WorkloadPriorityClass] = {}
+
+    def keep(self, thing: Any, place: str) -> None:
+        """See `Reader`."""
+        if isinstance(thing, WorkloadPriorityClass):
+            self.workload_classes[thing.metadata.name] = thing
+        else:
+            super().keep(thing, place)
+
+
+class Submitted:
+    """An object that is to be submitted."""
+
+    def __init__(self, kind: str, written: Written, sets: list[MadePods], place: str) -> None:
+        self.kind, self.written, self.sets, self.place = kind, written, sets, place
+
+    @property
+    def key(self) -> str:
+        """NAMESPACE/NAME."""
+        return f"{self.written.metadata.namespace}/{self.written.metadata.name}"
+
+
+class Submission(Reader):
+    """Objects that make pods, and PodGroups. Others do not matter."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
+        **{(version, kind): Kind(Written, True) for kind, version in KINDS.items()},
+        POD_GROUP: Kind(PodGroup, True, check_group),
+    }
+    matter: ClassVar[str] = "what-if (changes of other objects: --overlay)"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: list[tuple[PodGroup, str]] = []
+        self.objects: list[Submitted] = []
+
+    def keep(self, thing: Any, place: str) -> None:
+        """See `Reader`. Checks what an API server would check of the pods."""
+        if isinstance(thing, PodGroup):
+            self.groups.append((thing, place))
+            return
+        kind = thing.kind
+        with located(place):
+            if kind not in KINDS:
+                raise FieldError("kind", "is missing")
+            thing.metadata.uid = f"submitted/{kind}/{thing.metadata.namespace}/{thing.metadata.name}"
+            sets = made_pods(kind, thing)
+            for each in sets:
+                try:
+                    check_pod(each.pod)
+                except FieldError as error:
+                    raise FieldError(f"pods of pod set {each.pod_set}: {error.path}", error.problem) from None
+        self.objects.append(Submitted(kind, thing, sets, place))

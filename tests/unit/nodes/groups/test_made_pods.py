@@ -1,0 +1,73 @@
+"""The pods that objects would get from their controllers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from api.meta import ObjectMeta
+from api.validation import FieldError
+from nodes.groups.made_pods import MadePods, Written, made_pods
+from nodes.groups.registry import unit_of
+
+CONTAINERS = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": CONTAINERS}
+
+
+def made(kind: str, **spec: Any) -> list[MadePods]:
+    meta = ObjectMeta(name="x", namespace="ns", uid="u", labels={"own": "1"})
+    return made_pods(kind, Written(kind=kind, metadata=meta, spec=spec))
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "count", "owner"),
+    [
+        ("Pod", CONTAINERS, 1, None),
+        ("Job", {"template": TEMPLATE}, 1, "Job"),
+        ("Job", {"template": TEMPLATE, "parallelism": 4}, 4, "Job"),
+        ("Job", {"template": TEMPLATE, "parallelism": 4, "completions": 3}, 3, "Job"),
+        ("Deployment", {"template": TEMPLATE}, 1, "ReplicaSet"),
+        ("Deployment", {"template": TEMPLATE, "replicas": 0}, 0, "ReplicaSet"),
+        ("StatefulSet", {"template": TEMPLATE, "replicas": 3}, 3, "StatefulSet"),
+        ("Workload", {"podSets": [{"name": "a", "count": 2, "template": TEMPLATE}]}, 2, None),
+    ],
+)
+def test_the_number_of_pods_and_their_owner(
+    kind: str, spec: dict[str, Any], count: int, owner: str | None
+) -> None:
+    (pods,) = made(kind, **spec)
+    owners = pods.pod.metadata.owner_references or []
+    assert (pods.count, [each.kind for each in owners]) == (count, [owner] if owner else [])
+    assert pods.pod.metadata.namespace == "ns"
+
+
+def test_a_job_set_is_a_group_of_another_kind() -> None:
+    jobs = [
+        {"name": "leader", "template": {"spec": {"template": TEMPLATE}}},
+        {"name": "worker", "replicas": 2, "template": {"spec": {"parallelism": 3, "template": TEMPLATE}}},
+    ]
+    leader, worker = made("JobSet", replicatedJobs=jobs)
+    assert (leader.count, worker.count, worker.name) == (1, 6, "x-worker")
+    units = {unit_of(each.pod, "Victims") for each in (leader, worker)}
+    assert units == {("ns", "JobSet.jobset.x-k8s.io:x")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "path"),
+    [
+        ("Job", {}, "spec.template.spec.containers"),
+        ("Job", {"template": TEMPLATE, "parallelism": "2"}, "spec.parallelism"),
+        ("Job", {"template": TEMPLATE, "parallelism": -1}, "spec.parallelism"),
+        ("Deployment", {"template": TEMPLATE, "replicas": 20_000}, "spec.template.spec"),
+        ("Deployment", {"template": []}, "spec.template.spec.containers"),
+        ("Deployment", {"template": "x"}, "spec.template"),
+        ("StatefulSet", {"template": {"spec": {"containers": 3}}}, "spec.template.spec.containers"),
+        ("JobSet", {"replicatedJobs": [3]}, "spec.replicatedJobs"),
+        ("Pod", {"containers": [{"name": "c"}], "nodeName": 3}, "spec.nodeName"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_field(kind: str, spec: dict[str, Any], path: str) -> None:
+    with pytest.raises(FieldError) as error:
+        made(kind, **spec)
+    assert error.value.path == path
