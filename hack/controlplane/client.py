@@ -35,6 +35,7 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("v1", "Namespace"): ("namespaces", False),
     ("v1", "Node"): ("nodes", False),
     ("v1", "LimitRange"): ("limitranges", True),
+    ("v1", "ResourceQuota"): ("resourcequotas", True),
     ("node.k8s.io/v1", "RuntimeClass"): ("runtimeclasses", False),
     ("v1", "PersistentVolume"): ("persistentvolumes", False),
     ("v1", "PersistentVolumeClaim"): ("persistentvolumeclaims", True),

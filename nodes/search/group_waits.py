@@ -16,7 +16,8 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.stored_plans import ACTIVE, current_plan, phase_of
 from api.waits import Source, Wait
 from api.words import counted, listed
-from nodes.groups.keys import is_foreign, short_name
+from nodes.groups.forms import PREEMPTING
+from nodes.groups.keys import is_foreign, short_name, source_of
 from nodes.search.decision import decide_group
 from nodes.search.gangs import minimum_of
 from nodes.search.plan_words import places_of, said_of, victims_of, would_help
@@ -118,9 +119,9 @@ def why_group_waits(
             numbers=members.numbers(None), would_help=(f"A PodGroup {name}.",),
             tried_again="When it is created.",
         )  # fmt: skip
-    if is_foreign(key[1]):
-        return _foreign(name, members, pods)
     gang = group.spec.scheduling_policy.gang
+    if is_foreign(key[1]) and (gang is None or source_of(key[1]) not in PREEMPTING):
+        return _foreign(name, members, pods)
     if gang is None:
         return _basic(name, members, pods)
     numbers = members.numbers(gang.min_count)
@@ -228,11 +229,12 @@ def _waiting(asking: Asking, members: Members, numbers: dict[str, int | str]) ->
     found = _from_status(asking, members) or _from_plan(asking)
     if found is None or (found.source == "Plan" and members.exist < members.required):
         found = _gathering(members) or _from_engine(asking)
-    silent = "" if _scheduled(group) is not None else f" {NO_STATUS}"
+    speaks = _scheduled(group) is not None or is_foreign(group.metadata.name)
+    silent = "" if speaks else f" {NO_STATUS}"
     spec, plan = found.spec, found.plan
     return Wait(
         kind="PodGroup",
-        name=f"{group.metadata.namespace}/{group.metadata.name}",
+        name=f"{group.metadata.namespace}/{short_name(group.metadata.name)}",
         waits=True,
         state=found.state,
         sentence=found.sentence + silent,

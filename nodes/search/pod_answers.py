@@ -15,7 +15,7 @@ from api.stored_plans import current_plan, phase_of
 from api.waits import Wait
 from api.words import listed
 from nodes.groups.pod_waits import PodWait, why_pod_waits
-from nodes.groups.registry import group_of
+from nodes.groups.registry import gang_of
 from nodes.search.decision import decide_pod
 from nodes.search.plan_words import places_of, said_of, victims_of, would_help
 from nodes.search.preemptor import DecisionError
@@ -71,8 +71,8 @@ def _numbers(pod: Pod, base: PodWait) -> dict[str, int | str]:
 
 
 def _is_ganged(pod: Pod, gang: Wait) -> bool:
-    """Whether the pod waits for its siblings. Pods of a basic group, and of groups of others, do not."""
-    return group_of(pod) is not None and gang.state != "Basic"
+    """Whether the pod waits for its siblings. Pods of a basic group do not, nor those of most groups of others."""
+    return gang_of(pod) is not None and gang.state not in ("Basic", "OfAnotherKind")
 
 
 def _beyond(pod: Pod, gang: Wait) -> str:

@@ -20,7 +20,16 @@ SHARING: Final = {
         "tenant",
     ),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks"),
-    "control_plane": ("controlplane", "plans", "views", "followers", "manifests", "reading", "doctor"),
+    "control_plane": (
+        "controlplane",
+        "plans",
+        "views",
+        "followers",
+        "manifests",
+        "reading",
+        "doctor",
+        "questions",
+    ),
     "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),
     "quota_plane": (
         "quota_admission",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 
 from hack.controlplane.client import Json
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.questions import DUMPS, Asking
 from tests.e2e.support import REPRIEVE, Sandbox, condition, wait_for
 
 SCHEDULED: Final = "reprieve.dev/Scheduled"
@@ -77,3 +80,23 @@ def test_a_gang_that_fits_nowhere_says_why_and_when_that_was_decided(sandbox: Sa
     status = wait_said(sandbox, "Unschedulable", "cpu")
     assert (status["members"], status["boundMembers"]) == (2, 0)
     assert sandbox.wait_plan("hero", "Unschedulable")["status"]["lastDecisionTime"]
+
+
+def test_the_command_says_whose_room_is_freed(
+    reprieve_plane: ControlPlane, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """`reprieve why`: the status and the stored plan speak, from the cluster and from a dump."""
+    asking = Asking(reprieve_plane, tmp_path)
+    node = sandbox.node("full", cpu="2")
+    low = sandbox.filler("low", node, 2, finalizers=[LINGER])
+    sandbox.gang("hero", 2, priority=100)
+    space = sandbox.namespace
+    question = f"why podgroup {space}/hero"
+    live = wait_for(lambda: asking.in_state(question, "FreeingRoom"), what=sandbox.report)
+    assert (live["source"], bool(live["plan"]), len(live["waitsFor"])) == ("Status", True, 2)
+    assert "0 of 2 pods gone" in live["sentence"]
+    assert asking.both(question, asking.dump(DUMPS[0])) == live
+    for name in low:
+        sandbox.release(name)
+    sandbox.wait_bound("hero-0", "hero-1")
+    assert wait_for(lambda: asking.in_state(question, "Scheduled"))["waits"] is False

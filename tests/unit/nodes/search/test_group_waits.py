@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from api.core import Node, Pod
+from api.foreign_groups import CoschedulingPodGroup
 from api.groups import SCHEDULED, PodGroup, PodGroupStatus
 from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
@@ -15,7 +16,7 @@ from nodes.groups.registry import unit_of
 from nodes.search.decision import decide_group
 from nodes.search.group_waits import why_group_waits
 from nodes.search.pod_answers import answer_for_pod
-from tests.kit.objects import GANG, gang, node, pod, tables
+from tests.kit.objects import GANG, gang, make, node, pod, tables
 
 KEY = ("default", GANG)
 
@@ -187,3 +188,20 @@ def test_a_member_beyond_min_count_is_told_so() -> None:
     assert "can start without it" not in first.sentence
     assert "can start without it" in second.sentence
     assert first.sentence.startswith("It waits with PodGroup default/gang.")
+
+
+def test_a_gang_of_scheduler_plugins_waits_like_one_of_ours() -> None:
+    labels = {"scheduling.x-k8s.io/pod-group": "train"}
+    theirs = make(
+        CoschedulingPodGroup,
+        {"metadata": {"name": "train", "namespace": "default", "uid": "t"}, "spec": {"minMember": 2}},
+    )
+    pods = [pod(f"t-{each}", labels=labels, priority=5) for each in range(2)]
+    known = tables(node("n", cpu="1"), *pods)
+    known.upsert_foreign_group(theirs)
+    key = ("default", "podgroups.scheduling.x-k8s.io:train")
+    answer = why_group_waits(known.snapshot(), key, pods, ())
+    assert (answer.state, answer.numbers["requiredMembers"]) == ("Unschedulable", 2)
+    assert "no status" not in answer.sentence
+    member = answer_for_pod(known.snapshot(), pods[0], (), (answer,))
+    assert member.sentence.startswith("It waits with PodGroup default/podgroups.scheduling.x-k8s.io:train.")
