@@ -47,6 +47,8 @@ class Wait:
     """What would have to change."""
     stays: tuple[str, ...] = ()
     """Who could have gone for it, and why they stay."""
+    notes: tuple[str, ...] = ()
+    """What else its owner should know."""
     tried_again: str = ""
     """When it is tried again."""
     plan: str = ""
@@ -74,6 +76,7 @@ class Wait:
             "waitsFor": list(self.waits_for),
             "wouldHelp": list(self.would_help),
             "stays": list(self.stays),
+            "notes": list(self.notes),
             "triedAgain": self.tried_again,
             "plan": self.plan,
             "decision": None if self.decision is None else dict(self.decision),

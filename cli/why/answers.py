@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Final
 
 from api.core import Pod
 from api.meta import controller_reference
@@ -15,7 +14,7 @@ from api.workloads import Workload
 from cli.common.cluster import ClusterError
 from cli.common.documents import InputError
 from cli.common.planes import JOB, POD_GROUP, QUOTA_KINDS, WORKLOAD
-from cli.why.objects import World
+from cli.why.objects import BY_OWNER, World
 from nodes.groups.creators import why_missing
 from nodes.groups.job_waits import why_job_waits
 from nodes.groups.keys import is_foreign, short_name
@@ -26,9 +25,6 @@ from nodes.search.pod_answers import answer_for_pod
 from quota.waits import Around, why_workload_waits
 
 __all__ = ["about_group", "about_job", "about_pod", "about_workload"]
-
-BY_OWNER: Final = "Victims"
-"""As the tables have it."""
 
 
 def about_pod(world: World, namespace: str, name: str) -> Wait:
@@ -56,7 +52,7 @@ def about_group(world: World, namespace: str, name: str) -> Wait:
     key = _key(world, namespace, name)
     answer = _group(world, key)
     if answer.waits and answer.state in ("OfAnotherKind", "Basic"):
-        return replace(answer, depends=(*answer.depends, *_first_waiting(world, _pods(world, key))))
+        return replace(answer, depends=(*answer.depends, *_first_waiting(world, world.members(key))))
     return answer
 
 
@@ -107,7 +103,7 @@ def _first_waiting(world: World, pods: Sequence[Pod]) -> list[Wait]:
 
 def _group(world: World, key: GroupKey) -> Wait:
     """The answer for a group. One in a queue depends on its Workload."""
-    pods, group = _pods(world, key), world.group(key)
+    pods, group = world.members(key), world.group(key)
     answer = why_group_waits(world.snapshot, key, pods, world.plans, world.unread())
     if not answer.waits:
         return answer
@@ -151,17 +147,15 @@ def _pods_of_groups(world: World, uids: Sequence[str]) -> list[Pod]:
     """The pods of the PodGroups of these UIDs."""
     keys = {key for pod in world.pods.values() if (key := group_of(pod)) is not None}
     groups = {key: group for key in keys if (group := world.group(key)) is not None}
-    return [pod for key, group in groups.items() if group.metadata.uid in uids for pod in _pods(world, key)]
-
-
-def _pods(world: World, key: GroupKey) -> list[Pod]:
-    return [pod for _, pod in sorted(world.pods.items()) if unit_of(pod, BY_OWNER) == key]
+    return [pod for key, group in groups.items() if group.metadata.uid in uids for pod in world.members(key)]
 
 
 def _key(world: World, namespace: str, name: str) -> GroupKey:
     """The key of the group. NAME alone means a group of another kind if there is no other one of this name."""
+    if world.group((namespace, name)) is not None:
+        return namespace, name
     units = {unit for pod in world.pods.values() if (unit := unit_of(pod, BY_OWNER)) is not None}
-    if world.group((namespace, name)) is not None or (namespace, name) in units:
+    if (namespace, name) in units:
         return namespace, name
     named = [unit for unit in units if is_foreign(unit[1]) and name in (short_name(unit[1]), _bare(unit[1]))]
     if not named:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from api.compression import expand
 from api.core import Pod
@@ -24,8 +24,13 @@ from nodes.groups.creators import (
     creator_of_job,
     creator_of_set,
 )
+from nodes.groups.registry import GroupKey, unit_of
+from nodes.state.pods import ENDED
 
-__all__ = ["World"]
+__all__ = ["BY_OWNER", "World"]
+
+BY_OWNER: Final = "Victims"
+"""As the tables have it."""
 
 
 class World(Planes):
@@ -58,6 +63,11 @@ class World(Planes):
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`. Objects of other namespaces are kept only as far as the search needs them."""
         near = thing.metadata.namespace == self._namespace
+        if isinstance(thing, Pod):  # most objects are pods
+            if near:
+                self.pods[thing.metadata.name] = thing
+            self.nodes.keep(thing, place)
+            return
         match thing:
             case ClusterPreemptionPlan():
                 self._whole[thing.metadata.name] = expand(thing.spec)
@@ -71,8 +81,6 @@ class World(Planes):
                 if near:
                     self.jobs[thing.metadata.name] = thing
             case _:
-                if near and isinstance(thing, Pod):
-                    self.pods[thing.metadata.name] = thing
                 super().keep(thing, place)
 
     @property
@@ -94,8 +102,21 @@ class World(Planes):
 
     def pods_of(self, uid: str) -> list[Pod]:
         """The pods of the namespace that the owner of this UID controls."""
-        owned = ((pod, controller_reference(pod.metadata)) for _, pod in sorted(self.pods.items()))
-        return [pod for pod, owner in owned if owner is not None and owner.uid == uid]
+        return self._chosen(self.nodes.tables.controlled(uid), lambda pod: _owner_of(pod) == uid)
+
+    def members(self, key: GroupKey) -> list[Pod]:
+        """The pods of a group of the namespace, by name."""
+        return self._chosen(self.nodes.tables.members(key), lambda pod: unit_of(pod, BY_OWNER) == key)
+
+    def _chosen(self, rows: Iterable[int], is_one: Callable[[Pod], bool]) -> list[Pod]:
+        """The pods in these rows of the tables, and those that have ended, which have no rows."""
+        names, spaces = self.nodes.tables.pods.names, self.nodes.tables.pods.namespaces
+        live = [self.pods[names[row]] for row in rows if spaces[row] == self._namespace]
+        return sorted([*live, *filter(is_one, self._ended)], key=lambda pod: pod.metadata.name)
+
+    @cached_property
+    def _ended(self) -> list[Pod]:
+        return [pod for pod in self.pods.values() if pod.status.phase in ENDED]
 
     def workload_of(self, uid: str) -> Workload | None:
         """The Workload that belongs to the owner of this UID; the newest one of several."""
@@ -105,3 +126,9 @@ class World(Planes):
             if any(owner.uid == uid for owner in each.metadata.owner_references or ())
         ]
         return max(found, key=lambda each: each.metadata.creation_timestamp or "", default=None)
+
+
+def _owner_of(pod: Pod) -> str:
+    """The UID of its controller; empty without one."""
+    owner = controller_reference(pod.metadata)
+    return owner.uid if owner is not None else ""

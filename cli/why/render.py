@@ -53,6 +53,7 @@ def _parts(answer: Wait) -> Iterator[RenderableType]:
         ("Waits for", answer.waits_for),
         ("Would help", answer.would_help),
         ("Stays", answer.stays),
+        ("Note", answer.notes),
     ):
         if said:
             yield title(words)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from api.core import Pod
+from api.disruption import DISRUPTION_TARGET
 from api.integration import QUEUE_NAME_LABEL
 from api.waits import Wait
 from api.words import counted
 from nodes.groups.creators import CreatingJob, Event, creator_of_job, why_short
+from nodes.groups.failing_jobs import why_it_fails
 from nodes.groups.pod_waits import why_pod_waits
 
 __all__ = ["why_job_waits"]
+
+ADVICE: Final = f"A podFailurePolicy that ignores the pod condition {DISRUPTION_TARGET} prevents it."
 
 
 def why_job_waits(job: CreatingJob, pods: Sequence[Pod], events: Sequence[Event]) -> Wait:
@@ -32,9 +37,12 @@ def why_job_waits(job: CreatingJob, pods: Sequence[Pod], events: Sequence[Event]
     if queue:
         numbers["localQueue"] = queue
     known = Wait("Job", name, False, "", "", numbers=numbers)
-    return (
-        _over(job, known) or _stopped(job, known, queue) or _running(job, known, pods, there, waiting, events)
-    )
+    if (over := _over(job, known)) is not None:
+        return over
+    if fails := why_it_fails(job, creator.pods):
+        note = f"If all of its pods are evicted at once, it fails for good: {fails}. {ADVICE}"
+        known = replace(known, notes=(note,))
+    return _stopped(job, known, queue) or _running(job, known, pods, there, waiting, events)
 
 
 def _leaves(pod: Pod) -> bool:

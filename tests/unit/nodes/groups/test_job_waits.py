@@ -69,3 +69,11 @@ def test_a_pod_that_was_refused_is_told() -> None:
     assert ask({}, one("a"), events=(event,)).missing == (
         "Job default/train has 1 of 2 pods: exceeded quota",
     )
+
+
+def test_a_job_that_an_eviction_would_end_is_told() -> None:
+    assert ask({"parallelism": 6, "completions": 6}).notes == ()
+    (note,) = ask({"parallelism": 7, "completions": 7}).notes
+    assert "it loses 7 pods, and its backoffLimit is 6. A podFailurePolicy" in note
+    assert ask({"parallelism": 7}, **QUEUED).notes == ()
+    assert ask({"parallelism": 7, "completions": 7}, status=FAILED).notes == ()
