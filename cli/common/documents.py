@@ -7,7 +7,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -263,9 +262,10 @@ def _header(document: Document, default: Header) -> Header:
     header: Header = document.read(Header)
     header.kind = header.kind or default.kind
     header.api_version = header.api_version or default.api_version
-    for name, value in (("apiVersion", header.api_version), ("kind", header.kind)):
-        if not value:
-            raise FieldError(name, "is missing")
+    if not header.api_version:
+        raise FieldError("apiVersion", "is missing")
+    if not header.kind:
+        raise FieldError("kind", "is missing")
     return header
 
 
@@ -275,14 +275,21 @@ def _items(document: Document, depth: int) -> list[Document]:
     return document.items()
 
 
-@contextmanager
-def located(place: str) -> Iterator[None]:
-    """Add the place to the errors that are raised inside."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (ValueError, msgspec.DecodeError) as error:
-        raise InputError(f"{place}: {error}") from None
-    except RecursionError:
-        raise InputError(f"{place}: is nested too deeply") from None
+class located:
+    """Add the place to the errors that are raised inside. Every object of a dump passes here three times."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None or isinstance(error, InputError):
+            return
+        if isinstance(error, ValueError | msgspec.DecodeError):
+            raise InputError(f"{self._place}: {error}") from None
+        if isinstance(error, RecursionError):
+            raise InputError(f"{self._place}: is nested too deeply") from None
