@@ -105,7 +105,10 @@ class ObjectMeta(Struct):
 
 def controller_reference(meta: ObjectMeta) -> OwnerReference | None:
     """The owner that controls the object; None if it has none."""
-    return next((owner for owner in meta.owner_references or () if owner.controller), None)
+    for owner in meta.owner_references or ():  # a loop, because every event of a pod comes here
+        if owner.controller:
+            return owner
+    return None
 
 
 class ListMeta(Struct):

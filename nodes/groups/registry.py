@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from api.core import Pod
@@ -57,13 +57,13 @@ OBJECTS: Final[dict[type[ForeignGroup], ObjectSource]] = {
 
 def unit_of(pod: Pod, by_owner: ByOwner) -> GroupKey | None:
     """The group with which the pod may be evicted, whether or not its object exists; None for a pod without one."""
-    name = next(_said(pod), None) or owners.name_of(pod, by_owner)
+    name = _first_said(pod) or owners.name_of(pod, by_owner)
     return (sys.intern(pod.metadata.namespace), name) if name else None
 
 
 def group_of(pod: Pod) -> GroupKey | None:
     """The PodGroup of ours with which the pod is scheduled; None if it belongs to a group of another kind."""
-    name = next(_said(pod), None)
+    name = _first_said(pod)
     return (sys.intern(pod.metadata.namespace), name) if name and not is_foreign(name) else None
 
 
@@ -72,7 +72,7 @@ def gang_of(pod: Pod) -> GroupKey | None:
 
     Whether it is a gang, its object says.
     """
-    name = next(_said(pod), None)
+    name = _first_said(pod)
     if not name or (is_foreign(name) and source_of(name) not in PREEMPTING):
         return None
     return sys.intern(pod.metadata.namespace), name
@@ -80,8 +80,11 @@ def gang_of(pod: Pod) -> GroupKey | None:
 
 def groups_of(pod: Pod) -> list[str]:
     """The names of all groups that the pod names, the one that it belongs to first. Its owner names none."""
-    return list(_said(pod))
+    return [name for source in SOURCES if (name := source(pod))]
 
 
-def _said(pod: Pod) -> Iterator[str]:
-    return (name for source in SOURCES if (name := source(pod)))
+def _first_said(pod: Pod) -> str | None:
+    for source in SOURCES:  # a loop, because every event of a pod comes here
+        if name := source(pod):
+            return name
+    return None

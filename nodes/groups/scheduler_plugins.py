@@ -14,16 +14,19 @@ from nodes.groups.keys import foreign_name
 __all__ = ["SOURCE", "form", "name_of"]
 
 SOURCE: Final = keys.COSCHEDULING
-LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
-"""The label, and the one that versions before 0.24 read."""
+LABEL: Final = "scheduling.x-k8s.io/pod-group"
+OLD_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
+"""Versions before 0.24 read this one."""
 RAN: Final = frozenset({"Scheduled", "Running", "Finished", "Failed"})
 """Phases of a group of which minMember pods have had a node at one time."""
 
 
 def name_of(pod: Pod) -> str | None:
     """The PodGroup that the pod's label names."""
-    labels = pod.metadata.labels or {}
-    name = next(filter(None, map(labels.get, LABELS)), None)
+    labels = pod.metadata.labels
+    if not labels:
+        return None
+    name = labels.get(LABEL) or labels.get(OLD_LABEL)
     return foreign_name(SOURCE, name) if name else None
 
 

@@ -26,7 +26,9 @@ RAN: Final = frozenset({"Running", "Completed"})
 
 def name_of(pod: Pod) -> str | None:
     """The PodGroup that the pod's annotation names. An annotation may say anything: what is no name names no group."""
-    annotations = pod.metadata.annotations or {}
+    annotations = pod.metadata.annotations
+    if not annotations:
+        return None
     name = next(filter(None, map(annotations.get, ANNOTATIONS)), None)
     if not name or not is_subdomain(name) or _is_made_up(pod, name):
         return None

@@ -20,19 +20,23 @@ FIRST_CAPACITY = 64
 
 
 class Column(Generic[D]):
-    """One value per row. `array` is replaced when the table grows: hold the column, never the array."""
+    """One value per row. `array` is replaced when the table grows: hold the column, never the array.
 
-    __slots__ = ("_fill", "array")
+    `cells` is the same memory. It reads and writes single values, as Python's own, in half the time.
+    """
+
+    __slots__ = ("_fill", "array", "cells")
 
     def __init__(self, dtype: type[D], fill: int = 0) -> None:
         self._fill = fill
         self.array: NDArray[D] = np.full(0, fill, dtype)
+        self.cells = self.array.data
 
     def grow(self, capacity: int) -> None:
         """Make room for `capacity` rows. New rows hold the fill value."""
         grown = np.full(capacity, self._fill, self.array.dtype)
         grown[: len(self.array)] = self.array
-        self.array = grown
+        self.array, self.cells = grown, grown.data
 
 
 class Matrix:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from api.core import Pod, PodSpec, PodStatus, Volume
 from api.meta import ObjectMeta
@@ -54,10 +54,15 @@ def seen_by_filters(pod: Pod) -> Pod:
 
     A new field of the spec is seen. Of the metadata, terms about other pods look at namespace and labels.
     """
-    spec = copy(pod.spec)
-    spec.node_name = BOUND if spec.node_name else ""
-    spec.priority = spec.preemption_policy = spec.termination_grace_period_seconds = None
-    spec.scheduling_gates, spec.priority_class_name = None, ""
+    spec = replace(
+        pod.spec,
+        node_name=BOUND if pod.spec.node_name else "",
+        priority=None,
+        priority_class_name="",
+        preemption_policy=None,
+        scheduling_gates=None,
+        termination_grace_period_seconds=None,
+    )
     if spec.volumes:
         # Every pod has a volume with a name of its own: the token of its service account.
         spec.volumes = [volume for volume in spec.volumes if volume != Volume(volume.name)]
@@ -71,8 +76,7 @@ def _seen_metadata(pod: Pod, spec: PodSpec) -> ObjectMeta:
 
 
 def _seen_status(status: PodStatus) -> PodStatus:
-    status = copy(status)
-    status.phase, status.start_time, status.nominated_node_name = "", None, ""
-    if status.conditions:
-        status.conditions = [each for each in status.conditions if each.type == "PodResizePending"] or None
-    return status
+    conditions = status.conditions
+    if conditions:
+        conditions = [each for each in conditions if each.type == "PodResizePending"] or None
+    return replace(status, phase="", start_time=None, nominated_node_name="", conditions=conditions)

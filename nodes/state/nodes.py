@@ -150,7 +150,7 @@ class NodeTable:
         ends = counter is self.nomination_ends or counter is self.label_changes
         is_other = ends or counter is self.nomination_changes
         self._log.note(_Counted(row, self.names.keys[row] or "", is_other, ends))
-        counter.array[row] = self._log.count
+        counter.cells[row] = self._log.count
 
     def changed_since(self, change: int) -> list[int]:
         """Rows of the nodes whose room, shape or units have changed since `last_change` was this. -1: all rows."""
@@ -197,7 +197,8 @@ class NodeTable:
 
     def take(self, row: int, requests: NDArray[np.int64], *, leaving: bool) -> None:
         """Add a pod's requests [R] to the used room of the node. Negative requests remove a pod."""
-        self.used.array[row] += requests
+        used = self.used.array[row]
+        used += requests
         if leaving:
             self.leaving.array[row] += requests
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from nodes.state.nodes import NodeTable
 from nodes.state.pod_facts import NOWHERE, Change, Facts
 from nodes.state.snapshot import TERMINATING
 
 __all__ = ["Nominations"]
+
+NOTHING: Final = Change.NOTHING
 
 
 class Nominations:
@@ -27,8 +31,10 @@ class Nominations:
         if facts.node != NOWHERE or facts.flags & TERMINATING:
             name = ""
         before = self.by_pod.get(row)
+        if before is None and not name:
+            return NOTHING
         if name == ("" if before is None else self._nodes.names.keys[before]) and not asks_otherwise:
-            return Change.NOTHING
+            return NOTHING
         ended = self.end(row)
         if not name:
             return ended
@@ -41,7 +47,7 @@ class Nominations:
         """The pod in this row has no nomination any longer."""
         node = self.by_pod.pop(row, None)
         if node is None:
-            return Change.NOTHING
+            return NOTHING
         weight = self._weight(node)
         pods = self.by_node[node]
         pods.remove(row)
@@ -53,4 +59,4 @@ class Nominations:
         return weight
 
     def _weight(self, node: int) -> Change:
-        return Change.DECISION if self._nodes.live.array[node] else Change.NOTHING
+        return Change.DECISION if self._nodes.live.array[node] else NOTHING

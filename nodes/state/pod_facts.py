@@ -43,6 +43,10 @@ class Change(IntEnum):
     """Something that decisions depend on."""
 
 
+NOTHING: Final = Change.NOTHING
+DECISION: Final = Change.DECISION
+
+
 class Facts(NamedTuple):
     """A pod's values in the columns of the table. Rows are those of other tables."""
 
@@ -72,7 +76,7 @@ class Facts(NamedTuple):
     def weight(self) -> Change:
         """NOTHING for a pod that is neither bound nor a member of a group: it changes only the decision for itself."""
         ordinary = self.node == NOWHERE and self.group == NOWHERE
-        return Change.NOTHING if ordinary else Change.DECISION
+        return NOTHING if ordinary else DECISION
 
 
 class MemberStatus(NamedTuple):
@@ -129,7 +133,8 @@ def flags_of(pod: Pod, daemon_set_pods: DaemonSetPods) -> int:
     flags = TERMINATING if meta.deletion_timestamp is not None else 0
     if meta.annotations is not None and MIRROR_POD_ANNOTATION in meta.annotations:
         flags |= KEPT
-    if any(gate.name != SCHEDULING_GATE for gate in pod.spec.scheduling_gates or ()):
+    gates = pod.spec.scheduling_gates
+    if gates and any(gate.name != SCHEDULING_GATE for gate in gates):
         flags |= GATED
     if pod.spec.preemption_policy == "Never":
         flags |= NEVER

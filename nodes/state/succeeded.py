@@ -35,6 +35,11 @@ class SucceededMembers:
     def __len__(self) -> int:
         return len(self._members)
 
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return bool(self._members)
+
     def note(self, pod: Pod) -> bool:
         """The pod has ended. Returns whether a group has one more or one less.
 

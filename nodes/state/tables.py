@@ -35,6 +35,8 @@ from nodes.state.volumes import StorageObject, VolumeTable
 
 __all__ = ["Tables"]
 
+DECISION: Final = Change.DECISION
+
 
 class Tables:
     """Nodes, pods, groups, budgets and priority classes, without an API server.
@@ -87,6 +89,8 @@ class Tables:
             counted = self._decides(self.succeeded_members.note(pod))
             return max(counted, self._note(self.pods.upsert(pod)))
         changed = self._note(self.pods.upsert(pod))
+        if not self.succeeded_members.any:
+            return changed
         return max(changed, self._forget_succeeded(pod.metadata.namespace, pod.metadata.name))
 
     def delete_pod(self, namespace: str, name: str) -> Change:
@@ -391,7 +395,7 @@ class Tables:
         return self._note(Change.DECISION if changed else Change.NOTHING)
 
     def _note(self, change: Change) -> Change:
-        self.version += change is Change.DECISION
+        self.version += change is DECISION
         return change
 
 
