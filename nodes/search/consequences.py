@@ -21,6 +21,7 @@ from nodes.search.plan_words import said_of, unit_text, victims_of
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.supposed import Supposed, SupposedPods, WorkloadName, supposed
 from nodes.search.unmodelled import why_blocked
+from nodes.state.paged import Pages
 from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
 
 __all__ = ["Consequence", "Tried", "consequences", "submit", "without_pods"]
@@ -157,7 +158,7 @@ def _after(snapshot: Snapshot, preemptor: Preemptor, spec: PreemptionPlanSpec) -
 def _real(snapshot: Snapshot) -> Snapshot:
     """Supposed pods become like others: they have UIDs, and a place in the order of names, behind all others."""
     rows = [row for row, uid in enumerate(snapshot.pod_uids) if not uid and snapshot.pod_live[row]]
-    uids, known = snapshot.pod_uids.copy(), dict(snapshot.pod_rows)
+    uids, known = [*snapshot.pod_uids], dict(snapshot.pod_rows)
     for row in rows:
         uids[row] = f"submitted/{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}"
         known[uids[row]] = row
@@ -165,7 +166,7 @@ def _real(snapshot: Snapshot) -> Snapshot:
     more = len(snapshot.pod_live) - len(snapshot.pod_name_rank)
     ranks = np.arange(first, first + more, dtype=snapshot.pod_name_rank.dtype)
     rank = np.concatenate([snapshot.pod_name_rank, ranks])
-    return replace(snapshot, pod_uids=uids, pod_rows=known, pod_name_rank=rank)
+    return replace(snapshot, pod_uids=Pages[str]().extended(uids), pod_rows=known, pod_name_rank=rank)
 
 
 def _unbound(snapshot: Snapshot, rows: Sequence[int]) -> Snapshot:

@@ -135,12 +135,11 @@ def with_pods(
     more = replace(
         snapshot,
         pod_live=_longer(added, snapshot.pod_live, True),
-        pod_namespaces=[
-            *snapshot.pod_namespaces,
-            *(each.pod.metadata.namespace for each in sets for _ in range(each.count)),
-        ],
-        pod_names=[*snapshot.pod_names, *names],
-        pod_uids=[*snapshot.pod_uids, *[""] * added],
+        pod_namespaces=snapshot.pod_namespaces.extended(
+            each.pod.metadata.namespace for each in sets for _ in range(each.count)
+        ),
+        pod_names=snapshot.pod_names.extended(names),
+        pod_uids=snapshot.pod_uids.extended([""] * added),
         pod_node=_longer(added, snapshot.pod_node, -1),
         pod_class=_longer(added, snapshot.pod_class, np.repeat(class_rows, counts)),
         pod_group=_longer(added, snapshot.pod_group, group),

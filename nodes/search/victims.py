@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 
 from api import plans
 from nodes.search.problem import Built
@@ -15,16 +16,10 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
     """The victims in the given order, each with all its pods. `victims` are units of `built`."""
     violating = _violating(built, victims)
     units = built.units
-    own, node_of, names = snapshot.pod_priority.item, snapshot.pod_node.item, snapshot.pod_names
-
-    def ordered(members: list[int]) -> list[int]:
-        """The pod that makes the unit's priority as low as it is goes last: until then the unit keeps it."""
-        if len(members) == 1:
-            return members
-        return sorted(sorted(members, key=names.__getitem__), key=own, reverse=True)
-
+    rows = [_ordered(snapshot, units.members(unit)) for unit in victims]
+    pods = iter(_pods(snapshot, [row for members in rows for row in members]))
     found = []
-    for unit in victims:
+    for unit, members in zip(victims, rows, strict=True):
         namespace, name = units.name(snapshot, unit)
         found.append(
             plans.Victim(
@@ -34,18 +29,30 @@ def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[pla
                 uid=units.uid(snapshot, unit),
                 priority=int(units.priority[unit]),
                 violates_pod_disruption_budget=unit in violating,
-                pods=[
-                    plans.VictimPod(
-                        namespace=snapshot.pod_namespaces[pod],
-                        name=names[pod],
-                        uid=snapshot.pod_uids[pod],
-                        node=snapshot.node_names[node_of(pod)],
-                    )
-                    for pod in ordered(units.members(unit))
-                ],
+                pods=[*islice(pods, len(members))],
             )
         )
     return found
+
+
+def _ordered(snapshot: Snapshot, members: list[int]) -> list[int]:
+    """The pods of a unit. One that makes its priority as low as it is goes last: until then the unit keeps it."""
+    if len(members) == 1:
+        return members
+    names = snapshot.pod_names.at(members)
+    own = [-priority for priority in snapshot.pod_priority[members].tolist()]
+    return [row for *_, row in sorted(zip(own, names, members, strict=True))]
+
+
+def _pods(snapshot: Snapshot, rows: list[int]) -> list[plans.VictimPod]:
+    nodes = [snapshot.node_names[node] for node in snapshot.pod_node[rows].tolist()]
+    columns = (
+        snapshot.pod_namespaces.at(rows),
+        snapshot.pod_names.at(rows),
+        snapshot.pod_uids.at(rows),
+        nodes,
+    )
+    return [plans.VictimPod(*each) for each in zip(*columns, strict=True)]
 
 
 def violations_of(built: Built, victims: list[int]) -> int:

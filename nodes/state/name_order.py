@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,7 @@ FEW: Final = 8
 class NameOrder:
     """The rows of the pods, sorted by (namespace, name). New rows wait until somebody asks for the order."""
 
-    def __init__(self, namespaces: list[str], names: list[str]) -> None:
+    def __init__(self, namespaces: Sequence[str], names: Sequence[str]) -> None:
         """The lists belong to the caller, who says which rows change. A row without a name is dead."""
         self._namespaces, self._names = namespaces, names
         self._order: Rows = np.zeros(0, np.int32)
@@ -41,8 +42,9 @@ class NameOrder:
 
     def _merge(self) -> None:
         if len(self._changed) * FEW > len(self._names):
-            rows = (row for row, name in enumerate(self._names) if name)
-            self._order = np.array(sorted(rows, key=self._name), np.int32)
+            names = [*zip(self._namespaces, self._names, strict=True)]
+            rows = (row for row, (_, name) in enumerate(names) if name)
+            self._order = np.array(sorted(rows, key=names.__getitem__), np.int32)
             return
         changed = np.zeros(len(self._names), np.bool_)
         changed[list(self._changed)] = True

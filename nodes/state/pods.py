@@ -26,6 +26,7 @@ from nodes.state.known_classes import KnownClasses
 from nodes.state.name_order import NameOrder
 from nodes.state.nodes import NodeTable
 from nodes.state.nominations import Nominations
+from nodes.state.paged import PagedList
 from nodes.state.pod_facts import (
     NOWHERE,
     Change,
@@ -93,9 +94,9 @@ class PodTable:
         """Values of spec.schedulerName."""
         self.controllers: Register[Controller] = Register()
         """Who would create a pod again that is evicted."""
-        self.namespaces: list[str] = []
-        self.names: list[str] = []
-        self.uids: list[str] = []
+        self.namespaces: PagedList[str] = PagedList()
+        self.names: PagedList[str] = PagedList()
+        self.uids: PagedList[str] = PagedList()
         self.name_order = NameOrder(self.namespaces, self.names)
         self.status: dict[int, MemberStatus] = {}
         """Of groups' members only."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.state.costs import CostRules
+from nodes.state.paged import Pages
 
 if TYPE_CHECKING:
     from api.core import PriorityClass
@@ -141,9 +142,9 @@ class Snapshot:
     """[N, R], the part of `used` that terminating pods hold, overdue ones aside."""
 
     pod_live: Bools
-    pod_namespaces: list[str]
-    pod_names: list[str]
-    pod_uids: list[str]
+    pod_namespaces: Pages[str]
+    pod_names: Pages[str]
+    pod_uids: Pages[str]
     pod_name_rank: Int32s
     """The place of the live pod in the order of (namespace, name). Supposed pods have none."""
     pod_rows: Mapping[str, int]

@@ -114,7 +114,7 @@ def test_other_kinds_are_counted() -> None:
 
 def test_uids_are_made_from_names() -> None:
     _, snapshot = load(json.dumps(POD))
-    assert snapshot.pod_uids == ["Pod/team/p1"]
+    assert [*snapshot.pod_uids] == ["Pod/team/p1"]
 
 
 def test_priorities_of_pods_that_admission_has_not_seen() -> None:

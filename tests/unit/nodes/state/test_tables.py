@@ -300,7 +300,7 @@ def test_a_snapshot_does_not_move() -> None:
     tables.upsert_node(node("n1", cpu="1"))
     tables.upsert_priority_class(priority_class("late", 1))
     assert snapshot.pod_live.tolist() == [True]
-    assert snapshot.pod_names == ["p"]
+    assert [*snapshot.pod_names] == ["p"]
     assert snapshot.allocatable[0, 0] == 4000
     assert snapshot.used[0, 0] == 1000
     assert snapshot.priority_classes == {}
