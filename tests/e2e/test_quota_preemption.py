@@ -94,7 +94,7 @@ def test_freed_quota_belongs_to_the_preemptor(quotas: Sandboxes) -> None:
         box.client.delete("kueue.x-k8s.io/v1beta2", "Workload", "high", box.name)
         box.workload("high2", "a", 2, priority=10)
         box.until("high2", "QuotaReserved", "False", "WaitingForPreemptedWorkloads")
-    (victim,) = evicted(box)
+    (victim,) = wait_for(lambda: evicted(box))
     box.workload("equal", "b", 2, priority=10)
     box.end(victim)
     box.until_admitted("high2")
