@@ -6,8 +6,13 @@ from prometheus_client import Counter, Histogram
 
 from serving.certificates.keeping import CertificateMetrics
 
-__all__ = ["CERTIFICATE_METRICS", "PARKED", "PASSED_ON", "VERB_REFUSED", "VERB_SECONDS"]
+__all__ = ["CALLS", "CERTIFICATE_METRICS", "PARKED", "PASSED_ON", "VERB_REFUSED", "VERB_SECONDS"]
 
+CALLS = Counter(
+    "reprieve_extender_calls_total",
+    "Calls of a scheduler that came to this replica. Calls that another replica passes on do not count.",
+    ["verb"],
+)
 VERB_SECONDS = Histogram(
     "reprieve_extender_verb_seconds",
     "Time to answer a call of the scheduler, from the decoded body on.",

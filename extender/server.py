@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import web
 
 from extender.configuration import ExtenderConfiguration
-from extender.metrics import VERB_REFUSED, VERB_SECONDS
+from extender.metrics import CALLS, VERB_REFUSED, VERB_SECONDS
 from extender.peers import PASSED_ON_HEADER, TURNED_DOWN_PATH, Verb
 from extender.verbs import Verbs
 from extender.wire import filter_decoder, preemption_decoder
@@ -59,15 +59,16 @@ def extender_app(
     def verb(
         name: Verb, answer: Callable[[bytes], bytes]
     ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        seconds = VERB_SECONDS.labels(name)
+        calls, seconds = CALLS.labels(name), VERB_SECONDS.labels(name)
 
         async def handle(request: web.Request) -> web.StreamResponse:
             await failpoint(f"verb.{name}")
             body = await limits.body(request)
             if isinstance(body, web.Response):
                 return body
-            if others is not None and PASSED_ON_HEADER not in request.headers:
-                passed = await others.pass_on(name, body)
+            if PASSED_ON_HEADER not in request.headers:
+                calls.inc()
+                passed = await others.pass_on(name, body) if others is not None else None
                 if passed is not None:
                     return web.Response(body=passed, content_type="application/json")
             with seconds.time():

@@ -132,7 +132,7 @@ class LeaseLock:
         address: str = "",
     ) -> None:
         """`identity` must be another one for each start of a process."""
-        self._client, self._name, self.identity, self._address = client, name, identity, address
+        self._client, self.name, self.identity, self._address = client, name, identity, address
         self.times, self._clock = times, clock
         self._collection = f"/apis/{API_VERSION}/namespaces/{namespace}/leases"
         self._path = f"{self._collection}/{name}"
@@ -213,7 +213,7 @@ class LeaseLock:
             lease_transitions=number,
         )
         meta: dict[str, object] = {
-            "name": self._name,
+            "name": self.name,
             "annotations": {ADDRESS: self._address, **self.notes()},
         }
         body: dict[str, object] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}

@@ -1,12 +1,23 @@
-"""Metrics of the process and of its views of a cluster. The labels are bounded: cluster and kind."""
+"""Metrics of the process and of its views of a cluster. The labels are bounded: lease, cluster and kind."""
 
 from __future__ import annotations
 
 from prometheus_client import Counter, Gauge, Histogram
 
-__all__ = ["CATCH_UP_SECONDS", "LEADING", "MIRROR_OBJECTS", "MIRROR_REFUSED", "MIRROR_UNREADABLE"]
+__all__ = [
+    "CATCH_UP_SECONDS",
+    "LEADING",
+    "MIRROR_OBJECTS",
+    "MIRROR_REFUSED",
+    "MIRROR_UNREADABLE",
+    "WATCH_AGE",
+]
 
-LEADING = Gauge("reprieve_leading", "1 while this process acts, 0 while it follows.")
+LEADING = Gauge(
+    "reprieve_leading",
+    "1 while this process acts, 0 while it follows. The label names the Lease; it is empty without an election.",
+    ["lease"],
+)
 MIRROR_OBJECTS = Gauge("reprieve_mirror_objects", "Objects that the process follows.", ["cluster", "kind"])
 MIRROR_REFUSED = Counter(
     "reprieve_mirror_refused_total",
@@ -16,6 +27,12 @@ MIRROR_REFUSED = Counter(
 MIRROR_UNREADABLE = Gauge(
     "reprieve_mirror_unreadable_objects",
     "Objects whose newest state cannot be read. Their known state is old, or there is none.",
+    ["cluster", "kind"],
+)
+WATCH_AGE = Gauge(
+    "reprieve_watch_age_seconds",
+    "Seconds since the API server last sent something about a kind. It sends a bookmark about every minute. NaN while "
+    "an optional kind is not served, or may not be read.",
     ["cluster", "kind"],
 )
 CATCH_UP_SECONDS = Histogram(

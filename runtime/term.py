@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import Protocol
 
 from api.clock import Clock
+from runtime.metrics import LEADING
 
 __all__ = ["EternalTerms", "Term", "Terms"]
 
@@ -94,7 +95,12 @@ class EternalTerms:
     async def term(self) -> AsyncIterator[Term]:
         """See `Terms`."""
         self._number += 1
-        yield Term(self._number, self._clock, holder=self._holder, began=self._began)
+        leading = LEADING.labels("")
+        leading.set(1)
+        try:
+            yield Term(self._number, self._clock, holder=self._holder, began=self._began)
+        finally:
+            leading.set(0)
 
     async def follow(self) -> None:
         """See `Terms`."""

@@ -27,7 +27,7 @@ from api.meta import ObjectMeta
 from kube.client import ApiClient
 from kube.reflector import HasMetadata, Key, Reflector, Resource, Timing
 from runtime.failpoints import delay
-from runtime.metrics import MIRROR_OBJECTS, MIRROR_REFUSED, MIRROR_UNREADABLE
+from runtime.metrics import MIRROR_OBJECTS, MIRROR_REFUSED, MIRROR_UNREADABLE, WATCH_AGE
 from runtime.versions import Version, number_of
 
 __all__ = ["ObjectHook", "Store", "View", "Views"]
@@ -35,8 +35,7 @@ __all__ = ["ObjectHook", "Store", "View", "Views"]
 log = structlog.get_logger(__name__)
 
 REFUSALS: Final = 4
-"""After so many refusals in a row, an optional resource has no objects. An API server that has just started refuses
-everybody for a moment."""
+"""So many refusals in a row empty an optional resource. An API server refuses everybody when it has just started."""
 REMEMBERED: Final = 10_000
 """How many deleted objects a view remembers. It forgets the oldest first."""
 
@@ -92,6 +91,7 @@ class View(Generic[T]):
         labels = client.cluster, resource.kind
         MIRROR_OBJECTS.labels(*labels).set_function(lambda: len(self._held))
         MIRROR_UNREADABLE.labels(*labels).set_function(lambda: len(self._unreadable))
+        WATCH_AGE.labels(*labels).set_function(lambda: math.nan if self.is_refused else self.age())
         self._refused = MIRROR_REFUSED.labels(*labels)
 
     def __len__(self) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from serving.metrics import HEALTHCHECK
+
 __all__ = ["Check", "ops_app"]
 
 Check = Callable[[], str | None]
@@ -17,9 +19,12 @@ def ops_app(checks: Mapping[str, Check], others: Mapping[str, Check] | None = No
     """The application for GET /livez, /readyz and /metrics.
 
     /livez answers 200 while the event loop runs. /readyz answers 200 if every check passes, otherwise 503; ?verbose
-    lists the checks. The list also has `others`, with `[!]` for a failure, but the process is ready without them.
+    lists the checks. The list also has `others`, with `[!]` for a failure, but the process is ready without them. The
+    metric has both.
     """
     beside = {name: check for name, check in (others or {}).items() if name not in checks}
+    for name, check in (*checks.items(), *beside.items()):
+        HEALTHCHECK.labels(name).set_function(lambda check=check: float(check() is None))  # type: ignore[misc] # a default of a lambda has no type
 
     async def livez(_: web.Request) -> web.Response:
         return web.Response(text="ok\n")

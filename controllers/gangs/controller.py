@@ -14,6 +14,7 @@ from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
 from controllers.gangs.disruption import MarkedPods
 from controllers.gangs.gated_pods import GatedPods
+from controllers.gangs.gauges import Gauges
 from controllers.gangs.known import Known
 from controllers.gangs.leading import Leading
 from controllers.gangs.leftover import Leftover
@@ -104,6 +105,13 @@ class GangController:
         """When this process ceased to lead last, in monotonic seconds."""
         self._not_synced = not_synced(self._watched)
         self._too_old = too_old(self._watched, configuration.max_watch_age_seconds)
+        Gauges(
+            lambda: self.in_charge,
+            self.claims.stored,
+            self.roster,
+            clock,
+            configuration.plan_deadline_seconds,
+        ).export()
         self.mirror.on_pod(self._pod_changed)
         self.mirror.on_change(self._changed)
         self.mirror.tables.groups.on_touch(self._group_touched)

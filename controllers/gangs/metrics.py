@@ -12,10 +12,14 @@ __all__ = [
     "EVICTIONS",
     "EVICTIONS_IN_VAIN",
     "GANGS",
+    "GANGS_IN_PIECES",
+    "GANGS_NOT_ASKED_ABOUT",
     "GATES_REMOVED",
+    "IN_PIECES_SECONDS",
     "PHASE_SECONDS",
     "PLANNING_SECONDS",
     "PLANS",
+    "PLAN_OVERDUE_SECONDS",
     "PULSES",
     "WAKES",
 ]
@@ -32,7 +36,26 @@ PHASE_SECONDS = Histogram(
     buckets=(0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0, 1800.0),
 )
 PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"])
-GANGS = Gauge("reprieve_gangs", "Gangs by phase.", ["phase"])
+GANGS = Gauge(
+    "reprieve_gangs", "Gangs by phase, as the process that leads knows them. 0 in the others.", ["phase"]
+)
+GANGS_IN_PIECES = Gauge(
+    "reprieve_gangs_in_pieces",
+    "Gangs that never ran whole and have members bound, as the process that leads knows them. 0 in the others.",
+)
+IN_PIECES_SECONDS = Gauge(
+    "reprieve_oldest_gang_in_pieces_seconds",
+    "For how long the process that leads has seen the oldest of these gangs in pieces. 0 if there is none.",
+)
+GANGS_NOT_ASKED_ABOUT = Gauge(
+    "reprieve_gangs_not_asked_about",
+    "Gangs for which the last search found a place, and whose scheduler has not called the process that leads since it "
+    "leads. 0 in the others.",
+)
+PLAN_OVERDUE_SECONDS = Gauge(
+    "reprieve_oldest_plan_overdue_seconds",
+    "By how much the oldest stored plan that has not ended is beyond its deadline. 0 if none is. Every process has it.",
+)
 GATES_REMOVED = Counter(
     "reprieve_gates_removed_total",
     "Scheduling gates that were to be removed from pods, by what came of it: removed, gone (the pod was), refused.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, replace
-from typing import Final, get_args
+from typing import Final
 
 import structlog
 
@@ -19,9 +19,8 @@ from controllers.gangs.decide import Decider
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.kept_out import let_in
 from controllers.gangs.keys import lone_pod
-from controllers.gangs.life import ActivePlan, GangPhase, GroupKey
+from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.look import Looks
-from controllers.gangs.metrics import GANGS
 from controllers.gangs.observations import Decided, Failed, NotDecided
 from controllers.gangs.performing import Hands, Performer
 from controllers.gangs.plan_index import PlanIndex
@@ -265,8 +264,6 @@ class Planner:
         self._ticked = self._clock.monotonic()
         if self._world.tell_time():
             self._nudged.set()
-        for phase in get_args(GangPhase):
-            GANGS.labels(phase).set(self._gangs.phases[phase])
         if self._timekeeper.tick(trusted=self._world.trusted()):
             self._queue.freed(None)
         self._stir(list(self._gangs.planned))

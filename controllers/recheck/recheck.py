@@ -102,12 +102,15 @@ class Rechecker:
 
     async def lead(self, term: Term) -> None:
         """Check all objects again and again, until the term ends."""
-        while True:
-            if self._facts() is None:
-                await self.sweep(term)
-                await asyncio.sleep(self._seconds * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load
-            else:
-                await asyncio.sleep(min(1.0, self._seconds))
+        try:
+            while True:
+                if self._facts() is None:
+                    await self.sweep(term)
+                    await asyncio.sleep(self._seconds * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load
+                else:
+                    await asyncio.sleep(min(1.0, self._seconds))
+        finally:
+            INVALID_OBJECTS.clear()  # who leads next counts them
 
     async def sweep(self, term: Term) -> None:
         """Check all objects once."""

@@ -19,6 +19,7 @@ from prometheus_client import REGISTRY
 from api.clock import SYSTEM_CLOCK
 from controllers.gangs.reservations import Reservations
 from extender.configuration import ExtenderConfiguration, TLSConfiguration
+from extender.peers import PASSED_ON_HEADER
 from extender.server import extender_app
 from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
@@ -94,6 +95,17 @@ async def test_what_is_no_request_is_refused_and_never_answered(verb: str, body:
         status, text = await post(f"{url}/{verb}", body)
         assert status == 400
         assert text.startswith(verb.encode())
+
+
+async def test_calls_of_schedulers_are_counted_and_those_of_replicas_are_not() -> None:
+    def counted() -> float:
+        return REGISTRY.get_sample_value("reprieve_extender_calls_total", {"verb": "filter"}) or 0.0
+
+    async with listening() as url:
+        before = counted()
+        await post(f"{url}/filter", FILTER)
+        await post(f"{url}/filter", FILTER, headers={PASSED_ON_HEADER: "1"})
+        assert counted() == before + 1
 
 
 async def test_a_body_that_is_too_large_is_refused() -> None:
@@ -307,8 +319,11 @@ async def test_readiness_names_what_is_wrong() -> None:
             assert answer.status == 200
         async with session.get("/livez") as answer:
             assert answer.status == 200
+        faults["plans"] = "gone"
         async with session.get("/metrics") as answer:
-            assert "reprieve_extender_verb_seconds" in await answer.text()
+            lines = (await answer.text()).splitlines()
+        assert 'reprieve_healthcheck{name="synced"} 1.0' in lines
+        assert 'reprieve_healthcheck{name="plans"} 0.0' in lines
 
 
 @given(

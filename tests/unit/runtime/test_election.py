@@ -6,11 +6,13 @@ import asyncio
 from typing import cast
 
 import pytest
+from prometheus_client import REGISTRY
 
 from kube.client import ApiClient, ApiError
 from kube.lease import ADDRESS, LeaseLock
 from runtime import election
 from runtime.election import LeaseTerms
+from runtime.term import EternalTerms
 from tests.kit.clock import ManualClock
 from tests.kit.lease import TIMES, Server
 from tests.kit.waiting import until
@@ -59,6 +61,22 @@ async def test_each_write_of_the_lease_has_the_notes_of_that_moment() -> None:
     said["calls"] = "1"
     await lock.renew(held, 5.0)
     assert server.stored["metadata"]["annotations"]["calls"] == "1"
+
+
+async def test_the_metric_says_who_leads_and_by_which_lease() -> None:
+    def leading(lease: str) -> float | None:
+        return REGISTRY.get_sample_value("reprieve_leading", {"lease": lease})
+
+    clock = ManualClock()
+    lock = LeaseLock(cast(ApiClient, Server(clock)), "ns", "metric", "a", TIMES, clock)
+    terms = LeaseTerms(lock, clock)
+    assert leading("metric") == 0
+    async with terms.term():
+        assert leading("metric") == 1
+    assert leading("metric") == 0
+    async with EternalTerms(clock).term():
+        assert leading("") == 1
+    assert leading("") == 0
 
 
 def _leader(lock: LeaseLock) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 import pytest
@@ -347,3 +348,25 @@ def test_an_optional_resource_that_stays_away_has_no_objects(views: Views) -> No
     assert not uids(store)
     view.upsert(CoschedulingPodGroup(metadata=ObjectMeta("a", "default", "uid-b", "9")), listed=True)
     assert uids(store) == ["uid-b"]
+
+
+# ---- what operators see
+
+
+def age(kind: str = "pods") -> float | None:
+    return REGISTRY.get_sample_value("reprieve_watch_age_seconds", {"cluster": "", "kind": kind})
+
+
+def test_the_age_of_a_watch_is_that_of_its_last_word() -> None:
+    clock = ManualClock()
+    unconnected(clock).watch(PODS, Reader())
+    clock.advance(40)
+    assert age() == 40
+
+
+async def test_an_optional_kind_that_is_not_served_has_no_age() -> None:
+    views = unconnected(ManualClock())
+    view = views.watch(COSCHEDULING_GROUPS, Objects[CoschedulingPodGroup]())
+    assert age(view.kind) == 0
+    view._reflector.refusal = ApiError(404, "NotFound", "it is not served")
+    assert math.isnan(age(view.kind) or 0)

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, cast
 
 import pytest
+from prometheus_client import REGISTRY
 
 from api.clock import SYSTEM_CLOCK
 from controllers.recheck.metrics import INVALID_OBJECTS
@@ -16,6 +17,7 @@ from runtime.term import Term
 from tests.kit import apiserver
 from tests.kit.clock import ManualClock
 from tests.kit.objects import priority_class
+from tests.kit.waiting import until
 from webhooks import stored as stored_objects
 from webhooks.facts import KnownFacts
 from webhooks.settings import Settings
@@ -185,3 +187,16 @@ async def test_after_its_term_nothing_is_written(api: Api, rechecker: Rechecker)
     clock.advance(10)
     await rechecker.sweep(term)
     assert api.written == []
+
+
+async def test_who_leads_no_longer_shows_no_count(api: Api, rechecker: Rechecker) -> None:
+    def shown() -> float | None:
+        return REGISTRY.get_sample_value("reprieve_webhook_invalid_objects", {"kind": "PodGroup"})
+
+    INVALID_OBJECTS.clear()
+    api.put(GROUPS, wrong("a"))
+    leading = asyncio.create_task(rechecker.lead(TERM))
+    await until(lambda: shown() == 1)
+    leading.cancel()
+    await asyncio.gather(leading, return_exceptions=True)
+    assert shown() is None
