@@ -75,6 +75,11 @@ class Condition(ABC):
     def admits(self, nodes: Nodes, counts: Int64s) -> Bools:
         """[N], which nodes take the pod. `counts` [N, Q]: how many pods on each node each counter counts."""
 
+    def admits_amid(self, nodes: Nodes, counts: Int64s, coming: Int64s) -> Bools:
+        """[N], which nodes take the pod now, and also if other members come first: any of those in `coming` [N, Q]."""
+        found: Bools = self.admits(nodes, counts) & self.admits(nodes, counts + coming)
+        return found
+
     @abstractmethod
     def could_admit(self, nodes: Nodes, counts: Int64s, members: Int64s) -> Bools:
         """[N], which nodes could take the pod if some pods go and members are placed.

@@ -123,11 +123,19 @@ class Attraction(Condition):
     def admits(self, nodes: Nodes, counts: Int64s) -> Bools:
         """Which nodes have such a pod in all their domains, or take the first one."""
         labelled = self._labelled(nodes)
-        beside = np.logical_and.reduce([nodes.together(key, counts[:, 0]) > 0 for key in self.keys])
-        somewhere = any((counts[nodes.places(key) >= 0, 0] > 0).any() for key in self.keys)
-        if self._selects_itself and not somewhere:
+        if self._may_be_first(nodes, counts):
             return labelled
-        found: Bools = labelled & beside
+        found: Bools = labelled & self._beside(nodes, counts)
+        return found
+
+    def admits_amid(self, nodes: Nodes, counts: Int64s, coming: Int64s) -> Bools:
+        """Whoever comes before the first one must be where the first one goes, in each term's domain."""
+        labelled = self._labelled(nodes)
+        if not self._may_be_first(nodes, counts):
+            return labelled & self._beside(nodes, counts)
+        every = coming[:, 0].sum()
+        together = [nodes.together(key, coming[:, 0]) == every for key in self.keys]
+        found: Bools = np.logical_and.reduce([labelled, *together])
         return found
 
     def could_admit(self, nodes: Nodes, counts: Int64s, members: Int64s) -> Bools:
@@ -137,6 +145,14 @@ class Attraction(Condition):
     def _labelled(self, nodes: Nodes) -> Bools:
         found: Bools = np.logical_and.reduce([nodes.places(key) >= 0 for key in self.keys])
         return found
+
+    def _beside(self, nodes: Nodes, counts: Int64s) -> Bools:
+        found: Bools = np.logical_and.reduce([nodes.together(key, counts[:, 0]) > 0 for key in self.keys])
+        return found
+
+    def _may_be_first(self, nodes: Nodes, counts: Int64s) -> bool:
+        somewhere = any((counts[nodes.places(key) >= 0, 0] > 0).any() for key in self.keys)
+        return self._selects_itself and not somewhere
 
 
 class InterPodAffinity(PodFilter[Affinities], StaticFilter[Affinities], CountingFilter[Affinities]):

@@ -20,7 +20,7 @@ from nodes.filters.filter import NodeShape, StaticFilter, Tenant
 from nodes.filters.node_affinity import NodeAffinity, Selection
 from nodes.filters.profile import Profile
 from nodes.filters.taint_toleration import TaintToleration
-from nodes.filters.terms import Term, with_label_keys
+from nodes.filters.terms import Term, with_own_labels
 
 __all__ = ["PodTopologySpread", "Spread"]
 
@@ -135,7 +135,7 @@ class PodTopologySpread(StaticFilter[Spread], CountingFilter[Spread]):
                 each.max_skew,
                 1 if each.min_domains is None else each.min_domains,
                 each.label_selector
-                and with_label_keys(each.label_selector, labels, each.match_label_keys or ()),
+                and with_own_labels(each.label_selector, labels, each.match_label_keys or ()),
                 (each.node_affinity_policy or "Honor") == "Honor",
                 each.node_taints_policy == "Honor",
             )

@@ -10,7 +10,7 @@ from api.meta import LabelSelector, LabelSelectorRequirement
 from api.selectors import selects
 from nodes.filters.filter import Tenant
 
-__all__ = ["Term", "with_label_keys"]
+__all__ = ["Term", "with_label_keys", "with_own_labels"]
 
 
 class Term(msgspec.Struct, frozen=True, array_like=True):
@@ -85,4 +85,17 @@ def with_label_keys(
         for key, operator in wanted
         if key in labels and (key, operator) not in present
     ]
+    return LabelSelector(match_labels=selector.match_labels, match_expressions=expressions or None)
+
+
+def with_own_labels(selector: LabelSelector, labels: Mapping[str, str], keys: Iterable[str]) -> LabelSelector:
+    """The selector with what kube-scheduler adds for the `matchLabelKeys` of topology spread: the pod's labels of now.
+
+    What an API server has added stays as well. If the label has changed since, the two select nobody together.
+    """
+    expressions = list(selector.match_expressions or ())
+    for key in keys:
+        if key in labels:
+            own = LabelSelectorRequirement(key=key, operator="In", values=[labels[key]])
+            expressions += [own] if own not in expressions else []
     return LabelSelector(match_labels=selector.match_labels, match_expressions=expressions or None)

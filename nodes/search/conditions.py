@@ -81,6 +81,13 @@ class Conditions:
             for condition, columns in self.of[pod]
         ]
 
+    def admit_amid(self, pod: int, counts: Int64s, coming: Int64s) -> list[tuple[Condition, Bools]]:
+        """As `admit`, also if any of the members in `coming` [N, Q] are placed first."""
+        return [
+            (condition, condition.admits_amid(self.nodes, counts[:, columns], coming[:, columns]))
+            for condition, columns in self.of[pod]
+        ]
+
     def could_admit(self, pod: int) -> Bools:
         """[N], the nodes that the member's conditions could admit once some pods are gone and members are placed."""
         possible = np.ones(len(self._snapshot.node_names), np.bool_)

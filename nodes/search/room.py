@@ -18,6 +18,7 @@ MANY: Final = 2**31
 """How often a pod fits that requests nothing. Every pod requests one of `pods`."""
 
 Bools = NDArray[np.bool_]
+Int64s = NDArray[np.int64]
 
 
 def count_fits(free: NDArray[np.int64], request: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -81,17 +82,37 @@ class Room:
             agrees &= admits
         return agrees & ~self._kept_off(pod, np.arange(len(agrees))).any(axis=1)
 
-    def breaks(self, pod: int, node: int) -> set[str]:
-        """What the plan names if the member cannot be on this node because of other pods; empty if it can."""
+    def breaks(self, pod: int, node: int, coming: Int64s | None = None) -> set[str]:
+        """What the plan names if the member cannot be on this node because of other pods; empty if it can.
+
+        `coming` [N, Q]: other members that may be placed before it, as `Conditions` counts them.
+        """
         here = np.array([node])
         conditions, tokens = self._cluster.conditions, self._cluster.tokens
         if not len(conditions) and not len(tokens):
             return set()
-        broken = {each.unmodelled for each, admits in conditions.admit(pod, self.counts) if not admits[node]}
+        asked = (
+            conditions.admit(pod, self.counts)
+            if coming is None
+            else conditions.admit_amid(pod, self.counts, coming)
+        )
+        broken = {each.unmodelled for each, admits in asked if not admits[node]}
         if len(tokens):
             kept_off = np.flatnonzero(self._kept_off(pod, here)[0]).tolist()
             broken.update(tokens.tokens[token].unmodelled for token in kept_off)
         return broken
+
+    def coming(self, placed: Mapping[int, int]) -> Int64s:
+        """[N, Q], what these members (node by pod) will add to `counts`."""
+        coming = np.zeros_like(self.counts)
+        for pod, node in placed.items():
+            coming[node] += self._cluster.conditions.brings[pod]
+        return coming
+
+    def brings(self, pod: int) -> Int64s:
+        """[Q], what the member adds to the counts of its node."""
+        brought: Int64s = self._cluster.conditions.brings[pod]
+        return brought
 
     def refusals(self, pod: int, nodes: NDArray[np.intp]) -> Counter[str]:
         """How many of the nodes the scheduler would refuse for the member, by the reason of the first such filter.
