@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from copy import copy
 from importlib import import_module
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from cli.common.writing import writing
 
-__all__ = ["main", "reprieve"]
+__all__ = ["PLUGIN", "main", "reprieve"]
 
 COMMANDS: Final = {
     "plan": (
@@ -60,6 +63,10 @@ COMMANDS: Final = {
 }
 """By name: the module, and one line of help. The module has the command under this name, with `_` for `-`."""
 
+PLUGIN: Final = "kubectl reprieve"
+"""What the command is called as a plugin of kubectl."""
+EXAMPLE: Final = re.compile(r"(?<=^  )reprieve (?=[a-z])|(?<=\| )reprieve (?=[a-z])", re.MULTILINE)
+"""The command in the examples of an epilog."""
 EPILOG: Final = """\b
 Shell completion:
   bash  eval "$(_REPRIEVE_COMPLETE=bash_source reprieve)"
@@ -79,8 +86,28 @@ class LazyGroup(click.Group):
         """Import the module of the command; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
+        command: click.Command = copy(
+            getattr(import_module(COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
+        )
+        command.epilog = (
+            EXAMPLE.sub(f"{PLUGIN} ", command.epilog or "") if _is_plugin(ctx) else command.epilog
+        )
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands and their help, or the options."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write how a shell completes the command. For its plugins, kubectl does that."""
+        if not _is_plugin(ctx):
+            super().format_epilog(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands for --help."""
@@ -94,7 +121,11 @@ def reprieve() -> None:
     """Workload-aware preemption for stock Kubernetes."""
 
 
+def _is_plugin(context: click.Context) -> bool:
+    return context.find_root().info_name == PLUGIN
+
+
 def main() -> None:
-    """The entry point of the package."""
+    """The entry point `reprieve` of the package."""
     with writing():
         reprieve(prog_name="reprieve")

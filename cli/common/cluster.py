@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-import click
+from typing import Final
 
 from cli.common.documents import InputError
 
-__all__ = ["FAILED", "KUBECONFIG", "ClusterError", "Connection", "existing"]
+__all__ = ["FAILED", "ClusterError", "Connection", "existing"]
 
-KUBECONFIG: Final[Callable[[Any], Any]] = click.option(
-    "--kubeconfig",
-    envvar="KUBECONFIG",
-    default="~/.kube/config",
-    show_default=True,
-    metavar="FILE",
-    help="The kubeconfig of the cluster. Its current context counts. KUBECONFIG is used if this is not given.",
-)
 FAILED: Final = 1
 """The exit status if the API server refuses or does not answer."""
 

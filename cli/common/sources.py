@@ -10,7 +10,9 @@ from typing import Any, Final, TypeVar
 import click
 
 from cli.common.cluster import Connection
-from cli.common.documents import Reader, read_file
+from cli.common.completion import a_context, a_file
+from cli.common.contexts import DEFAULT_NAMESPACE, contexts
+from cli.common.documents import Reader, read_file, split_key
 from cli.common.options import FILES, MORE_FILES
 
 __all__ = ["Sources", "reading", "reading_beside"]
@@ -30,6 +32,17 @@ class Sources:
     def __bool__(self) -> bool:
         """Whether any file is given."""
         return bool(self.files or self.overlays)
+
+    def namespace(self, given: str | None) -> str:
+        """The namespace of what names none: the one of -n, else that of the context, or `default` with files."""
+        if given or self.files:
+            return given or DEFAULT_NAMESPACE
+        return contexts(self.connection.kubeconfig).namespace(self.connection.context)
+
+    def key(self, name: str, given: str | None, field: str) -> tuple[str, str]:
+        """Namespace and name of `[NAMESPACE/]NAME`. `given`: the namespace of -n. Raises InputError."""
+        whole = name if "/" in name else f"{self.namespace(given)}/{name}"
+        return split_key(whole, field)
 
     def read(self, reader: Reader) -> None:
         """Read all. Raises InputError and ClusterError."""
@@ -52,6 +65,7 @@ OPTIONS: Final = (
         multiple=True,
         metavar="FILE",
         help="Objects that replace those of the same names, or are added to them.",
+        shell_complete=a_file,
     ),
     click.option(
         "--kubeconfig",
@@ -59,9 +73,13 @@ OPTIONS: Final = (
         default="~/.kube/config",
         metavar="FILE",
         help="Without -f the objects are those of this cluster. By default KUBECONFIG, or else ~/.kube/config.",
+        shell_complete=a_file,
     ),
     click.option(
-        "--context", metavar="NAME", help="A context of the kubeconfig; by default its current one."
+        "--context",
+        metavar="NAME",
+        help="A context of the kubeconfig; by default its current one.",
+        shell_complete=a_context,
     ),
     click.option("--as", "user", metavar="USER", help="Read the cluster as this user (impersonation)."),
     click.option(

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from cli.common.documents import split_key
+from cli.common.completion import POD_GROUPS, PODS, WORKLOADS, an_object
 from cli.common.ending import ending
-from cli.common.options import OUTPUT
+from cli.common.options import NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.sources import Sources, reading
 from cli.evicted.plans import Plans
@@ -39,34 +39,32 @@ show names of other namespaces to those who may only read its own one. So the co
 
 
 @click.command("who-evicted", epilog=EPILOG)
-@click.argument("name", metavar="[NAMESPACE/]NAME")
-@click.option("-n", "--namespace", default="default", show_default=True, help="If NAME has none.")
+@click.argument("name", metavar="[NAMESPACE/]NAME", shell_complete=an_object(PODS, POD_GROUPS, WORKLOADS))
+@NAMESPACE
 @reading
 @OUTPUT
 @click.pass_context
 def who_evicted(
-    context: click.Context, name: str, namespace: str, sources: Sources, output: str | None
+    context: click.Context, name: str, namespace: str | None, sources: Sources, output: str | None
 ) -> None:
     """Say by which plan a pod, a PodGroup or a Workload was evicted, for whom, by which rule, and what came of it.
 
     It may be gone. The command reads the stored PreemptionPlans of a live cluster, or of files with -f. It changes
     nothing.
     """
-    key = name if "/" in name else f"{namespace}/{name}"
     with ending(context):
-        context.exit(_answer(key, sources, output or "text"))
+        context.exit(_answer(sources.key(name, namespace, "NAME"), sources, output or "text"))
 
 
-def _answer(key: str, sources: Sources, output: str) -> int:
-    namespace, name = split_key(key, "NAME")
+def _answer(key: tuple[str, str], sources: Sources, output: str) -> int:
     plans = Plans()
     sources.read(plans)
-    found = plans.evictions(namespace, name)
+    found, name = plans.evictions(*key), "/".join(key)
     if output == "text":
-        show(render(key, found, plans.oldest))
+        show(render(name, found, plans.oldest))
     else:
         answer = {
-            "name": key,
+            "name": name,
             "evictions": [each.plain() for each in found],
             "oldestPlan": plans.oldest or None,
         }

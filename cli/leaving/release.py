@@ -9,8 +9,7 @@ import click
 from api.groups import SCHEDULING_GATE
 from api.integration import ADMISSION_GATE
 from api.words import counted
-from cli.common.cluster import KUBECONFIG
-from cli.common.options import OUTPUT
+from cli.common.options import KUBECONFIG, OUTPUT
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, Sweep, sweep_all
 from cli.leaving.sweeps import (

@@ -7,8 +7,7 @@ from typing import Final
 import click
 
 from api.words import counted
-from cli.common.cluster import KUBECONFIG
-from cli.common.options import OUTPUT
+from cli.common.options import KUBECONFIG, OUTPUT
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, sweep_all
 from cli.leaving.sweeps import QUEUE_FINALIZERS

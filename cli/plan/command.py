@@ -8,11 +8,11 @@ import click
 
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.plans import Outcome
-from cli.common.documents import split_key
+from cli.common.completion import a_file, a_preemptor
 from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.objects import Objects
-from cli.common.options import OUTPUT
+from cli.common.options import NAMESPACE, OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.sources import Sources, reading
 from cli.plan.offline import decide, failing_jobs, plain
@@ -55,8 +55,15 @@ the cluster stores, with the phase Blocked and the reason in its status.
 
 @click.command(epilog=EPILOG)
 @reading
-@click.option("--for", "preemptor", metavar="NAMESPACE/NAME", help="The PodGroup to plan for.")
-@click.option("--pod", is_flag=True, help="NAMESPACE/NAME is a single pod.")
+@click.option(
+    "--for",
+    "preemptor",
+    metavar="[NAMESPACE/]NAME",
+    help="The PodGroup to plan for.",
+    shell_complete=a_preemptor,
+)
+@NAMESPACE
+@click.option("--pod", is_flag=True, help="NAME is a single pod.")
 @click.option(
     "--score-term",
     "terms",
@@ -75,6 +82,7 @@ the cluster stores, with the phase Blocked and the reason in its status.
     "--jsonl",
     "stream",
     metavar="FILE",
+    shell_complete=a_file,
     help='One {"id", "objects": [...], "for": "NAMESPACE/NAME"} a line, with "pod", "scoreTerms" and '
     '"disruptionBudgets" as the options; a PreemptionPlan with "id" a line comes out.',
 )
@@ -83,6 +91,7 @@ def plan(
     context: click.Context,
     sources: Sources,
     preemptor: str | None,
+    namespace: str | None,
     pod: bool,
     terms: tuple[ScoreTerm, ...],
     budgets: BudgetPolicy | None,
@@ -95,15 +104,15 @@ def plan(
     changes nothing.
     """
     if stream is not None:
-        if sources or preemptor or pod or terms or budgets or output:
+        if sources or preemptor or namespace or pod or terms or budgets or output:
             raise click.UsageError("--jsonl takes no other option: the lines say what to plan for")
         context.exit(_stream(stream))
     if not preemptor:
-        raise click.UsageError("--for NAMESPACE/NAME is needed (or --jsonl FILE)")
+        raise click.UsageError("--for [NAMESPACE/]NAME is needed (or --jsonl FILE)")
     with ending(context):
         check_terms(terms, "--score-term")
         costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
-        context.exit(_plan(sources, preemptor, pod, costs, output or "text"))
+        context.exit(_plan(sources, sources.key(preemptor, namespace, "--for"), pod, costs, output or "text"))
 
 
 def _stream(path: str) -> int:
@@ -113,11 +122,10 @@ def _stream(path: str) -> int:
     return NOT_PLACED if answers.any_blocked else 0
 
 
-def _plan(sources: Sources, preemptor: str, pod: bool, costs: CostRules, output: str) -> int:
-    split_key(preemptor, "--for")
+def _plan(sources: Sources, preemptor: tuple[str, str], pod: bool, costs: CostRules, output: str) -> int:
     objects = Objects(costs)
     sources.read(objects)
-    spec, snapshot = decide(objects, preemptor, pod=pod)
+    spec, snapshot = decide(objects, "/".join(preemptor), pod=pod)
     if output == "text":
         objects.note_ignored()
         show(render(spec, snapshot, failing_jobs(objects, spec)))

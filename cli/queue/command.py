@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
+from cli.common.completion import a_queue
 from cli.common.documents import InputError
 from cli.common.ending import ending
 from cli.common.options import OUTPUT
@@ -47,7 +48,7 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=a_queue)
 @reading
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")

@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from api.words import counted
+from cli.common.completion import a_file
 from cli.common.documents import STDIN, InputError, read_file
 from cli.common.ending import ending
 from cli.common.lines import answer_file
@@ -53,7 +54,11 @@ Judged = tuple[LocatedObject, Write, Verdict]
 @FILES
 @MORE_FILES
 @click.option(
-    "--old", metavar="FILE", multiple=True, help="Stored objects. A request for one of them is an update."
+    "--old",
+    metavar="FILE",
+    multiple=True,
+    help="Stored objects. A request for one of them is an update.",
+    shell_complete=a_file,
 )
 @click.option("--as", "user", metavar="USER", default="", help="The user who sends the requests.")
 @OUTPUT
@@ -61,6 +66,7 @@ Judged = tuple[LocatedObject, Write, Verdict]
     "--jsonl",
     "stream",
     metavar="FILE",
+    shell_complete=a_file,
     help='One {"id", "kind", "operation", "subresource", "object", "oldObject"} a line; '
     '{"id", "allowed", "causes": [{"field", "type"}], "warnings"} a line comes out.',
 )

@@ -8,6 +8,7 @@ import click
 
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
+from cli.common.completion import a_file
 from cli.common.documents import read_file
 from cli.common.ending import ending
 from cli.common.options import OUTPUT
@@ -38,7 +39,7 @@ Exit status:
 
 
 @click.command("what-if", epilog=EPILOG)
-@click.argument("submitted", nargs=-1, required=True, metavar="FILE...")
+@click.argument("submitted", nargs=-1, required=True, metavar="FILE...", shell_complete=a_file)
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @reading_beside
 @OUTPUT

@@ -10,9 +10,9 @@ import click
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
 from api.waits import Wait
-from cli.common.documents import split_key
+from cli.common.completion import by_kind
 from cli.common.ending import ending
-from cli.common.options import OUTPUT
+from cli.common.options import NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading
@@ -53,8 +53,8 @@ Exit status:
 
 @click.command(epilog=EPILOG)
 @click.argument("kind", type=click.Choice(list(QUESTIONS)))
-@click.argument("name", metavar="[NAMESPACE/]NAME")
-@click.option("-n", "--namespace", default="default", show_default=True, help="If NAME has none.")
+@click.argument("name", metavar="[NAMESPACE/]NAME", shell_complete=by_kind)
+@NAMESPACE
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @reading
 @OUTPUT
@@ -63,7 +63,7 @@ def why(
     context: click.Context,
     kind: str,
     name: str,
-    namespace: str,
+    namespace: str | None,
     now: str | None,
     sources: Sources,
     output: str | None,
@@ -72,13 +72,13 @@ def why(
 
     It changes nothing.
     """
-    key = name if "/" in name else f"{namespace}/{name}"
     with ending(context):
+        key = sources.key(name, namespace, "NAME")
         context.exit(_answer(kind, key, now, sources, output or "text"))
 
 
-def _answer(kind: str, key: str, now: str | None, sources: Sources, output: str) -> int:
-    namespace, name = split_key(key, "NAME")
+def _answer(kind: str, key: tuple[str, str], now: str | None, sources: Sources, output: str) -> int:
+    namespace, name = key
     world = World(namespace, read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now"))
     sources.read(world)
     world.note_refused()

@@ -49,6 +49,11 @@ def test_the_cheaper_rack_wins() -> None:
     assert lost["reason"] == "costs more: highest victim priority at least 500, not 100"
 
 
+def test_the_namespace_is_an_option() -> None:
+    whole = planned("-f", TRAINING, "--for", "research/llama-train")
+    assert planned("-f", TRAINING, "--for", "llama-train", "-n", "research") == whole
+
+
 def test_the_object_is_the_plain_one() -> None:
     plan = planned("-f", TRAINING, "--for", "research/llama-train")
     assert list(plan) == ["apiVersion", "kind", "metadata", "spec"]
@@ -118,10 +123,11 @@ def test_json_as_kubectl_prints_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-f", TRAINING], "--for NAMESPACE/NAME is needed"),
+        (["-f", TRAINING], "--for [NAMESPACE/]NAME is needed"),
         (["--for", "a/b", "--kubeconfig", "/nowhere"], "--kubeconfig: /nowhere: no such file"),
         (["--for", "a/b", "--kubeconfig", "/dev/null/x", "--as-group", "g"], "--as-group: needs --as"),
-        (["-f", TRAINING, "--for", "llama-train"], "expected NAMESPACE/NAME, not 'llama-train'"),
+        (["-f", TRAINING, "--for", "a/b/c"], "--for: expected NAMESPACE/NAME, not 'a/b/c'"),
+        (["-f", TRAINING, "--for", "llama-train"], "PodGroup default/llama-train: there is no such object"),
         (["-f", "no-such-file", "--for", "a/b"], "no-such-file: No such file or directory"),
         (["-f", TRAINING, "--for", "research/nope"], "PodGroup research/nope: there is no such object"),
         (["-f", TRAINING, "--for", "research/llama-train-0"], "there is a Pod of that name: --pod"),

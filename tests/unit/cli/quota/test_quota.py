@@ -56,6 +56,12 @@ def error(objects: list[dict[str, Any]], *arguments: str) -> str:
     return result.stderr
 
 
+def test_the_namespace_is_an_option() -> None:
+    whole = invoke("-f", TEAMS, "--for", "team-a/train", "--now", NOW)
+    short = invoke("-f", TEAMS, "--for", "train", "-n", "team-a", "--now", NOW)
+    assert (short.exit_code, short.stdout) == (0, whole.stdout)
+
+
 def test_exit_codes() -> None:
     assert ask(OBJECTS).exit_code == 0
     assert ask(with_object(workload("incoming", 5, "0"))).exit_code == 0
@@ -253,10 +259,10 @@ def test_a_workload_without_creation_time_is_created_now() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-f", TEAMS], "--for NAMESPACE/NAME is needed"),
+        (["-f", TEAMS], "--for [NAMESPACE/]NAME is needed"),
         (["--for", "a/b", "--kubeconfig", "/nowhere"], "--kubeconfig: /nowhere: no such file"),
         (["--for", "a/b", "--kubeconfig", "/dev/null/x", "--as-group", "g"], "--as-group: needs --as"),
-        (["-f", TEAMS, "--for", "train"], "--for: expected NAMESPACE/NAME, not 'train'"),
+        (["-f", TEAMS, "--for", "train"], "Workload default/train: there is no such object"),
         (["-f", TEAMS, "--for", "team-a/nope"], "Workload team-a/nope: there is no such object"),
         (["-f", "no-such-file", "--for", "a/b"], "no-such-file: No such file or directory"),
         (["-f", TEAMS, "-f", TEAMS, "--for", "a/b"], "ResourceFlavor default: this object is defined twice"),
