@@ -16,7 +16,6 @@ from controllers.gangs.parked import Why
 from extender.metrics import PARKED
 from extender.verbs import PASSING, UNKNOWN_VICTIM, BoundPod, Hold, Offer, Within
 from nodes.groups.keys import is_foreign
-from nodes.groups.registry import gang_of
 
 __all__ = ["LiveWorld"]
 
@@ -55,7 +54,7 @@ class LiveWorld:
 
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
-        key, leading = gang_of(pod), self._leading
+        key, leading = self._roster.gang_of(pod), self._leading
         if leading is not None:
             leading.called(pod)
             leading.reporter.ambiguous_group(pod)
@@ -142,7 +141,7 @@ class LiveWorld:
     def outside(self, pod: Pod) -> None:
         """Filter found no node of its gang's domain for the pod."""
         if (acting := self._controller.acting) is not None:
-            acting.waker.hold_outside(gang_of(pod), pod)
+            acting.waker.hold_outside(self._roster.gang_of(pod), pod)
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""
@@ -150,7 +149,7 @@ class LiveWorld:
 
     def why_nobody_goes(self, pod: Pod) -> str:
         """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
-        key = gang_of(pod)
+        key = self._roster.gang_of(pod)
         if key is None or self._roster.minimum(key) is None:
             return ""
         return self._roster.why_nobody_goes(key)
@@ -185,7 +184,7 @@ class LiveWorld:
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
         """Whether a plan is made for this pod, for which the scheduler would break groups that go whole."""
-        key, leading = gang_of(pod), self._leading
+        key, leading = self._roster.gang_of(pod), self._leading
         is_member = key is not None and self._roster.minimum(key) is not None
         if leading is None or is_member or not leading.preempts_alone(pod, candidates):
             return False
@@ -204,7 +203,7 @@ class LiveWorld:
 
     def _gang_of(self, pod: Pod) -> GroupKey | None:
         leading = self._controller.leading
-        return leading.gang_of(pod) if leading is not None else gang_of(pod)
+        return leading.gang_of(pod) if leading is not None else self._roster.gang_of(pod)
 
     def _observe(self, pod: Pod, observation: Observation) -> None:
         key, leading = self._gang_of(pod), self._controller.leading

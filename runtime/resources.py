@@ -30,6 +30,7 @@ from api.storage import (
 )
 from api.workloads import Workload
 from kube.reflector import Resource
+from nodes.groups.owner_objects import OWNERS, OwnerKind
 
 __all__ = [
     "ADMISSION_CHECKS",
@@ -46,6 +47,7 @@ __all__ = [
     "NAMESPACES",
     "NATIVE_GROUPS",
     "NODES",
+    "OWNER_RESOURCES",
     "PLANS",
     "PODS",
     "PRIORITY_CLASSES",
@@ -89,6 +91,18 @@ VOLCANO_GROUPS: Final = Resource(
 NATIVE_GROUPS: Final = Resource(
     "podgroups.scheduling.k8s.io", f"/apis/{NATIVE}/podgroups", NativePodGroup, optional=True
 )
+
+
+def _of_owner(kind: OwnerKind) -> Resource[Any]:
+    group, _, version = kind.api_version.partition("/")
+    name = f"{kind.plural}.{version}.{group}"
+    return Resource(name, f"/apis/{kind.api_version}/{kind.plural}", kind.type, optional=True)
+
+
+OWNER_RESOURCES: Final[tuple[tuple[OwnerKind, Resource[Any]], ...]] = tuple(
+    (kind, _of_owner(kind)) for kind in OWNERS
+)
+"""Objects whose pods may be a group."""
 
 CLUSTER_QUEUES: Final = Resource("clusterqueues", f"{KUEUE}/clusterqueues", ClusterQueue)
 COHORTS: Final = Resource("cohorts", f"{KUEUE}/cohorts", Cohort)

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from api.core import Pod
+from api.owner_annotations import ByOwner
 from kube.reflector import HasMetadata, Resource
 from nodes.filters.profile import Profiles
-from nodes.groups.owners import ByOwner
 from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.pod_facts import Change
@@ -24,6 +24,7 @@ from runtime.resources import (
     NAMESPACES,
     NATIVE_GROUPS,
     NODES,
+    OWNER_RESOURCES,
     PODS,
     PRIORITY_CLASSES,
     STORAGE_RESOURCES,
@@ -94,6 +95,11 @@ class WatchedTables:
             for each in FOREIGN_GROUPS
         ]
         """Groups of other kinds. Who lists them waits until each is listed, or is known not to be served."""
+        self.owners: list[View[Any]] = [
+            views.watch(each, _Kept(partial(tables.upsert_owner, kind), partial(tables.delete_owner, kind)))
+            for kind, each in OWNER_RESOURCES
+        ]
+        """Objects whose pods may be a group. Who lists them waits likewise."""
         self.views: tuple[View[Any], ...] = (
             self.nodes,
             self.pods,
@@ -102,6 +108,7 @@ class WatchedTables:
             self.namespaces,
             self.groups,
             *self.foreign_groups,
+            *self.owners,
         )
 
     def on_change(self, hook: Callable[[], None]) -> None:

@@ -20,7 +20,6 @@ from api.core import Pod
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.reservations import Claim, Reservations, Room
 from controllers.gangs.roster import MemberView, Roster
-from nodes.groups.registry import gang_of
 from nodes.state.snapshot import STAYING, Snapshot, is_leaving
 
 __all__ = ["Account", "asks_with", "is_counted", "pod_asks_with", "subtract"]
@@ -38,7 +37,7 @@ def asks_with(priority: int, members: Iterable[MemberView]) -> int:
 
 def pod_asks_with(roster: Roster, pod: Pod) -> int:
     """The priority with which filter asks for a pod: its own, or its group's, whichever is lower."""
-    key, own = gang_of(pod), pod.spec.priority or 0
+    key, own = roster.gang_of(pod), pod.spec.priority or 0
     priority = roster.group_priority(key) if key is not None else None
     return own if priority is None else min(own, priority)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from api.core import Pod
 from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.roster import Roster
-from nodes.groups.registry import gang_of
 
 __all__ = ["Arrivals"]
 
@@ -29,11 +28,11 @@ class _Watched:
     """Nodes to which pods came that had not asked."""
     open: bool = True
 
-    def concerns(self, uid: str, pod: Pod) -> bool:
-        """Whether a bound pod has just come for the plan's room, and is not of its gang."""
+    def concerns(self, uid: str, pod: Pod, gang: GroupKey | None) -> bool:
+        """Whether a bound pod, which is of this gang, has just come for the plan's room, and is not of the plan's."""
         if not self.open or pod.spec.node_name not in self.nodes:
             return False
-        return uid not in self.known and gang_of(pod) != self.group
+        return uid not in self.known and gang != self.group
 
 
 class Arrivals:
@@ -69,8 +68,9 @@ class Arrivals:
         """There is a newer state of a pod. To be called before its grant is settled."""
         if pod is None or not pod.spec.node_name:
             return
+        gang = self._roster.gang_of(pod) if self._watched else None
         for watched in self._watched.values():
-            if watched.concerns(uid, pod):
+            if watched.concerns(uid, pod, gang):
                 watched.known.add(uid)
                 if not self._has_asked(uid, pod.spec.node_name):
                     watched.taken.add(pod.spec.node_name)

@@ -8,11 +8,11 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
+from api.owner_annotations import ByOwner
 from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
-from nodes.groups.owners import ByOwner
 from nodes.search.decision import BUDGET
 from nodes.state.costs import CostRules
 from serving.sections import Count, FilePath, Seconds, Section
@@ -50,8 +50,10 @@ class GroupsConfiguration(Section):
     """Groups of pods that other programs make.
 
     byOwner: whether the pods of one PyTorchJob (and Kubeflow's other training jobs), JobSet, or replica of a
-    LeaderWorkerSet belong together. Victims: they are evicted together or not at all. Off: each for itself. The
-    annotation reprieve.dev/gang of a pod, true or false, comes before this setting.
+    LeaderWorkerSet belong together. Victims: they are evicted together or not at all. Gangs: they also wait for one
+    another, and somebody is evicted for all of them or for none. Off: each for itself. The annotation
+    reprieve.dev/groups-by-owner of an owner or a namespace comes before this setting, and says the same. So does the
+    annotation reprieve.dev/gang of an owner or its pods: true or false, whether they belong together.
     """
 
     by_owner: ByOwner = "Victims"

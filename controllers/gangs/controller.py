@@ -81,7 +81,7 @@ class GangController:
         self.waiting = WaitingPods(clock)
         self.parked = ParkedPods(self.waiting)
         self.gated = GatedPods(clock)
-        self.pending = PendingPods()
+        self.pending = PendingPods(self.roster)
         self.marked = MarkedPods()
         self._workload_claims = WorkloadClaims(self.roster, self.reservations)
         self.places: Final = WorkloadPlaces(

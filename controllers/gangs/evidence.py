@@ -21,7 +21,6 @@ from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from controllers.gangs.scheduler_messages import refusal
 from controllers.gangs.waiting import PULSE_NODE
 from nodes.filters.profile import DEFAULT_SCHEDULER
-from nodes.groups.registry import gang_of
 
 __all__ = ["Evidence"]
 
@@ -46,14 +45,14 @@ class Evidence:
         on_presented: Callable[[GroupKey, str], None],
         *,
         offer_seconds: float,
-        gang_of: Callable[[Pod], GroupKey | None] = gang_of,
+        gang_of: Callable[[Pod], GroupKey | None] | None = None,
     ) -> None:
         """`on_presented` is told of each sign that a scheduler works on a member (group, UID).
 
-        `gang_of`: which gang the pod is a member of, if it is of any.
+        `gang_of`: which gang the pod is a member of, if it is of any; None: what the roster says.
         """
         self._roster, self._scheduler, self._on_presented = roster, scheduler, on_presented
-        self._clock, self._gang_of = clock, gang_of
+        self._clock, self._gang_of = clock, gang_of or roster.gang_of
         self._offers = Offers(clock, roster, scheduler, offer_seconds=offer_seconds)
         self._said: dict[str, _Said] = {}
         self._changes = PlanChanges(roster.changes)

@@ -17,8 +17,8 @@ from controllers.gangs.observations import GroupGone, Observation
 from controllers.gangs.reducer import reduce
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import Rules
-from nodes.groups.forms import OFTEN_ELSEWHERE
-from nodes.groups.keys import is_foreign, source_of
+from nodes.groups.forms import comes_from_elsewhere
+from nodes.groups.keys import is_foreign
 
 __all__ = ["Followed", "Gang", "Gangs"]
 
@@ -155,7 +155,7 @@ class Gangs:
     def caller_came(self) -> None:
         """A scheduler has called for the first time: gangs whose pods name it may be ours."""
         for key, _ in self._roster.groups():
-            if source_of(key[1]) in OFTEN_ELSEWHERE:
+            if comes_from_elsewhere(key[1]):
                 self.touch(key)
 
     @property
@@ -210,7 +210,7 @@ class Gangs:
 
     def _may_be_ours(self, key: GroupKey) -> bool:
         """Whether the gang's pods are scheduled by somebody who calls us, as far as that is in doubt."""
-        if source_of(key[1]) not in OFTEN_ELSEWHERE:
+        if not comes_from_elsewhere(key[1]):
             return True
         waiting = self._roster.gang_members(key).asking
         return bool(waiting) and all(self._has_called(each.scheduler) for each in waiting)

@@ -24,7 +24,6 @@ from controllers.gangs.life import GroupKey
 from controllers.gangs.release import Waker
 from controllers.gangs.roster import Roster
 from controllers.gangs.writes import Writes
-from nodes.groups.registry import gang_of
 
 __all__ = ["KeptOut", "let_in"]
 
@@ -121,7 +120,7 @@ class KeptOut:
             waits_for |= before.nodes
         if len(waits_for) > MOST_NODES or ANY in waits_for:
             waits_for = frozenset((ANY,))
-        self._put(pod.metadata.uid, _Pod(priority, shape, waits_for, gang_of(pod), ANY in nodes))
+        self._put(pod.metadata.uid, _Pod(priority, shape, waits_for, self._roster.gang_of(pod), ANY in nodes))
 
     def recall(self, pod: Pod) -> None:
         """The pod's status says that filter has kept it out, and it is not in here. It waits for any node.

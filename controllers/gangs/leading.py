@@ -54,7 +54,6 @@ from controllers.gangs.writes import Writes
 from kube.client import ApiClient
 from kube.retry import Backoff
 from kube.sender import Sender
-from nodes.groups.registry import gang_of
 from nodes.state.slots import Slots
 from nodes.state.snapshot import Snapshot
 from runtime.plan_retention import Retention
@@ -264,7 +263,7 @@ class Leading:
 
     def gang_of(self, pod: Pod) -> GroupKey | None:
         """The pod's gang: the pod itself if it preempts alone, else the PodGroup that its label names."""
-        return self._alone(pod) or gang_of(pod)
+        return self._alone(pod) or self._roster.gang_of(pod)
 
     def _alone(self, pod: Pod) -> GroupKey | None:
         key = self.gangs.alone(pod.metadata.uid)

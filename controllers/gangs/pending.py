@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from api.core import Pod
 from controllers.gangs.marks import is_ours
-from nodes.groups.registry import gang_of
+from controllers.gangs.roster import Roster
 
 __all__ = ["PendingPods"]
 
@@ -18,7 +18,8 @@ __all__ = ["PendingPods"]
 class PendingPods:
     """Pods that are neither bound nor terminating, and that have a group, or that our filter has turned down."""
 
-    def __init__(self) -> None:
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
         self._pods: dict[str, Pod] = {}
 
     def __len__(self) -> int:
@@ -30,17 +31,16 @@ class PendingPods:
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """There is a newer state of a pod; None when it is gone, or has ended."""
-        if pod is not None and _concerns_us(pod):
+        if pod is not None and self._concerns_us(pod):
             self._pods[uid] = pod
         else:
             self._pods.pop(uid, None)
 
-
-def _concerns_us(pod: Pod) -> bool:
-    if pod.metadata.deletion_timestamp or pod.spec.node_name:
-        return False
-    return gang_of(pod) is not None or any(
-        is_ours(each.message)
-        for each in pod.status.conditions or ()
-        if each.type == "PodScheduled" and each.status == "False"
-    )
+    def _concerns_us(self, pod: Pod) -> bool:
+        if pod.metadata.deletion_timestamp or pod.spec.node_name:
+            return False
+        return self._roster.gang_of(pod) is not None or any(
+            is_ours(each.message)
+            for each in pod.status.conditions or ()
+            if each.type == "PodScheduled" and each.status == "False"
+        )

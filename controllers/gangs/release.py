@@ -27,7 +27,6 @@ from controllers.gangs.waiting import HELD, WaitingPod
 from controllers.gangs.writer import Writer
 from controllers.gangs.writes import Writes
 from kube.client import ApiError
-from nodes.groups.registry import gang_of
 
 __all__ = ["HELD", "Wake", "Waker", "held_condition"]
 
@@ -92,7 +91,9 @@ class Waker:
             c.message for c in pod.status.conditions or [] if c.type == "PodScheduled" and c.status == "False"
         ]
         if any(is_ours(message) for message in messages):
-            self._note(None if any(is_kept_out(message) for message in messages) else gang_of(pod), pod)
+            self._note(
+                None if any(is_kept_out(message) for message in messages) else self._roster.gang_of(pod), pod
+            )
 
     def _note(self, group: GroupKey | None, pod: Pod) -> None:
         uid = pod.metadata.uid

@@ -320,6 +320,10 @@ class Roster:
             lowest = self._tables.groups.running_priority(view.group)
         return priority if priority is None or lowest is None else min(priority, lowest)
 
+    def gang_of(self, pod: Pod) -> GroupKey | None:
+        """The group with which the pod is scheduled if it is a gang: see `OwnerGroups.gang_of`."""
+        return self._tables.owners.gang_of(pod)
+
     def group_of_pod(self, uid: str) -> GroupKey | None:
         """The group that the pod's label names, whether or not it exists."""
         view = self.view(uid)

@@ -35,7 +35,7 @@ DRY_RUN: Final = {"dryRun": "All"}
 def reference_of(group: PodGroup) -> Reference:
     """The object of the group, whatever its kind is."""
     named = object_name(group)
-    return Reference(named.api_version, named.kind, group.metadata.namespace, named.name, group.metadata.uid)
+    return Reference(named.api_version, named.kind, group.metadata.namespace, named.name, named.uid)
 
 
 class Deletion(StrEnum):

@@ -21,19 +21,20 @@ from api.groups import (
     PodGroupSpec,
     PodGroupStatus,
 )
-from api.meta import Condition, ObjectMeta
-from nodes.groups.keys import COSCHEDULING, SEPARATOR, VOLCANO, is_foreign, source_of
+from api.meta import Condition, ObjectMeta, OwnerReference
+from nodes.groups.keys import COSCHEDULING, SEPARATOR, VOLCANO, is_foreign, is_owned, source_of
 
 __all__ = [
     "HIGHEST",
-    "OFTEN_ELSEWHERE",
-    "PREEMPTING",
     "ObjectName",
     "asking",
     "by_its_pods",
+    "comes_from_elsewhere",
     "form_of",
     "implied",
+    "may_ask",
     "object_name",
+    "of_owner",
 ]
 
 HIGHEST: Final = 2**31 - 1
@@ -92,6 +93,17 @@ def form_of(
     )
 
 
+def of_owner(owner: OwnerReference, meta: ObjectMeta, name: str, minimum: int) -> PodGroup:
+    """The form of the group that an owner's pods are. `meta`: of the owner. `name`, `minimum`: see `form_of`.
+
+    An owner may have several such groups, so only a group that has its owner's name has its UID.
+    """
+    _, bare, *known = name.split(SEPARATOR)
+    own = meta.uid if bare == meta.name else str(uuid5(NAMES, f"{meta.uid}/{name}"))
+    its = replace(meta, uid="".join(known) or own, owner_references=[owner])
+    return form_of(its, name, owner.api_version, minimum=minimum)
+
+
 def asking(group: PodGroup | None) -> PodGroup | None:
     """The group, if its priority and policies replace those of its pods when they preempt.
 
@@ -100,12 +112,25 @@ def asking(group: PodGroup | None) -> PodGroup | None:
     if group is None or not is_foreign(group.metadata.name):
         return group
     is_gang = group.spec.scheduling_policy.gang is not None
-    return group if is_gang and source_of(group.metadata.name) in PREEMPTING else None
+    return group if is_gang and may_ask(group.metadata.name) else None
 
 
 def by_its_pods(group: PodGroup) -> bool:
     """Whether its pods alone say its priority. No PodGroup of ours is so."""
     return is_foreign(group.metadata.name) and group.spec.priority == HIGHEST
+
+
+def may_ask(name: str) -> bool:
+    """Whether a group of this name may ask for room as one, if it is a gang."""
+    return not is_foreign(name) or is_owned(name) or source_of(name) in PREEMPTING
+
+
+def comes_from_elsewhere(name: str) -> bool:
+    """Whether such a gang may have a scheduler that never calls us.
+
+    It counts once the scheduler that its pods name has called us. Nobody has told us of it.
+    """
+    return is_owned(name) or source_of(name) in OFTEN_ELSEWHERE
 
 
 class ObjectName(NamedTuple):
@@ -114,13 +139,16 @@ class ObjectName(NamedTuple):
     api_version: str
     kind: str
     name: str
+    uid: str
 
 
 def object_name(group: PodGroup) -> ObjectName:
     """The object that the form was made from."""
-    name = group.metadata.name
+    name, uid = group.metadata.name, group.metadata.uid
     if not is_foreign(name):
-        return ObjectName(group.api_version, group.kind, name)
+        return ObjectName(group.api_version, group.kind, name, uid)
+    for owner in group.metadata.owner_references or ():
+        return ObjectName(owner.api_version, owner.kind, owner.name, owner.uid)
     source, bare, *_ = name.split(SEPARATOR)
     kind = source.partition(".")[0]
-    return ObjectName(group.api_version, "PodGroup" if kind == "podgroups" else kind, bare)
+    return ObjectName(group.api_version, "PodGroup" if kind == "podgroups" else kind, bare, uid)

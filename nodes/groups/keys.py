@@ -15,12 +15,15 @@ __all__ = [
     "VOLCANO",
     "foreign_name",
     "is_foreign",
+    "is_owned",
     "short_name",
     "source_of",
 ]
 
 SEPARATOR: Final = ":"
 
+POD_GROUPS: Final = "podgroups."
+"""What the sources begin with whose objects are groups."""
 NATIVE: Final = "podgroups.scheduling.k8s.io"
 COSCHEDULING: Final = "podgroups.scheduling.x-k8s.io"
 VOLCANO: Final = "podgroups.scheduling.volcano.sh"
@@ -38,6 +41,11 @@ def foreign_name(source: str, name: str, uid: str = "") -> str:
 def is_foreign(name: str) -> bool:
     """Whether the name is that of a group of another kind."""
     return SEPARATOR in name
+
+
+def is_owned(name: str) -> bool:
+    """Whether the name is that of a group that pods have by their owner."""
+    return SEPARATOR in name and not name.startswith(POD_GROUPS)
 
 
 def source_of(name: str) -> str:

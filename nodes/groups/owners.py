@@ -7,20 +7,14 @@ counts only if the controller has the name that the owner's controller gives it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, NamedTuple
 
 from api.core import Pod
 from api.meta import OwnerReference, controller_reference
-from nodes.groups.keys import foreign_name
+from api.owner_annotations import GANG_ANNOTATION, ByOwner
+from nodes.groups.keys import SEPARATOR, foreign_name
 
-__all__ = ["GANG_ANNOTATION", "ByOwner", "name_of"]
-
-ByOwner = Literal["Victims", "Off"]
-"""Victims: the pods of an owner of a known kind are evicted together, or not at all. Off: only those that say it."""
-
-GANG_ANNOTATION: Final = "reprieve.dev/gang"
-"""On a pod, so in the pod template of its owner. "true": the pods of one owner are one group, whatever its kind is.
-"false": they are none."""
+__all__ = ["ByOwner", "OwnedPod", "OwnerName", "name_of", "owned_pod", "owner_name"]
 
 TRAINING_JOBS: Final = frozenset(
     {"JAXJob", "MPIJob", "MXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob"}
@@ -43,24 +37,72 @@ NEVER_TOGETHER: Final = frozenset({"DaemonSet", "Node"})
 """Controllers whose pods belong to their nodes."""
 
 
-def name_of(pod: Pod, by_owner: ByOwner) -> str | None:
-    """The group of the pod by its owner. `by_owner`: what counts where the pod says nothing."""
+WITH_ANNOTATION: Final = frozenset({("batch", "Job"), ("ray.io", "RayCluster")})
+"""Controllers whose pods belong together only if an annotation says so. Their objects are read."""
+
+
+class OwnedPod(NamedTuple):
+    """What a pod tells of the group that it has by its owner, if that counts."""
+
+    name: str
+    """The group's: see `nodes.groups.keys`."""
+    by_default: bool
+    """Whether the kind of the owner counts without an annotation."""
+    said: bool
+    """Whether the pod itself says that it belongs to its owner's group."""
+
+    def counts(self, by_owner: ByOwner, owner_said: bool | None = None) -> bool:
+        """Whether the pod belongs to the group. `by_owner`: the setting. `owner_said`: the annotation of the owner."""
+        said = True if self.said else owner_said
+        return said if said is not None else self.by_default and by_owner != "Off"
+
+
+class OwnerName(NamedTuple):
+    """An owner, as the name of its group tells it."""
+
+    source: str
+    name: str
+    uid: str
+    """Empty if the pods do not tell it."""
+
+
+def owned_pod(pod: Pod) -> OwnedPod | None:
+    """The group of the pod by its owner; None if it can have none, or says so."""
     owner = controller_reference(pod.metadata)
-    said = (pod.metadata.annotations or {}).get(GANG_ANNOTATION)
-    if owner is None or said == "false" or owner.kind in NEVER_TOGETHER:
+    if owner is None or owner.kind in NEVER_TOGETHER:
         return None
-    if by_owner == "Off" and said != "true":
+    annotations = pod.metadata.annotations
+    said = annotations.get(GANG_ANNOTATION) if annotations is not None else None
+    if said == "false":
         return None
-    labels = pod.metadata.labels or {}
-    return _by_label(owner, labels) or _by_controller(owner, is_gang=said == "true")
+    name, by_default = _by_label(owner, pod.metadata.labels or {}), True
+    if name is None:
+        name, by_default = _by_controller(owner, is_gang=said == "true")
+    return OwnedPod(name, by_default, said == "true") if name is not None else None
 
 
-def _by_controller(owner: OwnerReference, *, is_gang: bool) -> str | None:
+def name_of(pod: Pod, by_owner: ByOwner) -> str | None:
+    """The group of the pod by its owner, as far as the pod tells it. `by_owner`: what counts where it says nothing."""
+    owned = owned_pod(pod)
+    return owned.name if owned is not None and owned.counts(by_owner) else None
+
+
+def owner_name(name: str) -> OwnerName:
+    """The owner of the group of this name. A replica of a LeaderWorkerSet has the name of its set, and an index."""
+    source, bare, *uid = name.split(SEPARATOR)
+    if source == LEADER_WORKER_SET:
+        bare = bare.rpartition("-")[0]
+    return OwnerName(source, bare, "".join(uid))
+
+
+def _by_controller(owner: OwnerReference, *, is_gang: bool) -> tuple[str | None, bool]:
+    """The name of the group, and whether it counts without an annotation."""
     group, _, version = owner.api_version.rpartition("/")
     known = group == KUBEFLOW and owner.kind in TRAINING_JOBS
-    if not owner.uid or not version or not (known or is_gang):
-        return None
-    return foreign_name(f"{owner.kind}.{group}" if group else owner.kind, owner.name, owner.uid)
+    may_be = known or is_gang or (group, owner.kind) in WITH_ANNOTATION
+    if not owner.uid or not version or not may_be:
+        return None, known
+    return foreign_name(f"{owner.kind}.{group}" if group else owner.kind, owner.name, owner.uid), known
 
 
 def _by_label(owner: OwnerReference, labels: Mapping[str, str]) -> str | None:

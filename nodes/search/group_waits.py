@@ -16,8 +16,8 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.stored_plans import ACTIVE, current_plan, phase_of
 from api.waits import Source, Wait
 from api.words import counted, listed
-from nodes.groups.forms import PREEMPTING
-from nodes.groups.keys import is_foreign, short_name, source_of
+from nodes.groups.forms import may_ask
+from nodes.groups.keys import is_foreign, short_name
 from nodes.search.decision import decide_group
 from nodes.search.gangs import minimum_of
 from nodes.search.plan_words import places_of, said_of, victims_of, would_help
@@ -120,7 +120,7 @@ def why_group_waits(
             tried_again="When it is created.",
         )  # fmt: skip
     gang = group.spec.scheduling_policy.gang
-    if is_foreign(key[1]) and (gang is None or source_of(key[1]) not in PREEMPTING):
+    if is_foreign(key[1]) and (gang is None or not may_ask(key[1])):
         return _foreign(name, members, pods)
     if gang is None:
         return _basic(name, members, pods)

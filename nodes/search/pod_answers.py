@@ -15,7 +15,6 @@ from api.stored_plans import current_plan, phase_of
 from api.waits import Wait
 from api.words import listed
 from nodes.groups.pod_waits import PodWait, why_pod_waits
-from nodes.groups.registry import gang_of
 from nodes.search.decision import decide_pod
 from nodes.search.plan_words import places_of, said_of, victims_of, would_help
 from nodes.search.preemptor import DecisionError
@@ -46,7 +45,7 @@ def answer_for_pod(
     if not base.waits:
         return known
     gang = next((each for each in depends if each.kind == "PodGroup"), None)
-    if gang is not None and gang.waits and _is_ganged(pod, gang):
+    if gang is not None and gang.waits and _is_ganged(gang):
         says = f"It waits with PodGroup {gang.name}.{_beyond(pod, gang)} {base.sentence}"
         return replace(known, sentence=says, tried_again=gang.tried_again)
     if base.state == "Gated":
@@ -70,9 +69,9 @@ def _numbers(pod: Pod, base: PodWait) -> dict[str, int | str]:
     return found
 
 
-def _is_ganged(pod: Pod, gang: Wait) -> bool:
+def _is_ganged(gang: Wait) -> bool:
     """Whether the pod waits for its siblings. Pods of a basic group do not, nor those of most groups of others."""
-    return gang_of(pod) is not None and gang.state not in ("Basic", "OfAnotherKind")
+    return gang.state not in ("Basic", "OfAnotherKind")
 
 
 def _beyond(pod: Pod, gang: Wait) -> str:

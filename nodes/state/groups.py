@@ -31,7 +31,9 @@ def add_count(counts: Counter[int], key: int, amount: int) -> None:
 class GroupTable:
     """Groups by row, and the rows of the pods that belong to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, form: Callable[[str, str], PodGroup] = implied) -> None:
+        """`form`: the internal form of a group of another kind (namespace, name) that has no object of its own."""
+        self._form = form
         self.keys: Register[GroupKey] = Register()
         self.objects: list[PodGroup | None] = []
         self._read: set[int] = set()
@@ -81,8 +83,17 @@ class GroupTable:
         if new:
             self.columns.name(row, *key)
         if new and is_foreign(key[1]):
-            self._put(row, implied(*key))
+            self._put(row, self._form(*key))
         return row
+
+    def renew(self, key: GroupKey) -> bool:
+        """The form of a group without an object may be another one. Returns whether it is."""
+        row = self.keys.get(key)
+        if row is None or row in self._read or self.objects[row] == (form := self._form(*key)):
+            return False
+        self._put(row, form)
+        self.touch(row)
+        return True
 
     def _put(self, row: int, group: PodGroup | None) -> None:
         self.objects[row] = group
@@ -166,7 +177,7 @@ class GroupTable:
         if row is None or row not in self._read:
             return False
         self._read.discard(row)
-        self._put(row, implied(namespace, name) if is_foreign(name) else None)
+        self._put(row, self._form(namespace, name) if is_foreign(name) else None)
         self.touch(row)
         self.drop(row)
         return True

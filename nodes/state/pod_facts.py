@@ -11,7 +11,6 @@ from api.disruption import DaemonSetPods, disruption_cost
 from api.groups import SCHEDULING_GATE
 from api.meta import Condition, controller_reference
 from api.times import parse_rfc3339
-from nodes.groups.owners import ByOwner
 from nodes.state.snapshot import DAEMON, GATED, KEPT, NEVER, STAYING, TERMINATING, UNSAID
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "Controller",
     "Facts",
     "MemberStatus",
-    "PodRules",
     "controller_of",
     "cost_of",
     "deletion_time",
@@ -85,13 +83,6 @@ class MemberStatus(NamedTuple):
     nominated_node_name: str
     scheduled: Condition | None
     """The pod's condition PodScheduled."""
-
-
-class PodRules(NamedTuple):
-    """What the configuration says of pods."""
-
-    daemon_set_pods: DaemonSetPods
-    by_owner: ByOwner
 
 
 class Controller(NamedTuple):

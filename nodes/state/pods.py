@@ -12,20 +12,21 @@ from typing import Final
 import numpy as np
 
 from api.core import Pod
+from api.disruption import DaemonSetPods
 from nodes.filters.pod_volumes import claims_of
 from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
-from nodes.groups.registry import unit_of
 from nodes.state.budgets import LabelSets
 from nodes.state.change_log import ChangeLog
 from nodes.state.claimants import Claimants
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import PodClass
 from nodes.state.columns import Column, Columns, Register, Rows
-from nodes.state.groups import GroupTable, add_count
+from nodes.state.groups import GroupKey, GroupTable, add_count
 from nodes.state.known_classes import KnownClasses
 from nodes.state.name_order import NameOrder
 from nodes.state.nodes import NodeTable
 from nodes.state.nominations import Nominations
+from nodes.state.owner_groups import OwnerGroups
 from nodes.state.paged import PagedList
 from nodes.state.pod_facts import (
     NOWHERE,
@@ -33,7 +34,6 @@ from nodes.state.pod_facts import (
     Controller,
     Facts,
     MemberStatus,
-    PodRules,
     controller_of,
     cost_of,
     deletion_time,
@@ -66,10 +66,12 @@ class PodTable:
         groups: GroupTable,
         label_sets: LabelSets,
         volumes: VolumeTable,
+        owners: OwnerGroups,
         profiles: Profiles,
-        rules: PodRules,
+        daemon_set_pods: DaemonSetPods,
     ) -> None:
-        self._known_classes, self._rules = KnownClasses(profiles), rules
+        self._known_classes, self._owners = KnownClasses(profiles), owners
+        self._daemon_set_pods: Final[DaemonSetPods] = daemon_set_pods
         self.claimants = Claimants(volumes)
         self._classes, self._nodes, self._groups, self._label_sets = classes, nodes, groups, label_sets
         self.live = Column(np.bool_)
@@ -147,8 +149,8 @@ class PodTable:
             return self.delete(meta.namespace, meta.name)
         row = self._by_name.get((meta.namespace, meta.name))
         deletion, claims = deletion_time(pod), claims_of(pod)
-        bare = self._known_classes.of(pod)
-        facts = self._hold(pod, self.claimants.resolved(bare, claims), deletion)
+        bare, told = self._known_classes.of(pod), self._owners.told(pod)
+        facts = self._hold(pod, self.claimants.resolved(bare, claims), deletion, self._owners.unit(told))
         replaced, asks_otherwise = NOTHING, False
         if row is not None and self.uids[row] != meta.uid:
             replaced, row = self._remove(row), None
@@ -161,6 +163,8 @@ class PodTable:
             asks_otherwise = facts.priority != before.priority or self._requests_otherwise(facts, before)
             self._release(before)
         self.claimants.note(row, bare, claims)
+        if (group := self._owners.note(row, told)) is not None:
+            self._groups.renew(group)
         self._note_deletion(row, deletion)
         self._note_grace(row, pod)
         nominated = self.nominations.note(row, facts, pod.status.nominated_node_name, asks_otherwise)
@@ -198,6 +202,19 @@ class PodTable:
                 changed = max(changed, facts.weight)
         return changed
 
+    def regroup(self, key: GroupKey) -> Change:
+        """It has changed whether pods belong to this group of their owner: see `OwnerGroups.rows`."""
+        changed = NOTHING
+        for row, group in self._owners.rows(key).items():
+            before = self._read(row)
+            facts = before._replace(group=self._groups.hold(group) if group is not None else NOWHERE)
+            changed = max(changed, self._set(row, facts, before))
+            if before.group != NOWHERE:
+                self._groups.drop(before.group)
+            if group is None:
+                self.status.pop(row, None)
+        return changed
+
     def _add(self, namespace: str, name: str, uid: str) -> int:
         row = self._rows.take()
         namespace = sys.intern(namespace)
@@ -226,6 +243,7 @@ class PodTable:
         self._deletions.pop(row, None)
         self.graces.pop(row, None)
         self.claimants.forget(row)
+        self._owners.forget(row)
         del self._by_name[self.namespaces[row], self.names[row]]
         self._by_uid.own().pop(self.uids[row], None)
         self.status.pop(row, None)
@@ -236,14 +254,14 @@ class PodTable:
         self._rows.give_back(row)
         return max(before.weight, nominated)
 
-    def _hold(self, pod: Pod, its_class: PodClass, deletion: float | None) -> Facts:
+    def _hold(self, pod: Pod, its_class: PodClass, deletion: float | None, group: GroupKey | None) -> Facts:
         """The pod's facts; classes, nodes, groups and label sets are referred to once more."""
         meta, spec = pod.metadata, pod.spec
         # Calls that may raise come first, so that an error changes nothing.
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
         start = whole_seconds(pod.status.start_time, "status.startTime", created)
         labels = meta.labels or NO_LABELS
-        group, controller = unit_of(pod, self._rules.by_owner), controller_of(pod)
+        controller = controller_of(pod)
         stays = STAYING if deletion is not None and deletion <= self._overdue else 0
         return Facts(  # by position: names take twice as long
             self._nodes.hold(spec.node_name) if spec.node_name else NOWHERE,
@@ -256,7 +274,7 @@ class PodTable:
             start,
             created,
             cost_of(pod),
-            flags_of(pod, self._rules.daemon_set_pods) | stays,
+            flags_of(pod, self._daemon_set_pods) | stays,
         )
 
     def _release(self, facts: Facts) -> None:

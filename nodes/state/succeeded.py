@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from typing import Final, NamedTuple
 
 from api.core import Pod
-from nodes.groups.registry import gang_of
-from nodes.state.groups import GroupTable
+from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.pod_facts import whole_seconds
 
 __all__ = ["SucceededMembers"]
@@ -26,8 +25,9 @@ class _Member(NamedTuple):
 class SucceededMembers:
     """Pods whose label names a group and whose phase is Succeeded, until the pod object is deleted."""
 
-    def __init__(self, groups: GroupTable) -> None:
-        self._groups = groups
+    def __init__(self, groups: GroupTable, gang_of: Callable[[Pod], GroupKey | None]) -> None:
+        """`gang_of`: which group the pod was scheduled with, if that is a gang."""
+        self._groups, self._gang_of = groups, gang_of
         self._members: dict[tuple[str, str], _Member] = {}
         self._of_group: dict[int, dict[str, int]] = {}
         """By row of the group: when each member (UID) was created."""
@@ -46,7 +46,7 @@ class SucceededMembers:
         Raises ValueError, and changes nothing, for an invalid time.
         """
         meta = pod.metadata
-        key = gang_of(pod)
+        key = self._gang_of(pod)
         if pod.status.phase != SUCCEEDED or key is None:
             return self.forget(meta.namespace, meta.name)
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)

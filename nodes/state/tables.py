@@ -10,12 +10,14 @@ import numpy as np
 
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
+from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
+from api.owner_annotations import ByOwner
 from api.storage import CSINode
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
 from nodes.groups.keys import foreign_name
-from nodes.groups.owners import ByOwner
+from nodes.groups.owner_objects import OwnerKind
 from nodes.groups.registry import OBJECTS, ForeignGroup
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.claimants import ClaimUse
@@ -24,7 +26,8 @@ from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.pod_facts import Change, PodRules
+from nodes.state.owner_groups import OwnerGroups
+from nodes.state.pod_facts import Change
 from nodes.state.pod_view import MemberCounts, PodView
 from nodes.state.pods import ENDED, PodTable
 from nodes.state.resources import Resources
@@ -55,14 +58,15 @@ class Tables:
         """Grows with every change that could change a decision: see `Snapshot.version`."""
         self.resources = Resources()
         self.nodes = NodeTable(self.resources)
-        self.groups = GroupTable()
+        self.owners = OwnerGroups(by_owner)
+        self.groups = GroupTable(self.owners.form)
         self.budgets = BudgetTable()
         self.label_sets = LabelSets(self.budgets)
         self.classes = ClassTable(self.resources)
         self.volumes = VolumeTable()
-        beside = self.classes, self.nodes, self.groups, self.label_sets, self.volumes
-        self.pods = PodTable(*beside, profiles, PodRules(self.costs.daemon_set_pods, by_owner))
-        self.succeeded_members = SucceededMembers(self.groups)
+        beside = self.classes, self.nodes, self.groups, self.label_sets, self.volumes, self.owners
+        self.pods = PodTable(*beside, profiles, self.costs.daemon_set_pods)
+        self.succeeded_members = SucceededMembers(self.groups, self.owners.gang_of)
         self.priority_classes: dict[str, PriorityClass] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         """Labels by namespace."""
@@ -115,6 +119,19 @@ class Tables:
     def delete_foreign_group(self, kind: type[ForeignGroup], namespace: str, name: str) -> Change:
         """Remove such an object. Its pods stay, and still go together."""
         return self.delete_group(namespace, foreign_name(OBJECTS[kind].source, name))
+
+    def upsert_owner(self, kind: OwnerKind, item: OwnerObject) -> Change:
+        """Add or change an object whose pods may be a group."""
+        return self._regroup(self.owners.upsert_owner(kind, item))
+
+    def delete_owner(self, kind: OwnerKind, namespace: str, name: str) -> Change:
+        """Remove such an object. Its pods stay."""
+        return self._regroup(self.owners.delete_owner(kind, namespace, name))
+
+    def _regroup(self, keys: Set[GroupKey]) -> Change:
+        changed = [self._note(self.pods.regroup(key)) for key in sorted(keys)]
+        forms = [self._decides_unit(self.groups.renew(key), *key) for key in sorted(keys)]
+        return max([Change.NOTHING, *changed, *forms])
 
     def upsert_budget(self, budget: PodDisruptionBudget) -> Change:
         """Add or change a PodDisruptionBudget."""
@@ -180,11 +197,13 @@ class Tables:
         name, labels = namespace.metadata.name, namespace.metadata.labels or {}
         before = self.namespaces.get(name)
         self.namespaces[name] = labels
-        return self._decides_labels(before != labels)
+        regrouped = self._regroup(self.owners.upsert_namespace(name, namespace.metadata.annotations))
+        return max(regrouped, self._decides_labels(before != labels))
 
     def delete_namespace(self, name: str) -> Change:
         """Remove a namespace. Its pods stay until they are deleted too."""
-        return self._decides_labels(self.namespaces.pop(name, None) is not None)
+        regrouped = self._regroup(self.owners.upsert_namespace(name, None))
+        return max(regrouped, self._decides_labels(self.namespaces.pop(name, None) is not None))
 
     def tell_time(self, overdue: float) -> list[str]:
         """Pods that should have been gone by `overdue` (seconds since the epoch) and are still there count as staying.

@@ -15,11 +15,13 @@ from typing import Any, cast
 import msgspec
 import orjson
 
-from api.core import Node, Pod, PodDisruptionBudget, PriorityClass
+from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
+from api.foreign_owners import AnnotatedJob, JobSet, LeaderWorkerSet
 from api.groups import SCHEDULED, PodGroup
+from api.owner_annotations import ByOwner
 from api.plans import PreemptionPlan
-from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.leading import Leading
 from controllers.gangs.rules import GatesMode
@@ -32,8 +34,10 @@ from runtime.resources import (
     BUDGETS,
     COSCHEDULING_GROUPS,
     GROUPS,
+    NAMESPACES,
     NATIVE_GROUPS,
     NODES,
+    OWNER_RESOURCES,
     PODS,
     PRIORITY_CLASSES,
     VOLCANO_GROUPS,
@@ -55,6 +59,10 @@ KINDS: dict[object, Resource[Any]] = {
     CoschedulingPodGroup: COSCHEDULING_GROUPS,
     NativePodGroup: NATIVE_GROUPS,
     VolcanoPodGroup: VOLCANO_GROUPS,
+    Namespace: NAMESPACES,
+    **{
+        each.type: each for _, each in OWNER_RESOURCES if each.type in (JobSet, LeaderWorkerSet, AnnotatedJob)
+    },
 }
 
 
@@ -141,16 +149,23 @@ class Stage:
     """One process of reprieve; `restart` is another one at the same API server."""
 
     def __init__(
-        self, executor: ThreadPoolExecutor, api: Api, configuration: PlanningConfiguration | None = None
+        self,
+        executor: ThreadPoolExecutor,
+        api: Api,
+        configuration: PlanningConfiguration | None = None,
+        by_owner: ByOwner = "Victims",
     ) -> None:
-        self.api = api
+        self.api, self._by_owner = api, by_owner
         self._executor, self._configuration = executor, configuration or PlanningConfiguration()
         self._silent = 0.0
         self.agrees = True
         """The scheduler offers every member what its plan needs."""
         client = cast(ApiClient, api)
         views = Views(client, clock=api.clock)
-        self.controller = GangController(self._configuration, client, views, executor, api.clock)
+        groups = GroupsConfiguration(by_owner=by_owner)
+        self.controller = GangController(
+            self._configuration, client, views, executor, api.clock, groups=groups
+        )
         self.verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
         api.terms += 1
         self.leading: Leading = self.controller.begin(Term(api.terms, api.clock, holder="stage"))
@@ -190,7 +205,7 @@ class Stage:
 
     def restart(self) -> Stage:
         """A new process, whose mirror is still empty."""
-        return Stage(self._executor, self.api, self._configuration)
+        return Stage(self._executor, self.api, self._configuration, self._by_owner)
 
     def add(self, *objects: Any) -> None:
         """Objects come, or change."""
@@ -305,11 +320,14 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    *objects: Any, gates: GatesMode = "Gathering", configuration: PlanningConfiguration | None = None
+    *objects: Any,
+    gates: GatesMode = "Gathering",
+    configuration: PlanningConfiguration | None = None,
+    by_owner: ByOwner = "Victims",
 ) -> AsyncIterator[Stage]:
     """A stage with these objects on it. `gates` is the whole configuration, if there is no other one."""
     with ThreadPoolExecutor(1) as executor:
-        stage = Stage(executor, Api(), configuration or PlanningConfiguration(gates=gates))
+        stage = Stage(executor, Api(), configuration or PlanningConfiguration(gates=gates), by_owner)
         stage.add(*objects)
         yield stage
         await stage.close()

@@ -10,7 +10,7 @@ import pytest
 from api.core import Pod
 from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
 from api.groups import PodGroup, goes_whole, has_run
-from nodes.groups.forms import HIGHEST, by_its_pods, implied, object_name
+from nodes.groups.forms import HIGHEST, ObjectName, by_its_pods, implied, object_name
 from nodes.groups.registry import OBJECTS, ForeignGroup
 from nodes.state.tables import Tables
 from tests.kit.objects import gang, pod
@@ -45,7 +45,7 @@ def test_min_member_makes_a_gang(kind: type[ForeignGroup], source: str, version:
     assert (found.metadata.name, found.metadata.uid, minimum(found)) == (f"{source}:a", "u", 3)
     assert goes_whole(found)
     assert by_its_pods(found)
-    assert object_name(found) == (version, "PodGroup", "a")
+    assert object_name(found) == ObjectName(version, "PodGroup", "a", "u")
 
 
 @pytest.mark.parametrize("kind", [CoschedulingPodGroup, VolcanoPodGroup])

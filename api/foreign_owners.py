@@ -1,0 +1,172 @@
+"""Owners of groups of pods, as far as reprieve reads them. Nothing is written to them.
+
+Sources: `jobset.x-k8s.io/v1alpha2` of kubernetes-sigs/jobset, `leaderworkerset.x-k8s.io/v1` of kubernetes-sigs/lws,
+`kubeflow.org/v1` of Kubeflow's training-operator, `kubeflow.org/v2beta1` of its mpi-operator, `ray.io/v1` of KubeRay,
+and `batch/v1` of Kubernetes.
+"""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from api.jobs import JobSpec, JobStatus
+from api.meta import ObjectMeta, Struct
+
+__all__ = ["AnnotatedJob", "JobSet", "LeaderWorkerSet", "OwnerObject", "RayCluster", "TrainingJob"]
+
+
+class JobTemplate(Struct):
+    """batch/v1 JobTemplateSpec."""
+
+    spec: JobSpec = field(default_factory=JobSpec)
+
+
+class DependsOn(Struct):
+    """One entry of a replicated job's dependsOn."""
+
+    name: str = ""
+
+
+class ReplicatedJob(Struct):
+    """Equal Jobs of a JobSet. Without a number there is one."""
+
+    replicas: int | None = None
+    template: JobTemplate = field(default_factory=JobTemplate)
+    depends_on: list[DependsOn] | None = None
+    """Its Jobs are created when these replicated jobs have come so far."""
+
+
+class StartupPolicy(Struct):
+    """In which order the Jobs of a JobSet are created."""
+
+    startup_policy_order: str = "AnyOrder"
+    """AnyOrder or InOrder."""
+
+
+class JobSetSpec(Struct):
+    """The spec of a JobSet."""
+
+    replicated_jobs: list[ReplicatedJob] | None = None
+    startup_policy: StartupPolicy | None = None
+
+
+class JobSet(Struct, kw_only=True):
+    """JobSet of jobset.x-k8s.io."""
+
+    metadata: ObjectMeta
+    spec: JobSetSpec = field(default_factory=JobSetSpec)
+
+
+class LeaderWorkerTemplate(Struct):
+    """What one replica of a LeaderWorkerSet is made of."""
+
+    size: int | None = None
+    """Its pods, the leader included. Without a number there is one."""
+
+
+class LeaderWorkerSetSpec(Struct):
+    """The spec of a LeaderWorkerSet."""
+
+    leader_worker_template: LeaderWorkerTemplate = field(default_factory=LeaderWorkerTemplate)
+    startup_policy: str = "LeaderCreated"
+    """LeaderCreated or LeaderReady: when the workers of a replica are created."""
+
+
+class LeaderWorkerSet(Struct, kw_only=True):
+    """LeaderWorkerSet of leaderworkerset.x-k8s.io."""
+
+    metadata: ObjectMeta
+    spec: LeaderWorkerSetSpec = field(default_factory=LeaderWorkerSetSpec)
+
+
+class ReplicaSpec(Struct):
+    """Equal pods of a training job. Without a number there is one."""
+
+    replicas: int | None = None
+
+
+class SchedulingPolicy(Struct):
+    """How a training job asks to be scheduled."""
+
+    min_available: int | None = None
+
+
+class RunPolicy(Struct):
+    """The part of a training job's runPolicy that is read."""
+
+    scheduling_policy: SchedulingPolicy | None = None
+
+
+class TrainingJobSpec(Struct):
+    """The spec of any of Kubeflow's training jobs. Each kind has one of the maps, by the name of the replica type."""
+
+    pytorch_replica_specs: dict[str, ReplicaSpec] | None = None
+    tf_replica_specs: dict[str, ReplicaSpec] | None = None
+    mpi_replica_specs: dict[str, ReplicaSpec] | None = None
+    xgb_replica_specs: dict[str, ReplicaSpec] | None = None
+    paddle_replica_specs: dict[str, ReplicaSpec] | None = None
+    jax_replica_specs: dict[str, ReplicaSpec] | None = None
+    mx_replica_specs: dict[str, ReplicaSpec] | None = None
+    run_policy: RunPolicy | None = None
+    launcher_creation_policy: str = "AtStartup"
+    """Of an MPIJob: AtStartup or WaitForWorkersReady."""
+
+
+class TrainingJob(Struct, kw_only=True):
+    """A training job of kubeflow.org: PyTorchJob, TFJob, MPIJob and so on."""
+
+    metadata: ObjectMeta
+    spec: TrainingJobSpec = field(default_factory=TrainingJobSpec)
+
+
+class WorkerGroup(Struct):
+    """Equal workers of a RayCluster."""
+
+    replicas: int | None = None
+    min_replicas: int | None = None
+    num_of_hosts: int | None = None
+    """Pods of one replica. Without a number there is one."""
+
+
+class RayClusterSpec(Struct):
+    """The spec of a RayCluster. It has one head besides its workers."""
+
+    worker_group_specs: list[WorkerGroup] | None = None
+    enable_in_tree_autoscaling: bool | None = None
+
+
+class RayCluster(Struct, kw_only=True):
+    """RayCluster of ray.io."""
+
+    metadata: ObjectMeta
+    spec: RayClusterSpec = field(default_factory=RayClusterSpec)
+
+
+class TemplateMeta(Struct):
+    """The metadata of core/v1 PodTemplateSpec."""
+
+    annotations: dict[str, str] | None = None
+
+
+class Template(Struct):
+    """core/v1 PodTemplateSpec, as far as it says something of its pods."""
+
+    metadata: TemplateMeta | None = None
+
+
+class AnnotatedJobSpec(JobSpec):
+    """A JobSpec, and what its template says of its pods."""
+
+    template: Template = field(default_factory=Template)
+
+
+class AnnotatedJob(Struct, kw_only=True):
+    """batch/v1 Job, as an owner of pods."""
+
+    metadata: ObjectMeta
+    spec: AnnotatedJobSpec = field(default_factory=AnnotatedJobSpec)
+    status: JobStatus = field(default_factory=JobStatus)
+
+
+OwnerObject = JobSet | LeaderWorkerSet | TrainingJob | RayCluster | AnnotatedJob
+"""An object whose pods may be a group."""

@@ -1,0 +1,187 @@
+"""What the objects of owners say of the groups that their pods are: how many pods belong together, and what is asked.
+
+The number is that of the pods which the owner's controller creates without waiting for one of them to run. A gang never
+waits for a pod that nobody creates before the gang runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from api.foreign_owners import (
+    AnnotatedJob,
+    JobSet,
+    LeaderWorkerSet,
+    OwnerObject,
+    RayCluster,
+    TrainingJob,
+)
+from api.jobs import pods_at_once
+from api.meta import ObjectMeta, OwnerReference
+from api.owner_annotations import BY_OWNER_ANNOTATION, GANG_ANNOTATION, ByOwner, parse_by_owner, parse_gang
+
+__all__ = ["OWNERS", "OwnerFacts", "OwnerKind", "by_owner_of", "facts_of", "gang_said"]
+
+OURS: Final = "reprieve.dev/"
+"""What annotations of ours begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerKind:
+    """A kind of owner whose objects are read."""
+
+    kind: str
+    api_version: str
+    plural: str
+    type: type[OwnerObject]
+    pods: Callable[[Any], int]
+    """From the object to the number of pods that start together; 0 or less if it has none."""
+
+    @property
+    def source(self) -> str:
+        """The kind and its API group, as the names of groups begin."""
+        return f"{self.kind}.{self.api_version.partition('/')[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerFacts:
+    """What an owner says."""
+
+    reference: OwnerReference
+    metadata: ObjectMeta
+    """Its names, its creation and annotations of ours."""
+    minimum: int
+    """So many of its pods start together."""
+    said: bool | None
+    """Its annotation reprieve.dev/gang; None if it does not say it in a way that can be read."""
+    by_owner: ByOwner | None
+    """Its annotation reprieve.dev/groups-by-owner; None likewise."""
+
+
+def facts_of(kind: OwnerKind, item: OwnerObject) -> OwnerFacts | None:
+    """The facts of an object of this kind; None for a Job that says nothing: there are many of them."""
+    meta = item.metadata
+    if isinstance(item, AnnotatedJob) and not _is_annotated(item):
+        return None
+    ours = {name: said for name, said in (meta.annotations or {}).items() if name.startswith(OURS)}
+    kept = ObjectMeta(
+        name=meta.name,
+        namespace=meta.namespace,
+        uid=meta.uid,
+        creation_timestamp=meta.creation_timestamp,
+        annotations=ours or None,
+    )
+    reference = OwnerReference(kind.api_version, kind.kind, meta.name, meta.uid)
+    return OwnerFacts(reference, kept, kind.pods(item), gang_said(ours), by_owner_of(ours))
+
+
+def gang_said(annotations: Mapping[str, str]) -> bool | None:
+    """What these annotations say of the pods; None if they do not say it, or not in a way that can be read."""
+    try:
+        return parse_gang(annotations[GANG_ANNOTATION])
+    except (KeyError, ValueError):
+        return None
+
+
+def by_owner_of(annotations: Mapping[str, str] | None) -> ByOwner | None:
+    """The setting in these annotations; None if they have none, or none that can be read."""
+    if not annotations or BY_OWNER_ANNOTATION not in annotations:
+        return None
+    try:
+        return parse_by_owner(annotations[BY_OWNER_ANNOTATION])
+    except ValueError:
+        return None
+
+
+# ---- pods that start together
+
+
+def _of_job_set(job_set: JobSet) -> int:
+    """All Jobs that do not wait for others. In order, they are those of the first replicated job."""
+    jobs, policy = job_set.spec.replicated_jobs or [], job_set.spec.startup_policy
+    if policy is not None and policy.startup_policy_order == "InOrder":
+        jobs = jobs[:1]
+    return sum(
+        _count(each.replicas) * pods_at_once(each.template.spec.parallelism, each.template.spec.completions)
+        for each in jobs
+        if not each.depends_on
+    )
+
+
+def _of_replica(leader_worker_set: LeaderWorkerSet) -> int:
+    spec = leader_worker_set.spec
+    return 1 if spec.startup_policy == "LeaderReady" else _count(spec.leader_worker_template.size)
+
+
+def _of_training_job(job: TrainingJob) -> int:
+    """What its scheduling policy says, else all its replicas. Nobody creates more than these."""
+    spec = job.spec
+    replicas = next(filter(None, (
+        spec.pytorch_replica_specs, spec.tf_replica_specs, spec.mpi_replica_specs, spec.xgb_replica_specs,
+        spec.paddle_replica_specs, spec.jax_replica_specs, spec.mx_replica_specs,
+    )), {})  # fmt: skip
+    late = {"Launcher"} if spec.launcher_creation_policy == "WaitForWorkersReady" else set()
+    pods = sum(_count(each.replicas) for name, each in replicas.items() if name not in late)
+    policy = spec.run_policy.scheduling_policy if spec.run_policy is not None else None
+    least = policy.min_available if policy is not None else None
+    return pods if least is None else min(least, pods)
+
+
+def _of_ray_cluster(cluster: RayCluster) -> int:
+    """The head and the workers. With the autoscaler, the workers that it starts with at least."""
+    spec = cluster.spec
+    workers = sum(
+        _workers(each.min_replicas if spec.enable_in_tree_autoscaling else each.replicas)
+        * _count(each.num_of_hosts)
+        for each in spec.worker_group_specs or ()
+    )
+    return 1 + workers
+
+
+def _workers(said: int | None) -> int:
+    return 0 if said is None else said
+
+
+def _of_job(job: AnnotatedJob) -> int:
+    """Near its end a Job has fewer pods than before: nobody creates pods for what has succeeded, or failed for good."""
+    spec, status = job.spec, job.status
+    if spec.completions is None:
+        return pods_at_once(spec.parallelism, None)
+    over = (status.succeeded or 0) + _indexes(status.failed_indexes or "")
+    return pods_at_once(spec.parallelism, max(0, spec.completions - over))
+
+
+def _indexes(text: str) -> int:
+    """How many indexes a text such as 1,3-5 names. What is no number names none."""
+    ends = (part.partition("-") for part in text.split(","))
+    spans = ((first, last or first) for first, _, last in ends)
+    return sum(int(last) - int(first) + 1 for first, last in spans if first.isdecimal() and last.isdecimal())
+
+
+def _is_annotated(job: AnnotatedJob) -> bool:
+    template = job.spec.template.metadata
+    said = (job.metadata.annotations, template.annotations if template is not None else None)
+    return any(each is not None and GANG_ANNOTATION in each for each in said)
+
+
+def _count(said: int | None) -> int:
+    return 1 if said is None else said
+
+
+def _training(kind: str, api_version: str = "kubeflow.org/v1") -> OwnerKind:
+    return OwnerKind(kind, api_version, f"{kind.lower()}s", TrainingJob, _of_training_job)
+
+
+OWNERS: Final[tuple[OwnerKind, ...]] = (
+    OwnerKind("JobSet", "jobset.x-k8s.io/v1alpha2", "jobsets", JobSet, _of_job_set),
+    OwnerKind(
+        "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", LeaderWorkerSet, _of_replica
+    ),
+    *map(_training, ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")),
+    _training("MPIJob", "kubeflow.org/v2beta1"),
+    OwnerKind("RayCluster", "ray.io/v1", "rayclusters", RayCluster, _of_ray_cluster),
+    OwnerKind("Job", "batch/v1", "jobs", AnnotatedJob, _of_job),
+)
+"""The kinds whose objects are read. The two APIs of MPIJob are served by different programs."""

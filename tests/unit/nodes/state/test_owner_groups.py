@@ -1,0 +1,206 @@
+"""Groups by owner in the tables: the pods, their owners and their namespaces come and go in any order."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.core import Namespace, Pod
+from api.foreign_owners import AnnotatedJob, JobSet, LeaderWorkerSet, TrainingJob
+from api.groups import PodGroup
+from api.owner_annotations import ByOwner
+from nodes.groups.forms import asking, by_its_pods, object_name
+from nodes.groups.owner_objects import OWNERS, OwnerKind
+from nodes.state.tables import Tables
+from tests.kit.objects import pod
+
+KINDS: dict[str, OwnerKind] = {
+    each.kind: each for each in OWNERS if each.api_version != "kubeflow.org/v1"
+} | {"PyTorchJob": next(each for each in OWNERS if each.kind == "PyTorchJob")}
+NS = "default"
+SIM = (NS, "JobSet.jobset.x-k8s.io:sim")
+RING = (NS, "Job.batch:ring:uid-ring")
+
+
+def meta(name: str, annotations: dict[str, str], uid: str = "") -> dict[str, Any]:
+    return {"name": name, "namespace": NS, "uid": uid or f"uid-{name}", "annotations": annotations}
+
+
+def job_set(uid: str = "", annotations: dict[str, str] | None = None, replicas: int = 2) -> JobSet:
+    spec = {"replicatedJobs": [{"name": "w", "replicas": replicas}]}
+    return msgspec.convert({"metadata": meta("sim", said(annotations or {}), uid), "spec": spec}, JobSet)
+
+
+def job(**annotations: str) -> AnnotatedJob:
+    return msgspec.convert(
+        {"metadata": meta("ring", said(annotations)), "spec": {"parallelism": 2}}, AnnotatedJob
+    )
+
+
+def said(annotations: dict[str, str]) -> dict[str, str]:
+    return {f"reprieve.dev/{name.replace('_', '-')}": value for name, value in annotations.items()}
+
+
+def of_set(name: str, uid: str = "", **fields: Any) -> Pod:
+    labels = {"jobset-name": "sim", "replicatedjob-name": "w", "job-index": "0"}
+    labels |= {"jobset-uid": uid} if uid else {}
+    named = {f"jobset.sigs.k8s.io/{key}": value for key, value in labels.items()}
+    return pod(name, owner=("batch/v1", "Job", "sim-w-0"), labels=named, node="n", **fields)
+
+
+def of_job(name: str, **annotations: str) -> Pod:
+    return pod(name, owner=("batch/v1", "Job", "ring"), annotations=said(annotations), node="n")
+
+
+def put(tables: Tables, *items: Any) -> None:
+    for each in items:
+        match each:
+            case Pod():
+                tables.upsert_pod(each)
+            case Namespace():
+                tables.upsert_namespace(each)
+            case JobSet():
+                tables.upsert_owner(KINDS["JobSet"], each)
+            case LeaderWorkerSet():
+                tables.upsert_owner(KINDS["LeaderWorkerSet"], each)
+            case TrainingJob():
+                tables.upsert_owner(KINDS["PyTorchJob"], each)
+            case _:
+                tables.upsert_owner(KINDS["Job"], each)
+
+
+def namespace(by_owner: str | None) -> Namespace:
+    annotations = {"reprieve.dev/groups-by-owner": by_owner} if by_owner is not None else {}
+    return msgspec.convert({"metadata": {"name": NS, "annotations": annotations}}, Namespace)
+
+
+def unit(tables: Tables, name: str = "p") -> tuple[str, str] | None:
+    row = tables.pod(f"uid-{NS}-{name}")
+    assert row is not None
+    return tables.view(row).group
+
+
+def minimum(group: PodGroup | None) -> int | None:
+    """minCount, if it asks for room as a gang."""
+    found = asking(group)
+    gang = found.spec.scheduling_policy.gang if found is not None else None
+    return gang.min_count if gang is not None else None
+
+
+@pytest.mark.parametrize(
+    ("by_owner", "in_namespace", "annotations", "group", "needs"),
+    [
+        ("Victims", None, {}, SIM, None),
+        ("Gangs", None, {}, SIM, 2),
+        ("Off", None, {}, None, None),
+        ("Victims", "Gangs", {}, SIM, 2),
+        ("Gangs", "Off", {}, None, None),
+        ("Off", "Victims", {}, SIM, None),
+        ("Off", "gangs", {}, None, None),
+        ("Gangs", "Off", {"groups_by_owner": "Gangs"}, SIM, 2),
+        ("Gangs", None, {"groups_by_owner": "Victims"}, SIM, None),
+        ("Gangs", None, {"groups_by_owner": "victims"}, SIM, 2),
+        ("Off", None, {"gang": "true"}, SIM, None),
+        ("Gangs", None, {"gang": "false"}, None, None),
+        ("Gangs", None, {"gang": "no"}, SIM, 2),
+    ],
+)
+def test_what_counts_in_any_order(
+    by_owner: ByOwner,
+    in_namespace: str | None,
+    annotations: dict[str, str],
+    group: tuple[str, str] | None,
+    needs: int | None,
+) -> None:
+    """The owner comes before its namespace, and the namespace before the configuration."""
+    things = [of_set("p"), of_set("q"), job_set(annotations=annotations), namespace(in_namespace)]
+    for order in itertools.permutations(things):
+        tables = Tables(by_owner=by_owner)
+        put(tables, *order)
+        assert (unit(tables, "p"), unit(tables, "q")) == (group, group)
+        assert tables.owners.gang_of(of_set("p")) == group
+        assert minimum(tables.groups.find(*SIM)) == needs
+        assert len(tables.members(SIM)) == (2 if group else 0)
+
+
+@pytest.mark.parametrize("by_owner", ["Victims", "Gangs"])
+def test_a_job_is_a_group_only_by_annotation(by_owner: ByOwner) -> None:
+    tables = Tables(by_owner=by_owner)
+    put(tables, of_job("p"), of_job("alone", gang="false"), of_job("says", gang="true"), job())
+    assert (unit(tables), unit(tables, "alone"), unit(tables, "says")) == (None, None, RING)
+    before = tables.version
+    put(tables, job(gang="true"))
+    assert tables.version > before
+    assert (unit(tables), unit(tables, "alone"), unit(tables, "says")) == (RING, None, RING)
+    assert minimum(tables.groups.find(*RING)) == (2 if by_owner == "Gangs" else None)
+    put(tables, job(gang="false"))
+    assert (unit(tables), unit(tables, "says")) == (None, RING), "the pod comes before its owner"
+    put(tables, job(gang="true"))
+    tables.delete_owner(KINDS["Job"], NS, "ring")
+    assert (unit(tables), unit(tables, "says")) == (None, RING)
+
+
+def test_an_owner_of_the_same_name_is_another_one() -> None:
+    """Pods that tell the UID of their owner are not the new owner's."""
+    tables = Tables(by_owner="Gangs")
+    put(tables, of_set("p", uid="u1"), job_set("u1"))
+    key = (NS, "JobSet.jobset.x-k8s.io:sim:u1")
+    assert minimum(tables.groups.find(*key)) == 2
+    put(tables, job_set("u2", {"gang": "false"}))
+    assert unit(tables) == key
+    assert minimum(tables.groups.find(*key)) is None
+    put(tables, of_set("q", uid="u2"))
+    assert unit(tables, "q") is None
+
+
+def test_the_owner_of_another_namespace_says_nothing() -> None:
+    tables = Tables(by_owner="Gangs")
+    elsewhere = job_set()
+    elsewhere.metadata.namespace = "other"
+    put(tables, of_set("p"), elsewhere)
+    assert minimum(tables.groups.find(*SIM)) is None
+
+
+def test_its_form_names_the_owner() -> None:
+    tables = Tables(by_owner="Gangs")
+    leader_worker_set = msgspec.convert(
+        {"metadata": meta("llm", {}), "spec": {"leaderWorkerTemplate": {"size": 3}}}, LeaderWorkerSet
+    )
+    forms = []
+    for index in ("0", "1"):
+        labels = {"leaderworkerset.sigs.k8s.io/name": "llm", "leaderworkerset.sigs.k8s.io/group-index": index}
+        put(tables, pod(f"llm-{index}", owner=("apps/v1", "StatefulSet", "llm"), labels=labels, node="n"))
+    put(tables, leader_worker_set)
+    for index in ("0", "1"):
+        found = tables.groups.find(NS, f"LeaderWorkerSet.leaderworkerset.x-k8s.io:llm-{index}")
+        assert found is not None
+        forms.append(found)
+        assert (minimum(found), by_its_pods(found)) == (3, True)
+        assert object_name(found) == ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "llm", "uid-llm")
+    assert len({found.metadata.uid for found in forms} | {"uid-llm"}) == 3, "each replica is a group"
+
+
+def test_a_change_of_its_size_touches_the_group() -> None:
+    tables = Tables(by_owner="Gangs")
+    put(tables, of_set("p"), job_set())
+    before = tables.touched(SIM)
+    put(tables, job_set())
+    assert tables.touched(SIM) == before
+    put(tables, job_set(replicas=3))
+    assert tables.touched(SIM) > before
+    assert minimum(tables.groups.find(*SIM)) == 3
+
+
+def test_nothing_is_kept_of_pods_that_are_gone() -> None:
+    tables = Tables(by_owner="Gangs")
+    put(tables, job_set(), of_set("p"), of_job("q"))
+    tables.delete_pod(NS, "p")
+    tables.delete_pod(NS, "q")
+    owners = tables.owners
+    assert (owners._pods, owners._rows, owners._keys) == ({}, {}, {})
+    assert tables.groups.find(*SIM) is None
+    put(tables, job_set(replicas=5), of_set("p"))
+    assert minimum(tables.groups.find(*SIM)) == 5
