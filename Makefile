@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint test-unit test-e2e bench bench-quality fuzz fidelity stress load crds lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e bench bench-quality fuzz fidelity stress load crds docs lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ load: build ## Run the shapes of the bench on the cluster of KUBECONFIG=... (LOA
 crds: build ## Write manifests/crds and manifests/kueue-crds from the structs in api/, and the webhook configurations from their table
 	$(BIN)/python -m api.crds manifests
 	$(BIN)/python -m webhooks.registrations manifests
+
+docs: build ## Write docs/metrics.md from the metrics in the code
+	$(BIN)/python -m hack.metrics docs/metrics.md
 
 lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt

@@ -19,7 +19,7 @@ SHARING: Final = {
         "waits",
         "tenant",
     ),
-    "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks"),
+    "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks", "webhook_metrics"),
     "control_plane": (
         "controlplane",
         "plans",

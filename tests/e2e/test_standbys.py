@@ -14,6 +14,7 @@ import pytest
 
 from api.published import SCHEDULERS
 from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.served import asked, asked_of_webhooks, differences, not_served
 from tests.e2e.stream import Stream
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
@@ -25,6 +26,8 @@ SOME: Final = 5
 QUIET_SECONDS: Final = 5.0
 LEASE_SECONDS: Final = 3.0
 """What `manifests.SOON` says."""
+KUEUES: Final = "kueue_"
+"""Metrics with Kueue's names are there with quota.mode Enforce only."""
 STAYS: Final = "example.com/stays"
 """A finalizer."""
 SLOWLY: Final = {"REPRIEVE_FAILPOINTS": "evict.between=2s"}
@@ -113,6 +116,22 @@ def test_through_a_process_that_does_not_lead_the_leader_answers(
     assert passed >= len(members)
     assert metric(replicas, replicas.leader(), "reprieve_extender_verb_seconds_count") >= passed
     wait_for(lambda: "default-scheduler" in said_of_schedulers(replicas), what="the Lease names no scheduler")
+    check_metrics(replicas)
+
+
+def check_metrics(plane: ControlPlane) -> None:
+    """They are those that the code describes. Alerts and dashboard find theirs in the process that leads."""
+    leader, other = plane.leader(), standby(plane)
+    assert differences(plane.ops_url_of(leader)) == differences(plane.ops_url_of(other)) == []
+    ours = [each for each in asked() if not asked_of_webhooks(each) and not each.name.startswith(KUEUES)]
+    assert len(ours) > 20
+    assert not_served(plane.ops_url_of(leader), ours) == []
+    assert metric(plane, leader, "reprieve_leading") == 1
+    assert metric(plane, other, "reprieve_leading") == 0
+    assert metric(plane, leader, "reprieve_gangs{") == 1
+    assert metric(plane, other, "reprieve_gangs{") == 0
+    assert metric(plane, leader, "reprieve_extender_calls_total{") == 0  # the scheduler calls the other one
+    assert metric(plane, other, "reprieve_extender_calls_total{") > 0
 
 
 def test_a_lease_that_somebody_deletes_is_made_again(replicas: ControlPlane) -> None:
