@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from hack.fidelity.selectors import Json, requirement
+from hack.fidelity.selectors import APPS, HOSTNAME, RACK, ZONE, Json, requirement
 
-__all__ = ["PROFILES", "configuration"]
+if TYPE_CHECKING:
+    from hack.fidelity.worlds import World
+
+__all__ = ["PROFILES", "add_selectors", "configuration"]
 
 PROFILES: Final = 60
 """Different profiles. The probe keeps each of them."""
+CONTROLLERS: Final = {
+    "ReplicaSet": ("apps/v1", "replicaSets"),
+    "StatefulSet": ("apps/v1", "statefulSets"),
+    "ReplicationController": ("v1", "replicationControllers"),
+}
+"""The controllers whose selectors default constraints read: apiVersion, and the list in the case (see main.go)."""
 DISABLED: Final = (
     "NodeUnschedulable",
     "TaintToleration",
@@ -44,6 +53,8 @@ def configuration(random: Random) -> Json:
     if random.random() < 0.5:
         name = random.choice(["ignoredResources", "ignoredResourceGroups"])
         args["NodeResourcesFit"] = {name: ["example.com" if name.endswith("Groups") else "example.com/gpu"]}
+    if random.random() < 0.5:
+        args["PodTopologySpread"] = _default_spread(random)
     extender: Json = {"urlPrefix": "http://127.0.0.1/v1", "filterVerb": "filter", "preemptVerb": "preempt"}
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -57,3 +68,46 @@ def configuration(random: Random) -> Json:
         ],
         "extenders": [extender],
     }
+
+
+def _default_spread(random: Random) -> Json:
+    """PodTopologySpreadArgs."""
+    if random.random() < 0.2:
+        return {"defaultingType": "System"}
+    constraints = [
+        {
+            "topologyKey": key,
+            "maxSkew": random.choice([1, 2]),
+            "whenUnsatisfiable": random.choice(["DoNotSchedule", "DoNotSchedule", "ScheduleAnyway"]),
+        }
+        for key in random.sample([HOSTNAME, ZONE, RACK], random.choice([1, 1, 2]))
+    ]
+    return {"defaultingType": "List", "defaultConstraints": constraints}
+
+
+def add_selectors(random: Random, world: World) -> None:
+    """Services and controllers whose selectors count where a profile has default constraints."""
+    random = Random(random.getrandbits(64))  # noqa: S311 - no secret
+    services = [{"app": app} for app in APPS if random.random() < 0.4]
+    world.objects["services"] = [
+        {"metadata": {"name": f"s{number}", "namespace": "default"}, "spec": {"selector": selector}}
+        for number, selector in enumerate(services)
+    ]
+    for member in world.members:
+        if random.random() < 0.6:
+            kind = random.choice([*CONTROLLERS])
+            (version, name), app = CONTROLLERS[kind], member["metadata"]["labels"]["app"]
+            labels = {"app": app}
+            selector = labels if kind == "ReplicationController" else {"matchLabels": labels}
+            meta = {"name": f"{kind.lower()}-{app}", "namespace": "default"}
+            known = world.objects.setdefault(name, [])
+            if meta["name"] not in (each["metadata"]["name"] for each in known):
+                known.append({"metadata": meta, "spec": {"selector": selector}})
+            owner = {
+                "apiVersion": version,
+                "kind": kind,
+                "name": meta["name"],
+                "uid": "u",
+                "controller": True,
+            }
+            member["metadata"]["ownerReferences"] = [owner]

@@ -52,22 +52,69 @@ def add_volumes(random: Random, world: World) -> None:
     for pod in [*world.pods, *world.members]:
         count = random.choice([0, 1, 1, 2])
         pod["spec"]["volumes"] = [_volume(random, world, pod, f"v{number}") for number in range(count)]
-    if random.random() < 0.2:
-        _contend(random, world)
+    if random.random() < 0.6:
+        random.choice([_contend, _share_claim, _provision, _use_alone, _share_disks])(random, world)
     if random.random() < 0.2:
         crowd(world)
+
+
+# ---- worlds that are about one rule
+
+
+def _mount(pod: Json, claim: str) -> None:
+    pod["spec"]["volumes"] = [{"name": "own", "persistentVolumeClaim": {"claimName": claim}}]
+
+
+def _new_claim(world: World, name: str, storage_class: str, mode: str = "ReadWriteOnce") -> Json:
+    claim = _bare_claim(name, "default", [mode], storage_class)
+    claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}
+    world.objects["persistentVolumeClaims"].append(claim)
+    return claim
 
 
 def _contend(random: Random, world: World) -> None:
     """Each member waits for a volume of a class that has about as many of them."""
     for number, member in enumerate(world.members):
-        name, meta = f"own{number}", member["metadata"]
-        claim = _bare_claim(name, meta["namespace"], ["ReadWriteOnce"], "static")
-        claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}
-        world.objects["persistentVolumeClaims"].append(claim)
-        member["spec"]["volumes"] = [{"name": "own", "persistentVolumeClaim": {"claimName": name}}]
+        _new_claim(world, f"own{number}", "static")
+        _mount(member, f"own{number}")
         if random.random() < 0.8:
             world.objects["persistentVolumes"].append(_bare_volume(random, world, f"for{number}", "static"))
+
+
+def _share_claim(random: Random, world: World) -> None:
+    """All members use a claim that has no volume yet."""
+    _new_claim(world, "shared", random.choice(["static", "wait"]))
+    for member in world.members:
+        _mount(member, "shared")
+    for number in range(random.randint(1, 2)):
+        world.objects["persistentVolumes"].append(_bare_volume(random, world, f"for{number}", "static"))
+
+
+def _provision(random: Random, world: World) -> None:
+    """Each member waits for a volume that somebody makes, where the class allows it."""
+    for each in world.objects["storageClasses"]:
+        allowed = {"key": random.choice([ZONE, RACK]), "values": random.sample("abxyz", 2)}
+        each["allowedTopologies"] = [{"matchLabelExpressions": [allowed]}]
+    for number, member in enumerate(world.members):
+        _new_claim(world, f"own{number}", random.choice(["wait", "tracked"]))
+        _mount(member, f"own{number}")
+
+
+def _use_alone(random: Random, world: World) -> None:
+    """A member wants the claim with ReadWriteOncePod that a running pod may use."""
+    _bind(random, world, _new_claim(world, "alone", "wait", "ReadWriteOncePod"))
+    users = [pod for pod in world.pods if pod["metadata"]["namespace"] == "default"]
+    for pod in [*users[:1], random.choice(world.members)]:
+        _mount(pod, "alone")
+
+
+def _share_disks(random: Random, world: World) -> None:
+    """Pods use the same few disks."""
+    for pod in [*world.pods, *world.members]:
+        disks = (_disk(random) for _ in range(random.randint(0, 8)))
+        pod["spec"]["volumes"] = [{"name": "disk", **each} for each in disks if {"iscsi", "rbd"} & set(each)][
+            :1
+        ]
 
 
 def crowd(world: World) -> None:

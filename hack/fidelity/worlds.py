@@ -11,7 +11,7 @@ from random import Random
 from typing import Final
 
 from api.groups import POD_GROUP_LABEL
-from hack.fidelity.configurations import PROFILES, configuration
+from hack.fidelity.configurations import PROFILES, add_selectors, configuration
 from hack.fidelity.selectors import (
     APPS,
     HOSTNAME,
@@ -346,6 +346,7 @@ def _profile(random: Random, world: World) -> None:
     for decorate in random.sample(others, 3):
         decorate(random, world)
     world.configuration = configuration(Random(random.randrange(PROFILES)))  # noqa: S311 - no secret
+    add_selectors(random, world)
 
 
 FAMILIES: Final[dict[str, Callable[[Random, World], None]]] = {

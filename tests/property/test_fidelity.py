@@ -16,12 +16,13 @@ from hack.fidelity.recorded import recorded
 from hack.fidelity.worlds import FAMILIES
 from nodes.filters import volume_binding, volume_restrictions, volume_zone
 from nodes.filters.node_ports import HostPort
+from nodes.filters.pod_topology_spread import PodTopologySpread
 from nodes.search import volume_claims
 from nodes.search.attachments import Attachments
 
 SEED = 1_000_000
 CASES = 18
-"""Cases of each family: with the recorded ones there are 20,000 verdicts."""
+"""Cases of each family."""
 
 
 def _agrees(tally: Tally) -> None:
@@ -33,7 +34,7 @@ def test_recorded_answers() -> None:
     tally = Tally()
     for each in recorded():
         tally.add(Case(0, each.world, judge(each.world)), each.answer)
-    assert tally.verdicts.total() > 10_000
+    assert tally.verdicts.total() > 20_000
     assert set(tally.verdicts) == {*FAMILIES, "all"}
     assert 0.2 < tally.refused.total() / tally.verdicts.total() < 0.8
     _agrees(tally)
@@ -71,6 +72,15 @@ def test_a_missing_rule_of_volumes_is_found(
         if each.world.family == "volumes":
             tally.add(Case(0, each.world, judge(each.world)), each.answer)
     assert {each.kind for _, each in tally.differences} == {f"we admit, {plugin} refuses"}
+
+
+def test_default_constraints_that_nobody_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PodTopologySpread, "unmodelled_in", lambda *_: ())
+    tally = Tally()
+    for each in recorded():
+        if each.world.family == "profile":
+            tally.add(Case(0, each.world, judge(each.world)), each.answer)
+    assert {each.kind for _, each in tally.differences} == {"we admit, PodTopologySpread refuses"}
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "all"])

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/informers/apps"
 	"k8s.io/client-go/informers/core"
 	"k8s.io/client-go/informers/internalinterfaces"
 	"k8s.io/client-go/informers/storage"
@@ -34,6 +35,10 @@ func (f *factory) InformerFor(
 	return f.byType[kind]
 }
 
+func (f *factory) Apps() apps.Interface {
+	return apps.New(f, "", nil)
+}
+
 func (f *factory) Core() core.Interface {
 	return core.New(f, "", nil)
 }
@@ -59,6 +64,10 @@ func (f *factory) clear() {
 // add puts the objects of the case into the informers that a plugin has asked for, and tells the handlers.
 func (f *factory) add(each *Case) {
 	put(f, each.Namespaces)
+	put(f, each.Services)
+	put(f, each.ReplicationControllers)
+	put(f, each.ReplicaSets)
+	put(f, each.StatefulSets)
 	put(f, each.StorageClasses)
 	put(f, each.CSINodes)
 	put(f, each.CSIDrivers)

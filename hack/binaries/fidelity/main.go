@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	clientset "k8s.io/client-go/kubernetes"
@@ -39,6 +40,10 @@ type Case struct {
 	Nodes                  []*v1.Node                      `json:"nodes"`
 	Pods                   []*v1.Pod                       `json:"pods"`
 	Namespaces             []*v1.Namespace                 `json:"namespaces"`
+	Services               []*v1.Service                   `json:"services"`
+	ReplicationControllers []*v1.ReplicationController     `json:"replicationControllers"`
+	ReplicaSets            []*appsv1.ReplicaSet            `json:"replicaSets"`
+	StatefulSets           []*appsv1.StatefulSet           `json:"statefulSets"`
 	PersistentVolumes      []*v1.PersistentVolume          `json:"persistentVolumes"`
 	PersistentVolumeClaims []*v1.PersistentVolumeClaim     `json:"persistentVolumeClaims"`
 	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses"`
