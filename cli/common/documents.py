@@ -6,7 +6,8 @@ import codecs
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -41,6 +42,10 @@ PEEK: Final = 1024
 
 class InputError(ValueError):
     """The input is wrong. The message names file, document, object and field, as far as they are known."""
+
+
+UNUSABLE: Final = (ValueError, msgspec.DecodeError, RecursionError)
+"""What is raised for an object that cannot be used."""
 
 
 class Kind(NamedTuple):
@@ -80,7 +85,7 @@ class Document(Protocol):
     def read(self, kind: type[Any]) -> Any:
         """The object as this struct."""
 
-    def items(self) -> list[Document]:
+    def items(self) -> Iterable[Document]:
         """The items of a list."""
 
 
@@ -97,9 +102,9 @@ class JsonDocument:
         except msgspec.ValidationError as error:
             raise explain(error, msgspec.json.decode(self.raw), kind) from None
 
-    def items(self) -> list[Document]:
+    def items(self) -> Iterable[Document]:
         """The items of a list, not decoded yet."""
-        return [JsonDocument(item) for item in self.read(Items[msgspec.Raw]).items or ()]
+        return map(JsonDocument, self.read(Items[msgspec.Raw]).items or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +117,9 @@ class YamlDocument:
         """The object as this struct."""
         return convert(self.value, kind)
 
-    def items(self) -> list[Document]:
+    def items(self) -> Iterable[Document]:
         """The items of a list."""
-        return [YamlDocument(item) for item in self.read(Items[Any]).items or ()]
+        return map(YamlDocument, self.read(Items[Any]).items or ())
 
 
 class Reader(ABC):
@@ -175,23 +180,23 @@ class Reader(ABC):
             click.echo(f"Ignored, because they do not matter for {self.matter}: {kinds}", err=True)
 
     def _add(self, document: Document, place: str, default: Header, depth: int) -> None:
-        with located(place):
+        try:
             header = _header(document, default)
-        if header.kind.endswith("List"):
-            with located(place):
+            if header.kind.endswith("List"):
                 items = _items(document, depth)
-            # In a PodList the items need not say that they are Pods. In a List they must.
-            kind = header.kind.removesuffix("List")
-            element = Header(header.api_version, kind) if kind else Header()
-            for index, item in enumerate(items):
-                self._add(item, f"{place}, items[{index}]", element, depth - 1)
-        elif reader := self.kinds.get((header.api_version, header.kind)):
-            self.take(reader, header, document, place)
-        else:
-            with located(place):
+                # In a PodList the items need not say that they are Pods. In a List they must.
+                kind = header.kind.removesuffix("List")
+                element = Header(header.api_version, kind) if kind else Header()
+                for index, item in enumerate(items):
+                    self._add(item, f"{place}, items[{index}]", element, depth - 1)
+            elif reader := self.kinds.get((header.api_version, header.kind)):
+                self.take(reader, header, document, place)
+            else:
                 if problem := self.unusable(header.api_version, header.kind):
                     raise FieldError("apiVersion", problem)
-            self.ignored[f"{header.api_version} {header.kind}"] += 1
+                self.ignored[f"{header.api_version} {header.kind}"] += 1
+        except UNUSABLE as error:
+            raise _wrong(error, place) from None
 
     def take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
         """Read an object of one of the kinds, check it and keep it."""
@@ -201,7 +206,7 @@ class Reader(ABC):
         title = kind.title or header.kind
         subject = f"{title} {key}"
         place = f"{place}, {subject}"
-        with located(place):
+        try:
             if not meta.name:
                 raise FieldError("metadata.name", "is missing")
             if subject in self._replaced:
@@ -212,6 +217,8 @@ class Reader(ABC):
             thing.metadata.uid = thing.metadata.uid or f"{title}/{key}"
             kind.check(thing)
             self.keep(thing, place)
+        except UNUSABLE as error:
+            raise _wrong(error, place) from None
 
 
 def only(places: dict[str, str], key: str, place: str, problem: str) -> None:
@@ -233,7 +240,8 @@ def read_file(path: str) -> bytes:
     """A file's UTF-8 text; `-` is standard input. Raises InputError that names the file."""
     try:
         data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-        data.decode()
+        if not data.isascii():
+            data.decode()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
@@ -269,27 +277,24 @@ def _header(document: Document, default: Header) -> Header:
     return header
 
 
-def _items(document: Document, depth: int) -> list[Document]:
+def _items(document: Document, depth: int) -> Iterable[Document]:
     if not depth:
         raise FieldError("items", f"lists are nested more than {MAX_LIST_DEPTH} deep")
     return document.items()
 
 
-class located:
-    """Add the place to the errors that are raised inside. Every object of a dump passes here three times."""
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Add the place to the errors that are raised inside."""
+    try:
+        yield
+    except UNUSABLE as error:
+        raise _wrong(error, place) from None
 
-    __slots__ = ("_place",)
 
-    def __init__(self, place: str) -> None:
-        self._place = place
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if error is None or isinstance(error, InputError):
-            return
-        if isinstance(error, ValueError | msgspec.DecodeError):
-            raise InputError(f"{self._place}: {error}") from None
-        if isinstance(error, RecursionError):
-            raise InputError(f"{self._place}: is nested too deeply") from None
+def _wrong(error: Exception, place: str) -> InputError:
+    """The error with the place of the object that it is about."""
+    if isinstance(error, InputError):
+        return error
+    problem = "is nested too deeply" if isinstance(error, RecursionError) else error
+    return InputError(f"{place}: {problem}")

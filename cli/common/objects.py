@@ -38,11 +38,14 @@ from cli.common.checks import (
 from cli.common.documents import Kind, Reader, located, only
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
+from nodes.state.pods import ENDED
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from nodes.state.volumes import STORAGE_KINDS
 
 __all__ = ["Objects"]
+
+SAME_UID: Final = "metadata.uid: is also that of"
 
 STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
     Node: Tables.upsert_node,
@@ -88,7 +91,8 @@ class Objects(Reader):
         self.tables = Tables(costs)
         self.jobs: dict[tuple[str, str], Job] = {}
         """By namespace and name. No plan depends on them."""
-        self._uids: dict[str, str] = {}
+        self._ended: dict[str, str] = {}
+        """Places of pods that have ended, by UID. The tables know all other pods."""
         self._unclassed: list[tuple[Pod, str]] = []
 
     def keep(self, thing: Any, place: str) -> None:
@@ -97,11 +101,21 @@ class Objects(Reader):
             self._unclassed.append((thing, place))
             return
         if isinstance(thing, Pod):
-            only(self._uids, thing.metadata.uid, place, "metadata.uid: is also that of")
+            self._check_uid(thing, place)
         if isinstance(thing, Job):
             self.jobs[thing.metadata.namespace, thing.metadata.name] = thing
         else:
             STORES[type(thing)](self.tables, thing)
+
+    def _check_uid(self, pod: Pod, place: str) -> None:
+        uid = pod.metadata.uid
+        row = self.tables.pod(uid)
+        if row is not None:
+            other = self.tables.view(row)
+            there = self.place(f"Pod {other.namespace}/{other.name}")
+            raise FieldError("", f"{SAME_UID} {there}")
+        if pod.status.phase in ENDED or uid in self._ended:
+            only(self._ended, uid, place, SAME_UID)
 
     def snapshot(self) -> Snapshot:
         """The snapshot of all objects. Call it after the last object was read."""

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from api.groups import goes_whole
 from api.plans import PreemptionPlanSpec
 from api.priority import group_priority
+from nodes.filters.filter import NodeShape
 from nodes.state.snapshot import DAEMON, GATED, KEPT, TERMINATING, BudgetRow, Snapshot
 
 __all__ = ["Survivor", "Survivors", "budget_text", "budgets_of", "survivors", "waiting"]
+
+Bools = NDArray[np.bool_]
+Rows = NDArray[np.intp]
 
 
 class Reason(IntEnum):
@@ -68,21 +75,15 @@ class Survivors:
 def survivors(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Survivors:
     """Every unit that stays in the plan's domain, ordered by reason, priority and name."""
     here = _domain_nodes(snapshot, spec)
-    gone = {pod.uid for victim in spec.victims for pod in victim.pods}
-    evicted = _evicted_by_budget(snapshot, gone)
-    staying: list[Survivor] = []
-    elsewhere = 0
-    for unit in _units(snapshot, spec):
-        if snapshot.pod_uids[unit.pods[0]] in gone:
-            continue
-        if not any(int(snapshot.pod_node[row]) in here for row in unit.pods):
-            elsewhere += 1
-            continue
+    uids = (pod.uid for victim in spec.victims for pod in victim.pods)
+    gone = [row for uid in uids if (row := snapshot.pod_rows.get(uid)) is not None]
+    evicted = Counter(budgets_of(snapshot, gone))
+    staying, elsewhere = _units(snapshot, spec, here, gone)
+    for unit in staying:
         unit.reason, unit.why = _why(snapshot, spec, unit, evicted)
-        staying.append(unit)
     staying.sort(key=lambda unit: (unit.reason, unit.priority, unit.name))
-    leaving = sum(int(snapshot.pod_node[row]) in here for row in _bound(snapshot, TERMINATING))
-    return Survivors(staying, elsewhere, leaving)
+    leaving = np.count_nonzero(here[snapshot.pod_node[_bound(snapshot, TERMINATING)]])
+    return Survivors(staying, elsewhere, int(leaving))
 
 
 def waiting(snapshot: Snapshot, spec: PreemptionPlanSpec) -> list[str]:
@@ -90,16 +91,13 @@ def waiting(snapshot: Snapshot, spec: PreemptionPlanSpec) -> list[str]:
 
     They are beyond minCount, so nobody is evicted for them.
     """
-    if spec.preemptor.kind == "Pod":
-        return []
     key, placed = (spec.preemptor.namespace, spec.preemptor.name), {each.pod for each in spec.placements}
-    return sorted(
-        snapshot.pod_names[row]
-        for row in range(len(snapshot.pod_uids))
-        if snapshot.pod_live[row] and snapshot.pod_node[row] < 0 and snapshot.pod_group[row] >= 0
-        if snapshot.group_keys[snapshot.pod_group[row]] == key and snapshot.pod_names[row] not in placed
-        if not int(snapshot.pod_flags[row]) & (TERMINATING | GATED)
-    )
+    if spec.preemptor.kind == "Pod" or key not in snapshot.group_keys:
+        return []
+    waits = snapshot.pod_live & (snapshot.pod_node < 0) & (snapshot.pod_flags & (TERMINATING | GATED) == 0)
+    members = snapshot.pod_group == snapshot.group_keys.index(key)
+    names = snapshot.pod_names.at(np.flatnonzero(waits & members).tolist())
+    return sorted(name for name in names if name not in placed)
 
 
 def budgets_of(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, int]:
@@ -137,58 +135,61 @@ def _why(
     return Reason.FITS, "still fits beside the preemptor"
 
 
-def _evicted_by_budget(snapshot: Snapshot, gone: set[str]) -> Counter[int]:
-    rows = [row for uid in gone if (row := snapshot.pod_rows.get(uid)) is not None]
-    return Counter(budgets_of(snapshot, rows))
+def _units(
+    snapshot: Snapshot, spec: PreemptionPlanSpec, here: Bools, gone: list[int]
+) -> tuple[list[Survivor], int]:
+    """The units that have a pod on a node of `here` [N], and the number of the others.
 
-
-def _units(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Iterator[Survivor]:
-    """Bound groups in `all` mode and bound single pods, except the preemptor's own pods."""
-    whole: dict[int, list[int]] = defaultdict(list)
+    Units are bound groups in `all` mode and bound single pods. The preemptor's own and those that are `gone` are none.
+    """
+    rows = _bound(snapshot, 0)
     own = (spec.preemptor.namespace, spec.preemptor.name) if spec.preemptor.kind == "PodGroup" else None
-    for row in _bound(snapshot, 0):
-        number = int(snapshot.pod_group[row])
-        group = snapshot.groups[number] if number >= 0 else None
-        if group is not None and snapshot.group_keys[number] == own:
-            continue
-        if group is not None and goes_whole(group):
-            whole[number].append(row)
-            continue
-        priority = (
-            int(snapshot.pod_priority[row])
-            if group is None
-            else group_priority(group, snapshot.priority_classes)
-        )
-        name = f"{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}"
-        yield Survivor("Pod", name, priority, [row])
-    for number, rows in whole.items():
-        group = snapshot.groups[number]
-        if group is not None:
-            lowest = min(int(snapshot.pod_priority[row]) for row in rows)
-            priority = min(lowest, group_priority(group, snapshot.priority_classes))
-            yield Survivor("PodGroup", "/".join(snapshot.group_keys[number]), priority, rows)
+    if own in snapshot.group_keys:
+        rows = rows[snapshot.pod_group[rows] != snapshot.group_keys.index(own)]
+    stays = np.ones(len(snapshot.pod_live), np.bool_)
+    stays[gone] = False
+    whole = np.append(snapshot.group_columns.whole, 0)[snapshot.pod_group[rows]] > 0
+    single = rows[~whole & stays[rows]]
+    members: dict[int, list[int]] = defaultdict(list)
+    for row, group in zip(rows[whole].tolist(), snapshot.pod_group[rows[whole]].tolist(), strict=True):
+        members[group].append(row)
+    units = [[row] for row in single[here[snapshot.pod_node[single]]].tolist()]
+    together = [pods for pods in members.values() if stays[pods[0]]]
+    units += (pods for pods in together if here[snapshot.pod_node[pods]].any())
+    return [_survivor(snapshot, pods) for pods in units], len(single) + len(together) - len(units)
 
 
-def _bound(snapshot: Snapshot, terminating: int) -> Iterator[int]:
+def _survivor(snapshot: Snapshot, pods: list[int]) -> Survivor:
+    """The unit of these pods. `pods`: all that run of a group in `all` mode, or one pod of no such group."""
+    number = int(snapshot.pod_group[pods[0]])
+    group = snapshot.groups[number] if number >= 0 else None
+    lowest = min(snapshot.pod_priority[pods].tolist())
+    if group is None or not goes_whole(group):
+        priority = lowest if group is None else group_priority(group, snapshot.priority_classes)
+        name = f"{snapshot.pod_namespaces[pods[0]]}/{snapshot.pod_names[pods[0]]}"
+        return Survivor("Pod", name, priority, pods)
+    priority = min(lowest, group_priority(group, snapshot.priority_classes))
+    return Survivor("PodGroup", "/".join(snapshot.group_keys[number]), priority, pods)
+
+
+def _bound(snapshot: Snapshot, terminating: int) -> Rows:
     """Rows of the bound pods that terminate (`terminating` is TERMINATING) or that do not (0)."""
-    for row in range(len(snapshot.pod_uids)):
-        bound = snapshot.pod_live[row] and snapshot.pod_node[row] >= 0
-        if bound and int(snapshot.pod_flags[row]) & TERMINATING == terminating:
-            yield row
+    bound = snapshot.pod_live & (snapshot.pod_node >= 0)
+    return np.flatnonzero(bound & (snapshot.pod_flags & TERMINATING == terminating))
 
 
-def _domain_nodes(snapshot: Snapshot, spec: PreemptionPlanSpec) -> set[int]:
-    domain = spec.domain
+def _domain_nodes(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Bools:
+    """[N], the nodes of the plan's domain."""
+    domain, live = spec.domain, snapshot.node_live
     if domain is None:
-        return set()
-    rows = {row for row in range(len(snapshot.node_names)) if snapshot.node_live[row]}
+        return np.zeros(len(live), np.bool_)
     if domain.topology_key is None:
-        return rows
+        return live
     if spec.preemptor.kind == "Pod":
-        return {row for row in rows if snapshot.node_names[row] == domain.value}
-    return {row for row in rows if _label(snapshot, row, domain.topology_key) == domain.value}
+        return live & np.array([name == domain.value for name in snapshot.node_names], np.bool_)
+    labels = (_label(shape, domain.topology_key) for shape in snapshot.node_shapes)
+    return live & np.array([label == domain.value for label in labels], np.bool_)
 
 
-def _label(snapshot: Snapshot, row: int, key: str) -> str | None:
-    shape = snapshot.node_shapes[row]
+def _label(shape: NodeShape | None, key: str) -> str | None:
     return shape.labels.get(key) if shape is not None else None

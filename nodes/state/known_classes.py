@@ -76,7 +76,8 @@ def _seen_metadata(pod: Pod, spec: PodSpec) -> ObjectMeta:
 
 
 def _seen_status(status: PodStatus) -> PodStatus:
-    conditions = status.conditions
-    if conditions:
-        conditions = [each for each in conditions if each.type == "PodResizePending"] or None
+    conditions = None
+    for each in status.conditions or ():  # a loop, because every event of a pod comes here
+        if each.type == "PodResizePending":
+            conditions = [*(conditions or ()), each]
     return replace(status, phase="", start_time=None, nominated_node_name="", conditions=conditions)

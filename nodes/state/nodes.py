@@ -8,7 +8,7 @@ moment or later, which is above every count that the name ever had, so no memory
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,15 @@ from nodes.state.resources import Resources
 __all__ = ["NodeTable"]
 
 
-class _Counted(NamedTuple):
-    """A counter of a node has grown."""
+Counted = tuple[int, str, bool, bool]
+"""A counter of a node has grown: its row, its name, and two flags. It is a plain tuple: every event of a pod makes one.
 
-    row: int
-    name: str
-    is_other: bool
-    """Room, shape and units are as before."""
-    ends: bool
-    """Something may have ended that kept pods off the node."""
+IS_OTHER: room, shape and units are as before. ENDS: something may have ended that kept pods off the node.
+"""
+ROW: Final = 0
+NAME: Final = 1
+IS_OTHER: Final = 2
+ENDS: Final = 3
 
 
 class NodeTable:
@@ -64,7 +64,7 @@ class NodeTable:
         """Grows when a node comes or goes. Until then, the row of a node that exists stays the same."""
         self._ordered: tuple[int, NDArray[np.int32]] = -1, np.zeros(0, np.int32)
         """The order, and the population at that time."""
-        self._log: ChangeLog[_Counted] = ChangeLog()
+        self._log: ChangeLog[Counted] = ChangeLog()
         self._dropped = 0
         """The highest count when a row last lost its name."""
         self._counters = (
@@ -149,7 +149,7 @@ class NodeTable:
         """The counter of this node grows."""
         ends = counter is self.nomination_ends or counter is self.label_changes
         is_other = ends or counter is self.nomination_changes
-        self._log.note(_Counted(row, self.names.keys[row] or "", is_other, ends))
+        self._log.note((row, self.names.keys[row] or "", is_other, ends))
         counter.cells[row] = self._log.count
 
     def changed_since(self, change: int) -> list[int]:
@@ -157,7 +157,7 @@ class NodeTable:
         log = self._log.since(change)
         if log is None:
             return list(range(self.names.size))
-        return list({each.row: None for each in log if not each.is_other})
+        return list({each[ROW]: None for each in log if not each[IS_OTHER]})
 
     def names_since(self, change: int) -> set[str] | None:
         """Names of the nodes of which any counter has grown since `last_change` was this; None if that is not known.
@@ -165,7 +165,7 @@ class NodeTable:
         Nodes that are gone are among them.
         """
         log = self._log.since(change)
-        return {each.name for each in log} if log is not None else None
+        return {each[NAME] for each in log} if log is not None else None
 
     def released_since(self, change: int) -> list[str]:
         """Names of the nodes that may take pods since `last_change` was this which they did not take before.
@@ -173,7 +173,7 @@ class NodeTable:
         Room, shape and units aside: a pod is nominated there no longer, or a pod there has other labels.
         """
         log = self._log.since(change)
-        rows = range(self.names.size) if log is None else {each.row: None for each in log if each.ends}
+        rows = range(self.names.size) if log is None else {each[ROW]: None for each in log if each[ENDS]}
         return [name for row in rows if (name := self.names.keys[row]) is not None]
 
     def read(self, counter: Column[np.int64], name: str) -> int:

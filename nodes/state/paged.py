@@ -58,20 +58,22 @@ class Pages(Sequence[T], Generic[T]):
 class PagedList(Pages[T]):
     """A list that one thread changes, and that it shares with snapshots."""
 
-    __slots__ = ("_mine", "_own")
+    __slots__ = ("_last", "_mine", "_own")
 
     def __init__(self) -> None:
         self._mine: list[list[T]] = []
         super().__init__(self._mine)
         self._own: set[int] = set()
         """Numbers of the pages that nobody else keeps."""
+        self._last: list[T] = []
+        """The last page, if nobody else keeps it. Otherwise a list that no page is."""
 
     def append(self, item: T) -> None:
         """Add an item at the end."""
-        if not self._mine or len(self._mine[-1]) == SIZE:
-            self._own.add(len(self._mine))
-            self._mine.append([])
-        self._page(len(self._mine) - 1).append(item)
+        last = self._last
+        if not last or len(last) == SIZE:
+            last = self._open()
+        last.append(item)
 
     def __setitem__(self, index: int, item: T) -> None:
         self._page(index >> BITS)[index & INSIDE] = item
@@ -79,7 +81,16 @@ class PagedList(Pages[T]):
     def share(self) -> Pages[T]:
         """The list as it is now, for somebody to keep."""
         self._own.clear()
+        self._last = []
         return Pages(tuple(self._mine))
+
+    def _open(self) -> list[T]:
+        """The last page, which has room for more."""
+        if not self._mine or len(self._mine[-1]) == SIZE:
+            self._own.add(len(self._mine))
+            self._mine.append([])
+        self._last = self._page(len(self._mine) - 1)
+        return self._last
 
     def _page(self, number: int) -> list[T]:
         """The page, to be changed."""

@@ -263,7 +263,7 @@ class PodTable:
         labels = meta.labels or NO_LABELS
         controller = controller_of(pod)
         stays = STAYING if deletion is not None and deletion <= self._overdue else 0
-        return Facts(  # by position: names take twice as long
+        facts = (
             self._nodes.hold(spec.node_name) if spec.node_name else NOWHERE,
             self._classes.hold(its_class),
             self._groups.hold(group) if group is not None else NOWHERE,
@@ -276,6 +276,7 @@ class PodTable:
             cost_of(pod),
             flags_of(pod, self._daemon_set_pods) | stays,
         )
+        return tuple.__new__(Facts, facts)  # names take four times as long
 
     def _release(self, facts: Facts) -> None:
         if facts.node != NOWHERE:

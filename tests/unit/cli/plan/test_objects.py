@@ -260,9 +260,15 @@ def test_one_object_of_a_name() -> None:
     assert "PodGroup default/g: this object is defined twice" in error(
         json.dumps(GROUP), json.dumps(with_namespace)
     )
+
+
+@pytest.mark.parametrize("ended", [[], [0], [1], [0, 1]])
+def test_one_pod_of_a_uid(ended: list[int]) -> None:
     first = changed(POD, "metadata.uid", "u")
-    second = changed(first, "metadata.name", "p2")
-    assert error(json.dumps(first), json.dumps(second)) == (
+    pods = [first, changed(first, "metadata.name", "p2")]
+    for number in ended:
+        pods[number] = changed(pods[number], "status", {"phase": "Succeeded"})
+    assert error(*map(json.dumps, pods)) == (
         "file1: document 1, Pod team/p2: metadata.uid: is also that of file0: document 1, Pod team/p1"
     )
 
