@@ -58,6 +58,7 @@ class LiveWorld:
         if leading is not None:
             leading.called(pod)
             leading.reporter.ambiguous_group(pod)
+            leading.reporter.misread_pod(pod)
         plan = leading.plan_of(pod) if leading is not None else None
         if plan is not None:
             return _by_plan(plan, pod)

@@ -8,9 +8,11 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from api.core import Pod
+from api.meta import ObjectMeta
 from api.owner_annotations import ByOwner
 from kube.reflector import HasMetadata, Resource
 from nodes.filters.profile import Profiles
+from nodes.groups.owner_objects import OwnerKind
 from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.pod_facts import Change
@@ -34,6 +36,8 @@ from runtime.views import ObjectHook, View, Views
 
 __all__ = ["WatchedTables"]
 
+OwnerHook = Callable[[str, str, str, ObjectMeta | None], None]
+"""Called with apiVersion, kind, UID and metadata of an object. The metadata is None if the object is gone."""
 FOREIGN_GROUPS: Final[tuple[Resource[Any], ...]] = (NATIVE_GROUPS, COSCHEDULING_GROUPS, VOLCANO_GROUPS)
 
 T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
@@ -133,6 +137,12 @@ class WatchedTables:
 
         self.pods.on_object(living)
 
+    def on_owner(self, hook: OwnerHook) -> None:
+        """Call `hook` with each newer state of an object that says something of groups: owners and namespaces."""
+        self.namespaces.on_object(lambda uid, item: hook("v1", "Namespace", uid, _meta_of(item)))
+        for (kind, _), view in zip(OWNER_RESOURCES, self.owners, strict=True):
+            view.on_object(partial(_tell_owner, hook, kind))
+
     @property
     def synced(self) -> bool:
         """Whether all objects have been listed once."""
@@ -141,3 +151,11 @@ class WatchedTables:
     async def wait_synced(self) -> None:
         """Wait until all objects have been listed."""
         await asyncio.gather(*(view.wait_synced() for view in self.views))
+
+
+def _meta_of(item: HasMetadata | None) -> ObjectMeta | None:
+    return item.metadata if item is not None else None
+
+
+def _tell_owner(hook: OwnerHook, kind: OwnerKind, uid: str, item: HasMetadata | None) -> None:
+    hook(kind.api_version, kind.kind, uid, _meta_of(item))

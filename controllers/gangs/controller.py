@@ -10,6 +10,7 @@ import structlog
 
 from api.clock import Clock
 from api.core import Pod
+from api.meta import ObjectMeta
 from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
 from controllers.gangs.disruption import MarkedPods
@@ -19,6 +20,7 @@ from controllers.gangs.known import Known
 from controllers.gangs.leading import Leading
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
+from controllers.gangs.misread import Misread
 from controllers.gangs.parked import ParkedPods
 from controllers.gangs.pending import PendingPods
 from controllers.gangs.reservations import Reservations
@@ -83,6 +85,7 @@ class GangController:
         self.gated = GatedPods(clock)
         self.pending = PendingPods(self.roster)
         self.marked = MarkedPods()
+        self.misread = Misread()
         self._workload_claims = WorkloadClaims(self.roster, self.reservations)
         self.places: Final = WorkloadPlaces(
             self.mirror.tables,
@@ -113,6 +116,7 @@ class GangController:
             configuration.plan_deadline_seconds,
         ).export()
         self.mirror.on_pod(self._pod_changed)
+        self.mirror.on_owner(self._owner_changed)
         self.mirror.on_change(self._changed)
         self.mirror.tables.groups.on_touch(self._group_touched)
         self.plans.on_change(self._changed)
@@ -177,6 +181,8 @@ class GangController:
         """Go on from what a former process or term left. The mirror must be synced."""
         leading.resume()
         self.leading = leading
+        for fault in self.misread:
+            leading.reporter.misread(*fault)
         leading.asking.begin()
         self.places.taken_over()
 
@@ -224,6 +230,11 @@ class GangController:
             self._acting.pod_changed(uid, pod)
             if ungated is not None:
                 self._acting.gates_removed(ungated)
+
+    def _owner_changed(self, api_version: str, kind: str, uid: str, meta: ObjectMeta | None) -> None:
+        fault = self.misread.seen(api_version, kind, uid, meta)
+        if fault is not None and self.leading is not None:
+            self.leading.reporter.misread(*fault)
 
     def _group_touched(self, group: GroupKey) -> None:
         if self._acting is not None:

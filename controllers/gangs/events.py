@@ -14,6 +14,7 @@ from api.core import Pod
 from api.disruption import DISRUPTION_TARGET
 from api.groups import INITIALLY_SCHEDULED, PodGroup, has_run
 from api.meta import Condition
+from api.owner_annotations import GANG_ANNOTATION
 from api.plans import Victim, VictimPod
 from controllers.gangs.causes import Causes
 from controllers.gangs.disruption import reason_of_release
@@ -21,6 +22,7 @@ from controllers.gangs.effects import CannotSchedule
 from controllers.gangs.endings import SAID
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.life import ActivePlan, Ending, GangPhase, GroupKey, phase_text
+from controllers.gangs.misread import faults_of
 from controllers.gangs.release import held_condition
 from controllers.gangs.roster import Roster
 from controllers.gangs.waiting import WaitingPods
@@ -153,6 +155,15 @@ class Reporter:
                 f"the pod names several groups: it belongs to {names[0]}, and not to {', '.join(names[1:])}"
             )
             self._pod_event(pod, "PodGroupAmbiguous", note)
+
+    def misread(self, regarding: Reference, text: str) -> None:
+        """An owner or a namespace says something of groups that cannot be read."""
+        self._writer.event(regarding, "Warning", "InvalidAnnotation", "Scheduling", text)
+
+    def misread_pod(self, pod: Pod) -> None:
+        """Say it if the pod's annotation cannot be read that says whether it has a group."""
+        if text := faults_of(pod.metadata.annotations, GANG_ANNOTATION):
+            self._pod_event(pod, "InvalidAnnotation", text)
 
     def mixed_priorities(self, key: GroupKey) -> None:
         """Pods of a group of another kind differ. The one that lowers the priority of all says so."""

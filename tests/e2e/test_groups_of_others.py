@@ -19,6 +19,10 @@ TRAINING: Final = "kubeflow.org/v1"
 COSCHEDULING: Final = "scheduling.x-k8s.io/v1alpha1"
 VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
 NATIVE: Final = "scheduling.k8s.io/v1beta1"
+JOB_SET: Final = "jobset.x-k8s.io/v1alpha2"
+REPLICAS: Final = "leaderworkerset.x-k8s.io/v1"
+RAY: Final = "ray.io/v1"
+GANG: Final = {"reprieve.dev/gang": "true"}
 SIZE: Final = 2
 """Pods of each group, on a node each."""
 
@@ -43,6 +47,9 @@ def served(plane: ControlPlane) -> None:
     install(plane.client, TRAINING, "PyTorchJob")
     install(plane.client, COSCHEDULING, "PodGroup")
     install(plane.client, VOLCANO, "PodGroup")
+    install(plane.client, JOB_SET, "JobSet")
+    install(plane.client, REPLICAS, "LeaderWorkerSet")
+    install(plane.client, RAY, "RayCluster")
 
 
 def install(client: Client, api_version: str, kind: str) -> None:
@@ -57,8 +64,9 @@ def install(client: Client, api_version: str, kind: str) -> None:
     wait_for(lambda: is_served(client, f"/apis/{api_version}/{plural}"), what="the CRD is not served")
 
 
-def create(sandbox: Sandbox, api_version: str, kind: str, name: str, spec: Json) -> Json:
-    body = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+def create(sandbox: Sandbox, api_version: str, kind: str, name: str, spec: Json, **annotations: str) -> Json:
+    meta = {"name": name, "annotations": {f"reprieve.dev/{key}": said for key, said in annotations.items()}}
+    body = {"apiVersion": api_version, "kind": kind, "metadata": meta, "spec": spec}
     path = f"/apis/{api_version}/namespaces/{sandbox.namespace}/{kind.lower()}s"
     return sandbox.client.request("POST", path, body)
 
@@ -82,26 +90,26 @@ class Kinds:
         """Names of pods by group, in the order in which the groups were made."""
 
     @property
-    def _priority(self) -> int:
+    def priority(self) -> int:
         """The next group's: higher than that of the group before it."""
         return 10 * (len(self.pods) + 1)
 
     def class_of_next(self) -> str:
         """The PriorityClass of the group that is made next."""
-        return self._sandbox.priority(self._priority)
+        return self._sandbox.priority(self.priority)
 
     def bare(self, name: str, **pod: Any) -> None:
         """Pods that say themselves which group they belong to."""
         places = [self._sandbox.node(f"{name}-{number}", cpu="1") for number in range(SIZE)]
         self.pods[name] = [
-            self._sandbox.pod(f"{name}-{number}", priority=self._priority, node_name=place, **pod)
+            self._sandbox.pod(f"{name}-{number}", priority=self.priority, node_name=place, **pod)
             for number, place in enumerate(places)
         ]
         self._sandbox.wait_running(*self.pods[name])
 
     def owned(self, name: str, owners: list[Json], labels: dict[str, str] | None = None) -> None:
         """Pods with these controllers, one after the other."""
-        priority, client, running = self._priority, self._sandbox.client, []
+        priority, client, running = self.priority, self._sandbox.client, []
         for number, owner in enumerate(owners):
             place = self._sandbox.node(f"{name}-{number}", cpu="1")
             body = self._sandbox.pod_body(
@@ -117,22 +125,23 @@ class Kinds:
     def jobs(
         self, name: str, jobs: list[str], labels: list[dict[str, str]], annotations: dict[str, str]
     ) -> None:
-        """Jobs of the Job controller, which creates SIZE pods in sum."""
-        priority, namespace = self._priority, self._sandbox.namespace
+        """Indexed Jobs of the Job controller, which creates SIZE pods in sum."""
+        priority, namespace = self.priority, self._sandbox.namespace
         for number in range(SIZE):
             self._sandbox.node(f"{name}-{number}", cpu="1", labels={"kind": name})
         for job, its_labels in zip(jobs, labels, strict=True):
             pod = self._sandbox.pod_body(
                 "template", priority=priority, restartPolicy="Never", nodeSelector={"kind": name}
             )
-            meta = {"labels": {**its_labels, "group": name}, "annotations": annotations}
+            meta = {"labels": {**its_labels, "group": name}}
             count = SIZE // len(jobs)
             spec = {
                 "parallelism": count,
                 "completions": count,
+                "completionMode": "Indexed",
                 "template": {"metadata": meta, "spec": pod["spec"]},
             }
-            where = {"name": job, "namespace": namespace}
+            where = {"name": job, "namespace": namespace, "annotations": annotations}
             self._sandbox.client.create(
                 {"apiVersion": "batch/v1", "kind": "Job", "metadata": where, "spec": spec}
             )
@@ -169,6 +178,8 @@ def all_kinds(sandbox: Sandbox) -> Kinds:
     policy = {"schedulingPolicy": {"gang": {"minCount": SIZE}}, "disruptionMode": {"all": {}}}
     create(sandbox, NATIVE, "PodGroup", "native", policy | {"priorityClassName": kinds.class_of_next()})
     kinds.bare("native", schedulingGroup={"podGroupName": "native"})
+    sandbox.group("ours", min_count=SIZE, priority=kinds.priority, mode="all")
+    kinds.bare("ours", group="ours")
     kinds.owned("train", [create(sandbox, TRAINING, "PyTorchJob", "train", {})] * SIZE)
     replica = {"leaderworkerset.sigs.k8s.io/name": "llm", "leaderworkerset.sigs.k8s.io/group-index": "0"}
     kinds.owned("llm", [stateful_set(sandbox, "llm"), stateful_set(sandbox, "llm-0")], replica)
@@ -177,7 +188,8 @@ def all_kinds(sandbox: Sandbox) -> Kinds:
     ]
     labels = [{f"jobset.sigs.k8s.io/{key}": value for key, value in each.items()} for each in sets]
     kinds.jobs("sim", ["sim-driver-0", "sim-workers-0"], labels, {})
-    kinds.jobs("ring", ["ring"], [{}], {"reprieve.dev/gang": "true"})
+    kinds.jobs("ring", ["ring"], [{}], GANG)
+    kinds.owned("ray", [create(sandbox, RAY, "RayCluster", "ray", {}, gang="true")] * SIZE)
     return kinds
 
 
@@ -194,7 +206,7 @@ def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox) -> None:
         sandbox.wait_bound(*heroes)
         plan = sandbox.wait_plan(f"hero-{number}", "Bound")
         [victim] = plan["spec"]["victims"]
-        assert (victim["kind"], victim["name"].split(":")[1].removesuffix("-0")) == ("PodGroup", name)
+        assert (victim["kind"], bare_name(victim["name"])) == ("PodGroup", name)
         assert sorted(pod["name"] for pod in victim["pods"]) == pods
         gone |= dict.fromkeys(pods, 1)
         assert sandbox.history.evictions() == gone, "whole, once, and nobody else"
@@ -205,6 +217,11 @@ def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox) -> None:
         assert evicted_for(sandbox, pods[-1]) == [f"hero-{list(kinds.pods).index(name)}"]
 
 
+def bare_name(name: str) -> str:
+    """The name of a group's object, from the group's name in a plan."""
+    return name if ":" not in name else name.split(":")[1].removesuffix("-0")
+
+
 def evicted_for(sandbox: Sandbox, pod: str) -> list[str]:
     """The preemptors that the command names."""
     assert sandbox.plane is not None
@@ -213,33 +230,78 @@ def evicted_for(sandbox: Sandbox, pod: str) -> list[str]:
     return [each["preemptor"]["name"] for each in json.loads(result.stdout)["evictions"]]
 
 
+PLUGINS: Final = "podgroups.scheduling.x-k8s.io"
+BY_OWNER: Final = {"metadata": {"annotations": {"reprieve.dev/groups-by-owner": "Gangs"}}}
+
+
+def plugin_pod(sandbox: Sandbox, group: str, number: int) -> str:
+    """A pod of a PodGroup of scheduler-plugins."""
+    label = "scheduling.x-k8s.io/pod-group"
+    return sandbox.pod(f"{group}-{number}", priority=100, labels={label: group})
+
+
+def set_job(sandbox: Sandbox, job_set: str, number: int) -> str:
+    """A Job of a JobSet. Returns the name of its pod."""
+    job = f"{job_set}-w-{number}"
+    labels = {"jobset-name": job_set, "replicatedjob-name": "w", "job-index": str(number)}
+    named = {f"jobset.sigs.k8s.io/{key}": value for key, value in labels.items()}
+    pod = sandbox.pod_body("template", priority=100, restartPolicy="Never")
+    template = {"metadata": {"labels": named}, "spec": pod["spec"]}
+    where = {"name": job, "namespace": sandbox.namespace}
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": where, "spec": {"template": template}}
+    sandbox.client.create(body)
+    label = f"batch.kubernetes.io/job-name={job}"
+    [made] = wait_for(
+        lambda: sandbox.client.list("v1", "Pod", sandbox.namespace, labels=label), what=f"{job} has no pod"
+    )
+    return str(made["metadata"]["name"])
+
+
+def wait_event(sandbox: Sandbox, reason: str, name: str) -> None:
+    wait_for(lambda: sandbox.events(reason, name), what=lambda: sandbox.report())
+
+
 @pytest.mark.usefixtures("served")
-def test_a_gang_of_another_kind_preempts_while_its_crd_is_there(
+def test_gangs_of_other_kinds_preempt_while_their_crds_are_there(
     sandbox: Sandbox, plane: ControlPlane
 ) -> None:
-    """reprieve runs since before the CRD was installed, and goes on when it is removed."""
-    sandbox.nodes(2, cpu="1")
-    victims = sandbox.pods("victim", 2, priority=10)
-    sandbox.wait_bound(*victims)
-    label, name = "scheduling.x-k8s.io/pod-group", "podgroups.scheduling.x-k8s.io:ring"
-    create(sandbox, COSCHEDULING, "PodGroup", "ring", {"minMember": 2})
-    sandbox.pod("ring-0", priority=100, labels={label: "ring"})
-    wait_for(lambda: sandbox.events("Gathering", "ring"), what=lambda: sandbox.report())
-    assert sandbox.history.evictions() == {}
-    sandbox.pod("ring-1", priority=100, labels={label: "ring"})
-    sandbox.wait_bound("ring-0", "ring-1")
-    plan = sandbox.wait_plan(name, "Bound")
-    assert plan["spec"]["preemptor"]["apiVersion"] == COSCHEDULING
-    assert sandbox.history.evictions() == dict.fromkeys(victims, 1)
-    wait_for(lambda: sandbox.events("Bound", "ring"), what=lambda: sandbox.report())
+    """reprieve runs since before the CRDs were installed, and goes on when they are removed.
+
+    Owners are gangs because the namespace says so.
+    """
+    plane.client.patch("v1", "Namespace", sandbox.namespace, BY_OWNER)
+    for name, more in (("ring", plugin_pod), ("sim", set_job)):
+        for number in range(2):
+            sandbox.node(f"{name}-{number}", cpu="1")
+        victims = sandbox.pods(f"victim-{name}", 2, priority=10)
+        sandbox.wait_bound(*victims)
+        if name == "ring":
+            create(sandbox, COSCHEDULING, "PodGroup", "ring", {"minMember": 2})
+        else:
+            create(sandbox, JOB_SET, "JobSet", "sim", {"replicatedJobs": [{"name": "w", "replicas": 2}]})
+        before = sandbox.history.evictions()
+        pods = [more(sandbox, name, 0)]
+        wait_event(sandbox, "Gathering", name)
+        assert sandbox.history.evictions() == before
+        pods.append(more(sandbox, name, 1))
+        sandbox.wait_bound(*pods)
+        source, version = (PLUGINS, COSCHEDULING) if name == "ring" else ("JobSet.jobset.x-k8s.io", JOB_SET)
+        plan = sandbox.wait_plan(f"{source}:{name}", "Bound")
+        assert plan["spec"]["preemptor"]["apiVersion"] == version
+        assert sandbox.history.evictions() == before | dict.fromkeys(victims, 1)
+        wait_event(sandbox, "Bound", name)
 
     create(sandbox, COSCHEDULING, "PodGroup", "alone", {"minMember": 2})
-    sandbox.node("more", cpu="1")
-    sandbox.pod("alone-0", priority=100, labels={label: "alone"})
-    wait_for(lambda: sandbox.events("Gathering", "alone"), what=lambda: sandbox.report())
-    assert "alone-0" not in sandbox.bound()
-    plane.client.delete(CRDS, "CustomResourceDefinition", "podgroups.scheduling.x-k8s.io")
-    sandbox.wait_bound("alone-0")
+    create(sandbox, JOB_SET, "JobSet", "half", {"replicatedJobs": [{"name": "w", "replicas": 2}]})
+    for name in ("alone", "half"):
+        sandbox.node(name, cpu="1")
+    waiting = [plugin_pod(sandbox, "alone", 0), set_job(sandbox, "half", 0)]
+    for name in ("alone", "half"):
+        wait_event(sandbox, "Gathering", name)
+    assert not set(waiting) & sandbox.bound().keys()
+    for crd in (PLUGINS, "jobsets.jobset.x-k8s.io"):
+        plane.client.delete(CRDS, "CustomResourceDefinition", crd)
+    sandbox.wait_bound(*waiting)
 
 
 IGNORING: Final = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}

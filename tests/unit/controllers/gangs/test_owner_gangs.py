@@ -162,3 +162,28 @@ async def test_its_owner_changes_while_others_go(ends: str) -> None:
         await stage.settle()
         assert stage.filter(member(0), "n0") == ["n0"]
         assert "m0" in stage.api.woken
+
+
+async def test_an_annotation_that_cannot_be_read_is_said_once() -> None:
+    fault = (
+        "metadata.annotations[reprieve.dev/gang]: 'yes' is not true or false: it counts as if it were absent"
+    )
+    async with staged(*cluster(), sim(gang="yes"), member(0), by_owner="Gangs") as stage:
+        await call(stage)
+        stage.add(sim(gang="yes"), namespace("gangs"), namespace("gangs"))
+        await stage.settle()
+        stored = stage.api.of("/apis/events.k8s.io/v1/events").values()
+        said = [each for each in stored if each["reason"] == "InvalidAnnotation"]
+        assert [(each["regarding"]["kind"], each["note"].partition(":")[0]) for each in said] == [
+            ("JobSet", "metadata.annotations[reprieve.dev/gang]"),
+            ("Namespace", "metadata.annotations[reprieve.dev/groups-by-owner]"),
+        ]
+        assert said[0]["note"] == fault
+        assert stage.leading.gangs.get(KEY) is not None, "the setting counts"
+        stage.add(sim(gang="true"))
+        assert [fault.regarding.kind for fault in stage.controller.misread] == ["Namespace"]
+        stage.filter(pod("odd", annotations={"reprieve.dev/gang": "1"}), "n0")
+        await stage.settle()
+        assert [each["regarding"]["name"] for each in stored if each["reason"] == "InvalidAnnotation"][
+            2:
+        ] == ["odd"]
