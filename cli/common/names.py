@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Final
 
 import msgspec
@@ -53,6 +54,7 @@ def listed(connection: Connection, paths: Sequence[str]) -> list[tuple[str, str]
 async def _listed(connection: Connection, paths: Sequence[str]) -> list[tuple[str, str]]:
     files = existing(connection.kubeconfig)
     found = list[tuple[str, str]]()
+    import_module("kubernetes_asyncio.config")  # it takes a part of a second, which is not the cluster's
     with suppress(TimeoutError):
         async with asyncio.timeout(ANSWER_SECONDS):
             async with ApiClient.connect(

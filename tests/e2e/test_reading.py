@@ -15,7 +15,7 @@ import yaml
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.pages import shell
-from tests.e2e.support import Sandbox
+from tests.e2e.support import Sandbox, wait_for
 
 KINDS: Final = "nodes,pods,namespaces,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev"
 ELSEWHERE: Final[Json] = {
@@ -84,6 +84,31 @@ def test_a_right_that_is_missing_is_named(waiting: Waiting) -> None:
     assert refused.stderr.startswith("Error: a right is missing: ")
     assert 'User "somebody" cannot list resource' in refused.stderr
     assert waiting.plan("--as somebody --as-group system:masters").returncode == 0
+
+
+def test_kubectl_has_it_as_a_plugin(waiting: Waiting, control_plane: ControlPlane) -> None:
+    """With the namespace of the context, and with names from the cluster."""
+    space = waiting.sandbox.namespace
+    config = waiting.folder / "config"
+    body = yaml.safe_load(control_plane.kubeconfig.read_text())
+    for each in body["contexts"]:
+        each["context"]["namespace"] = space
+    config.write_text(yaml.safe_dump(body))
+    plugin = shell(control_plane, f"KUBECONFIG={config} kubectl reprieve plan --for train -o json")
+    assert (plugin.returncode, plugin.stdout) == (0, waiting.plan().stdout), plugin.stderr
+
+    def completed(words: str) -> list[str]:
+        command = f"KUBECONFIG={config} kubectl __complete reprieve {words}"
+        return shell(control_plane, command).stdout.splitlines()
+
+    # Nobody waits long for a shell: a plane that is busy may have no names once.
+    wait_for(lambda: completed("plan --for ''") == ["train", ":4"], what="no name of the group")
+    root = f"--as somebody --as-group system:masters -n {space}"
+    wait_for(
+        lambda: completed(f"why pod {root} train-") == ["train-0", "train-1", ":4"], what="no names of pods"
+    )
+    refused = shell(control_plane, f"kubectl __complete reprieve why pod --as somebody -n {space} ''")
+    assert refused.stdout.splitlines() == [":4"]
 
 
 def test_the_context_says_which_cluster(waiting: Waiting, control_plane: ControlPlane) -> None:
