@@ -29,6 +29,7 @@ SHARING: Final = {
         "reading",
         "doctor",
         "questions",
+        "page_commands",
     ),
     "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),
     "quota_plane": (

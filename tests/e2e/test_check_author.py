@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -15,10 +16,12 @@ import yaml
 
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane
+from tests.e2e.pages import shell
 from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 
 FOLDER: Final = Path(__file__).parents[2] / "examples" / "checks"
 PROGRAM: Final = FOLDER / "window.py"
+PAGE: Final = FOLDER.parents[1] / "docs" / "admission-checks.md"
 TOKEN: Final = "/api/v1/namespaces/window/serviceaccounts/window/token"
 SECONDS: Final = 10
 """For the end of the process."""
@@ -75,7 +78,9 @@ def test_a_workload_waits_for_the_window(box: QuotaSandbox) -> None:
     box.until("w", "Evicted", "True", "AdmissionCheck")
     (check,) = box.get("w")["status"]["admissionChecks"]
     assert (check["state"], check["requeueAfterSeconds"]) == ("Retry", 5)
-    box.client.patch("v1", "ConfigMap", "window", {"data": {"open": "true"}}, "window")
+    (command,) = re.findall(r"^kubectl patch configmap .*$", PAGE.read_text(), re.MULTILINE)
+    result = shell(box.plane, command)
+    assert result.returncode == 0, result.stderr
     box.until_admitted("w")
     (check,) = box.get("w")["status"]["admissionChecks"]
     assert (check["state"], check["message"]) == ("Ready", "the window is open")
