@@ -9,10 +9,26 @@ from __future__ import annotations
 
 from msgspec import field
 
-from api.jobs import JobSpec, JobStatus
+from api.jobs import Job, JobSpec
 from api.meta import ObjectMeta, Struct
 
-__all__ = ["AnnotatedJob", "JobSet", "LeaderWorkerSet", "OwnerObject", "RayCluster", "TrainingJob"]
+__all__ = [
+    "JAXJob",
+    "JobSet",
+    "LeaderWorkerSet",
+    "MPIJob",
+    "MPIJobV2",
+    "MXJob",
+    "OwnerObject",
+    "OwningJob",
+    "PaddleJob",
+    "PyTorchJob",
+    "RayCluster",
+    "TFJob",
+    "Template",
+    "TrainingJob",
+    "XGBoostJob",
+]
 
 
 class JobTemplate(Struct):
@@ -119,6 +135,38 @@ class TrainingJob(Struct, kw_only=True):
     spec: TrainingJobSpec = field(default_factory=TrainingJobSpec)
 
 
+class JAXJob(TrainingJob):
+    """JAXJob of kubeflow.org."""
+
+
+class MPIJob(TrainingJob):
+    """MPIJob of kubeflow.org/v1, which the training-operator serves."""
+
+
+class MPIJobV2(TrainingJob):
+    """MPIJob of kubeflow.org/v2beta1, which the mpi-operator serves."""
+
+
+class MXJob(TrainingJob):
+    """MXJob of kubeflow.org."""
+
+
+class PaddleJob(TrainingJob):
+    """PaddleJob of kubeflow.org."""
+
+
+class PyTorchJob(TrainingJob):
+    """PyTorchJob of kubeflow.org."""
+
+
+class TFJob(TrainingJob):
+    """TFJob of kubeflow.org."""
+
+
+class XGBoostJob(TrainingJob):
+    """XGBoostJob of kubeflow.org."""
+
+
 class WorkerGroup(Struct):
     """Equal workers of a RayCluster."""
 
@@ -142,31 +190,23 @@ class RayCluster(Struct, kw_only=True):
     spec: RayClusterSpec = field(default_factory=RayClusterSpec)
 
 
-class TemplateMeta(Struct):
-    """The metadata of core/v1 PodTemplateSpec."""
-
-    annotations: dict[str, str] | None = None
-
-
 class Template(Struct):
     """core/v1 PodTemplateSpec, as far as it says something of its pods."""
 
-    metadata: TemplateMeta | None = None
+    metadata: ObjectMeta | None = None
 
 
-class AnnotatedJobSpec(JobSpec):
+class OwningJobSpec(JobSpec):
     """A JobSpec, and what its template says of its pods."""
 
-    template: Template = field(default_factory=Template)
+    template: Template | None = None
 
 
-class AnnotatedJob(Struct, kw_only=True):
+class OwningJob(Job):
     """batch/v1 Job, as an owner of pods."""
 
-    metadata: ObjectMeta
-    spec: AnnotatedJobSpec = field(default_factory=AnnotatedJobSpec)
-    status: JobStatus = field(default_factory=JobStatus)
+    spec: OwningJobSpec = field(default_factory=OwningJobSpec)
 
 
-OwnerObject = JobSet | LeaderWorkerSet | TrainingJob | RayCluster | AnnotatedJob
+OwnerObject = JobSet | LeaderWorkerSet | TrainingJob | RayCluster | OwningJob
 """An object whose pods may be a group."""

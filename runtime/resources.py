@@ -99,9 +99,7 @@ def _of_owner(kind: OwnerKind) -> Resource[Any]:
     return Resource(name, f"/apis/{kind.api_version}/{kind.plural}", kind.type, optional=True)
 
 
-OWNER_RESOURCES: Final[tuple[tuple[OwnerKind, Resource[Any]], ...]] = tuple(
-    (kind, _of_owner(kind)) for kind in OWNERS
-)
+OWNER_RESOURCES: Final[tuple[Resource[Any], ...]] = tuple(map(_of_owner, OWNERS.values()))
 """Objects whose pods may be a group."""
 
 CLUSTER_QUEUES: Final = Resource("clusterqueues", f"{KUEUE}/clusterqueues", ClusterQueue)

@@ -12,7 +12,7 @@ from api.meta import ObjectMeta
 from api.owner_annotations import ByOwner
 from kube.reflector import HasMetadata, Resource
 from nodes.filters.profile import Profiles
-from nodes.groups.owner_objects import OwnerKind
+from nodes.groups.owner_objects import OWNERS, OwnerKind
 from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.pod_facts import Change
@@ -100,8 +100,8 @@ class WatchedTables:
         ]
         """Groups of other kinds. Who lists them waits until each is listed, or is known not to be served."""
         self.owners: list[View[Any]] = [
-            views.watch(each, _Kept(partial(tables.upsert_owner, kind), partial(tables.delete_owner, kind)))
-            for kind, each in OWNER_RESOURCES
+            views.watch(each, _Kept(tables.upsert_owner, partial(tables.delete_owner, each.type)))
+            for each in OWNER_RESOURCES
         ]
         """Objects whose pods may be a group. Who lists them waits likewise."""
         self.views: tuple[View[Any], ...] = (
@@ -140,8 +140,8 @@ class WatchedTables:
     def on_owner(self, hook: OwnerHook) -> None:
         """Call `hook` with each newer state of an object that says something of groups: owners and namespaces."""
         self.namespaces.on_object(lambda uid, item: hook("v1", "Namespace", uid, _meta_of(item)))
-        for (kind, _), view in zip(OWNER_RESOURCES, self.owners, strict=True):
-            view.on_object(partial(_tell_owner, hook, kind))
+        for view in self.owners:
+            view.on_object(partial(_tell_owner, hook, OWNERS[view.resource.type]))
 
     @property
     def synced(self) -> bool:

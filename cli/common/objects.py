@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
+import click
+
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.foreign_groups import (
@@ -15,8 +17,8 @@ from api.foreign_groups import (
     NativePodGroup,
     VolcanoPodGroup,
 )
+from api.foreign_owners import OwningJob
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
-from api.jobs import Job
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.storage import (
     CSIDriver,
@@ -36,6 +38,7 @@ from cli.common.checks import (
     check_pod,
 )
 from cli.common.documents import Kind, Reader, located, only
+from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
 from nodes.state.pods import ENDED
@@ -43,7 +46,7 @@ from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from nodes.state.volumes import STORAGE_KINDS
 
-__all__ = ["Objects"]
+__all__ = ["OWNER_KINDS", "Objects"]
 
 SAME_UID: Final = "metadata.uid: is also that of"
 
@@ -57,7 +60,14 @@ STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
     DeviceClass: Tables.upsert_device_class,
     **dict.fromkeys(STORAGE_KINDS, Tables.upsert_storage),
     **dict.fromkeys(OBJECTS, Tables.upsert_foreign_group),
+    **dict.fromkeys(OWNERS, Tables.upsert_owner),
 }
+OWNER_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
+    (each.api_version, each.kind): Kind(each.type, True, title=f"{each.kind}.{each.api_version}")
+    for each in OWNERS.values()
+    if each.type is not OwningJob
+}
+"""Kinds that say whether pods belong together. Pods tell most of it without them."""
 
 
 class Objects(Reader):
@@ -74,7 +84,8 @@ class Objects(Reader):
             CoschedulingPodGroup, True, check_created, "PodGroup.scheduling.x-k8s.io"
         ),
         (VOLCANO, "PodGroup"): Kind(VolcanoPodGroup, True, check_created, "PodGroup.scheduling.volcano.sh"),
-        ("batch/v1", "Job"): Kind(Job, True),
+        **OWNER_KINDS,
+        ("batch/v1", "Job"): Kind(OwningJob, True),
         ("policy/v1", "PodDisruptionBudget"): Kind(PodDisruptionBudget, True, check_budget),
         ("scheduling.k8s.io/v1", "PriorityClass"): Kind(PriorityClass, False),
         ("v1", "PersistentVolumeClaim"): Kind(PersistentVolumeClaim, True),
@@ -89,11 +100,17 @@ class Objects(Reader):
     def __init__(self, costs: CostRules | None = None) -> None:
         super().__init__()
         self.tables = Tables(costs)
-        self.jobs: dict[tuple[str, str], Job] = {}
-        """By namespace and name. No plan depends on them."""
+        self.jobs: dict[tuple[str, str], OwningJob] = {}
+        """By namespace and name."""
         self._ended: dict[str, str] = {}
         """Places of pods that have ended, by UID. The tables know all other pods."""
         self._unclassed: list[tuple[Pod, str]] = []
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`. Pods tell their groups without the objects of their owners."""
+        if kind in OWNER_KINDS:
+            click.echo(f"Not read: {problem}", err=True)
+        return kind in OWNER_KINDS
 
     def keep(self, thing: Any, place: str) -> None:
         """Store an object. A pod without a priority waits until all classes have been read."""
@@ -102,10 +119,9 @@ class Objects(Reader):
             return
         if isinstance(thing, Pod):
             self._check_uid(thing, place)
-        if isinstance(thing, Job):
+        if isinstance(thing, OwningJob):
             self.jobs[thing.metadata.namespace, thing.metadata.name] = thing
-        else:
-            STORES[type(thing)](self.tables, thing)
+        STORES[type(thing)](self.tables, thing)
 
     def _check_uid(self, pod: Pod, place: str) -> None:
         uid = pod.metadata.uid

@@ -10,7 +10,7 @@ import click
 
 from api.kueue import API_VERSION
 from cli.common.documents import Kind, Reader
-from cli.common.objects import Objects
+from cli.common.objects import OWNER_KINDS, Objects
 from cli.common.quotas import QuotaObjects
 from nodes.state.snapshot import Snapshot
 from quota.amounts import QuotaError
@@ -76,7 +76,8 @@ class Planes(Reader):
 
     def unread(self, kinds: Iterable[tuple[str, str]] = Objects.kinds) -> str:
         """Which rights are missing to read these kinds; empty if none is."""
-        return "; ".join(self.refused[kind] for kind in kinds if kind in self.refused)
+        needed = [kind for kind in kinds if kind in self.refused and kind not in OWNER_KINDS]
+        return "; ".join(self.refused[kind] for kind in needed)
 
     def note_refused(self) -> None:
         """Name on standard error what could not be read."""

@@ -23,6 +23,7 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     installation.webhooks,
     installation.certificates,
     gangs.found,
+    gangs.failing,
     gangs.waiting,
     gangs.plans,
     gangs.kueue,

@@ -58,6 +58,9 @@ FAULTS: Final[dict[str, Fault]] = {
     "PlansExpired": Fault(
         "Warning", "Look at the messages of these plans, and at those of the pods they are for."
     ),
+    "JobsFailForGood": Fault(
+        "Warning", "Give these Jobs a podFailurePolicy that ignores the pod condition DisruptionTarget."
+    ),
     "SchedulerUnknown": Fault(
         "Warning", "Correct spec.schedulerName of these pods, or start that scheduler."
     ),

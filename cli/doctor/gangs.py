@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from api.foreign_owners import OwningJob
 from api.groups import SCHEDULED, PodGroup
-from api.meta import Condition
+from api.meta import Condition, controller_reference
 from api.plans import PreemptionPlan
 from api.times import parse_rfc3339
 from cli.common.output import some
 from cli.doctor.findings import Finding, fault, note, well
 from cli.doctor.kinds import Deployment, SeenPod
 from cli.doctor.objects import Seen
+from nodes.groups.failing_jobs import why_it_fails
 from nodes.groups.keys import is_foreign
-from nodes.groups.registry import unit_of
+from nodes.state.pods import ENDED
 
-__all__ = ["found", "kueue", "plans", "waiting"]
+__all__ = ["failing", "found", "kueue", "plans", "waiting"]
 
 OURS: Final = "podgroups.reprieve.dev"
 ENDS: Final = frozenset(
@@ -31,12 +33,32 @@ KUEUE: Final = ("app.kubernetes.io/name", "kueue")
 
 def found(seen: Seen, now: float) -> list[Finding]:
     """The groups of pods, by kind."""
-    units = {unit for pod in seen.all(SeenPod) if (unit := unit_of(pod, "Victims")) is not None}
+    owners = seen.owners()
+    units = {unit for pod in seen.all(SeenPod) if (unit := owners.unit_of(pod)) is not None}
     kinds = Counter(name.partition(":")[0] if is_foreign(name) else OURS for _, name in units)
+    unread = [note("gangs", f"not read: {some(seen.unread)}")] if seen.unread else []
     if not kinds:
-        return [note("gangs", "no pod belongs to a group")]
+        return [*unread, note("gangs", "no pod belongs to a group")]
     named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return [well("gangs", f"groups with pods: {named}")]
+    return [*unread, well("gangs", f"groups with pods: {named}")]
+
+
+def failing(seen: Seen, now: float) -> list[Finding]:
+    """Jobs that fail for good when the group of their pods is evicted."""
+    owners, pods = seen.owners(), Counter[str]()
+    for pod in seen.all(SeenPod):
+        owner = controller_reference(pod.metadata)
+        runs = pod.spec.node_name and pod.status.phase not in ENDED
+        if runs and owner is not None and owner.kind == "Job" and owners.unit_of(pod) is not None:
+            pods[owner.uid] += 1
+    said = [
+        f"{_name(job)}: {why}"
+        for job in seen.all(OwningJob)
+        if (count := pods[job.metadata.uid]) and (why := why_it_fails(job, count))
+    ]
+    if not said:
+        return [well("jobs", "no Job of a group fails for good when its pods are evicted")]
+    return [fault("jobs", "JobsFailForGood", f"evicted as a group, these Jobs fail for good: {some(said)}")]
 
 
 def waiting(seen: Seen, now: float) -> list[Finding]:
@@ -96,5 +118,5 @@ def _since(plan: PreemptionPlan) -> float:
     return parse_rfc3339(decided or plan.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
 
 
-def _name(plan: PreemptionPlan) -> str:
-    return f"{plan.metadata.namespace}/{plan.metadata.name}"
+def _name(item: PreemptionPlan | OwningJob) -> str:
+    return f"{item.metadata.namespace}/{item.metadata.name}"

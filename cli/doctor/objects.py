@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 
+from api.core import Namespace
+from api.foreign_owners import OwningJob
 from api.groups import API_VERSION, PodGroup
 from api.plans import PreemptionPlan
 from api.published import QUOTA_MODE, SCHEDULERS
 from cli.common.documents import Kind, Reader
+from cli.common.objects import OWNER_KINDS
 from cli.doctor.kinds import (
     Binding,
     ClusterRole,
@@ -22,12 +25,21 @@ from cli.doctor.kinds import (
     Webhooks,
 )
 from kube.lease import Lease
+from nodes.state.owner_groups import OwnerGroups
 
 __all__ = ["NAMESPACE", "PROCESS", "Seen"]
 
 NAMESPACE = "reprieve-system"
 PROCESS = "reprieve"
 """The name of the Deployment, its Lease, its service account and its role."""
+
+
+OWNERS: Final[Mapping[tuple[str, str], Kind]] = {
+    **OWNER_KINDS,
+    ("batch/v1", "Job"): Kind(OwningJob, True),
+    ("v1", "Namespace"): Kind(Namespace, False),
+}
+"""Kinds that say whether pods belong together."""
 
 
 class Seen(Reader):
@@ -44,6 +56,7 @@ class Seen(Reader):
         ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"): Kind(Webhooks, False),
         ("rbac.authorization.k8s.io/v1", "ClusterRole"): Kind(ClusterRole, False),
         ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): Kind(Binding, False),
+        **OWNERS,
         (API_VERSION, "PodGroup"): Kind(PodGroup, True),
         (API_VERSION, "PreemptionPlan"): Kind(PreemptionPlan, True),
     }
@@ -52,10 +65,29 @@ class Seen(Reader):
     def __init__(self) -> None:
         super().__init__()
         self._things: dict[type[Any], list[Any]] = {}
+        self.unread: list[str] = []
+        """Rights that are missing to read what says whether pods belong together."""
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`."""
         self._things.setdefault(type(thing), []).append(thing)
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`."""
+        if kind in OWNERS:
+            self.unread.append(problem)
+        return kind in OWNERS
+
+    def owners(self) -> OwnerGroups:
+        """What owners and namespaces say of the groups of pods."""
+        groups = OwnerGroups("Victims")
+        for kind in OWNERS.values():
+            for each in self.all(kind.struct):
+                if isinstance(each, Namespace):
+                    groups.upsert_namespace(each.metadata.name, each.metadata.annotations)
+                else:
+                    groups.upsert_owner(each)
+        return groups
 
     def all(self, kind: type[Any]) -> list[Any]:
         """All objects of that struct."""

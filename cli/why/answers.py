@@ -14,12 +14,12 @@ from api.workloads import Workload
 from cli.common.cluster import ClusterError
 from cli.common.documents import InputError
 from cli.common.planes import JOB, POD_GROUP, QUOTA_KINDS, WORKLOAD
-from cli.why.objects import BY_OWNER, World
+from cli.why.objects import World
 from nodes.groups.creators import why_missing
 from nodes.groups.job_waits import why_job_waits
 from nodes.groups.keys import is_foreign, short_name
 from nodes.groups.pod_waits import why_pod_waits
-from nodes.groups.registry import GroupKey, group_of, unit_of
+from nodes.groups.registry import GroupKey, group_of
 from nodes.search.group_waits import GATHERS, why_group_waits
 from nodes.search.pod_answers import answer_for_pod
 from quota.waits import Around, why_workload_waits
@@ -32,7 +32,7 @@ def about_pod(world: World, namespace: str, name: str) -> Wait:
     pod = world.pods.get(name)
     if pod is None:
         raise InputError(f"there is no Pod {namespace}/{name}")
-    unit, depends = unit_of(pod, BY_OWNER), list[Wait]()
+    unit, depends = world.unit_of(pod), list[Wait]()
     if why_pod_waits(pod).waits:
         if unit is not None and POD_GROUP not in world.refused:
             depends.append(_group(world, unit))
@@ -95,7 +95,7 @@ def _first_waiting(world: World, pods: Sequence[Pod]) -> list[Wait]:
     waiting = (pod for pod in pods if why_pod_waits(pod).waits)
     found = []
     for pod in islice(waiting, 1):
-        unit = unit_of(pod, BY_OWNER)
+        unit = world.unit_of(pod)
         is_gang = unit is not None and group_of(pod) is not None and POD_GROUP not in world.refused
         found.append(_pod(world, pod, [_group(world, unit)] if is_gang and unit is not None else []))
     return found
@@ -154,7 +154,7 @@ def _key(world: World, namespace: str, name: str) -> GroupKey:
     """The key of the group. NAME alone means a group of another kind if there is no other one of this name."""
     if world.group((namespace, name)) is not None:
         return namespace, name
-    units = {unit for pod in world.pods.values() if (unit := unit_of(pod, BY_OWNER)) is not None}
+    units = {unit for pod in world.pods.values() if (unit := world.unit_of(pod)) is not None}
     if (namespace, name) in units:
         return namespace, name
     named = [unit for unit in units if is_foreign(unit[1]) and name in (short_name(unit[1]), _bare(unit[1]))]

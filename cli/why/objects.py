@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from api.compression import expand
 from api.core import Pod
+from api.foreign_owners import OwningJob
 from api.groups import API_VERSION, PodGroup
 from api.meta import controller_reference
 from api.plan_names import whole_plan_name
@@ -16,7 +17,6 @@ from api.workloads import Workload
 from cli.common.documents import Kind
 from cli.common.planes import JOB, Planes
 from nodes.groups.creators import (
-    CreatingJob,
     Creator,
     Event,
     ReplicaSet,
@@ -24,13 +24,10 @@ from nodes.groups.creators import (
     creator_of_job,
     creator_of_set,
 )
-from nodes.groups.registry import GroupKey, unit_of
+from nodes.groups.registry import GroupKey
 from nodes.state.pods import ENDED
 
-__all__ = ["BY_OWNER", "World"]
-
-BY_OWNER: Final = "Victims"
-"""As the tables have it."""
+__all__ = ["World"]
 
 
 class World(Planes):
@@ -38,7 +35,7 @@ class World(Planes):
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **Planes.kinds,
-        JOB: Kind(CreatingJob, True),
+        JOB: Kind(OwningJob, True),
         ("apps/v1", "ReplicaSet"): Kind(ReplicaSet, True),
         ("apps/v1", "StatefulSet"): Kind(StatefulSet, True),
         ("v1", "Event"): Kind(Event, True),
@@ -54,7 +51,7 @@ class World(Planes):
         self.pods: dict[str, Pod] = {}
         """The pods of the namespace by name, also those that have ended."""
         self.events: list[Event] = []
-        self.jobs: dict[str, CreatingJob] = {}
+        self.jobs: dict[str, OwningJob] = {}
         """The Jobs of the namespace by name."""
         self._sets: list[ReplicaSet] = []
         self._plans: list[PreemptionPlan] = []
@@ -77,7 +74,8 @@ class World(Planes):
                 self.events += [thing] if near else []
             case ReplicaSet():
                 self._sets += [thing] if near else []
-            case CreatingJob():
+            case OwningJob():
+                self.nodes.tables.upsert_owner(thing)
                 if near:
                     self.jobs[thing.metadata.name] = thing
             case _:
@@ -100,13 +98,17 @@ class World(Planes):
         """The group of this key, if it exists."""
         return self.nodes.tables.groups.find(*key)
 
+    def unit_of(self, pod: Pod) -> GroupKey | None:
+        """The group with which the pod may be evicted; None if it has none."""
+        return self.nodes.tables.owners.unit_of(pod)
+
     def pods_of(self, uid: str) -> list[Pod]:
         """The pods of the namespace that the owner of this UID controls."""
         return self._chosen(self.nodes.tables.controlled(uid), lambda pod: _owner_of(pod) == uid)
 
     def members(self, key: GroupKey) -> list[Pod]:
         """The pods of a group of the namespace, by name."""
-        return self._chosen(self.nodes.tables.members(key), lambda pod: unit_of(pod, BY_OWNER) == key)
+        return self._chosen(self.nodes.tables.members(key), lambda pod: self.unit_of(pod) == key)
 
     def _chosen(self, rows: Iterable[int], is_one: Callable[[Pod], bool]) -> list[Pod]:
         """The pods in these rows of the tables, and those that have ended, which have no rows."""

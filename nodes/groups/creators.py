@@ -6,17 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from api.core import Pod, PodSpec
+from api.foreign_owners import OwningJob, Template
 from api.integration import QUEUE_NAME_LABEL
-from api.jobs import Job, JobSpec, pods_at_once
+from api.jobs import pods_at_once
 from api.meta import Condition, ObjectMeta, Struct, controller_reference
 from api.words import counted
 from nodes.groups.registry import groups_of
 
 __all__ = [
-    "CreatingJob",
     "Creator",
     "Event",
     "InvolvedObject",
@@ -37,12 +35,6 @@ READ: Final = ("Job", "ReplicaSet", "StatefulSet")
 """Kinds of controllers that are looked at."""
 ENDED: Final = ("Succeeded", "Failed")
 NAMED: Final = 5
-
-
-class Template(Struct):
-    """The metadata of core/v1 PodTemplateSpec."""
-
-    metadata: ObjectMeta | None = None
 
 
 class SetSpec(Struct):
@@ -68,18 +60,6 @@ class ReplicaSet(Struct, kw_only=True):
 
 class StatefulSet(ReplicaSet):
     """apps/v1 StatefulSet."""
-
-
-class CreatingJobSpec(JobSpec):
-    """A JobSpec with the metadata of its template."""
-
-    template: Template | None = None
-
-
-class CreatingJob(Job):
-    """batch/v1 Job, with the metadata of its template."""
-
-    spec: CreatingJobSpec = msgspec.field(default_factory=CreatingJobSpec)
 
 
 class InvolvedObject(Struct):
@@ -143,7 +123,7 @@ def creator_of_set(found: ReplicaSet) -> Creator:
     )
 
 
-def creator_of_job(job: CreatingJob) -> Creator:
+def creator_of_job(job: OwningJob) -> Creator:
     """A Job. One that has ended, or is suspended, creates no pod."""
     template = (job.spec.template.metadata if job.spec.template is not None else None) or ObjectMeta()
     ends = (each for each in job.status.conditions or () if each.status == "True" and each.type in OVER)

@@ -8,10 +8,11 @@ from typing import Final
 
 from api.core import Pod
 from api.disruption import DISRUPTION_TARGET
+from api.foreign_owners import OwningJob
 from api.integration import QUEUE_NAME_LABEL
 from api.waits import Wait
 from api.words import counted
-from nodes.groups.creators import CreatingJob, Event, creator_of_job, why_short
+from nodes.groups.creators import Event, creator_of_job, why_short
 from nodes.groups.failing_jobs import why_it_fails
 from nodes.groups.pod_waits import why_pod_waits
 
@@ -20,7 +21,7 @@ __all__ = ["why_job_waits"]
 ADVICE: Final = f"A podFailurePolicy that ignores the pod condition {DISRUPTION_TARGET} prevents it."
 
 
-def why_job_waits(job: CreatingJob, pods: Sequence[Pod], events: Sequence[Event]) -> Wait:
+def why_job_waits(job: OwningJob, pods: Sequence[Pod], events: Sequence[Event]) -> Wait:
     """The answer for the Job. `pods`: those that it controls. A Job in a queue depends on its Workload besides."""
     creator, name = creator_of_job(job), f"{job.metadata.namespace}/{job.metadata.name}"
     waiting = [pod for pod in pods if why_pod_waits(pod).waits]
@@ -49,7 +50,7 @@ def _leaves(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is not None
 
 
-def _over(job: CreatingJob, known: Wait) -> Wait | None:
+def _over(job: OwningJob, known: Wait) -> Wait | None:
     ends = (each for each in job.status.conditions or () if each.status == "True")
     end = next((each for each in ends if each.type in ("Complete", "Failed")), None)
     if end is not None:
@@ -61,7 +62,7 @@ def _over(job: CreatingJob, known: Wait) -> Wait | None:
     return None
 
 
-def _stopped(job: CreatingJob, known: Wait, queue: str) -> Wait | None:
+def _stopped(job: OwningJob, known: Wait, queue: str) -> Wait | None:
     if not job.spec.suspend:
         return None
     says = "It waits: it is suspended"
@@ -78,7 +79,7 @@ def _stopped(job: CreatingJob, known: Wait, queue: str) -> Wait | None:
 
 
 def _running(
-    job: CreatingJob,
+    job: OwningJob,
     known: Wait,
     pods: Sequence[Pod],
     there: Sequence[Pod],

@@ -11,12 +11,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from api.foreign_owners import (
-    AnnotatedJob,
+    JAXJob,
     JobSet,
     LeaderWorkerSet,
+    MPIJob,
+    MPIJobV2,
+    MXJob,
     OwnerObject,
+    OwningJob,
+    PaddleJob,
+    PyTorchJob,
     RayCluster,
+    TFJob,
     TrainingJob,
+    XGBoostJob,
 )
 from api.jobs import pods_at_once
 from api.meta import ObjectMeta, OwnerReference
@@ -60,10 +68,10 @@ class OwnerFacts:
     """Its annotation reprieve.dev/groups-by-owner; None likewise."""
 
 
-def facts_of(kind: OwnerKind, item: OwnerObject) -> OwnerFacts | None:
-    """The facts of an object of this kind; None for a Job that says nothing: there are many of them."""
-    meta = item.metadata
-    if isinstance(item, AnnotatedJob) and not _is_annotated(item):
+def facts_of(item: OwnerObject) -> OwnerFacts | None:
+    """The facts of an object; None for a Job that says nothing: there are many of them."""
+    meta, kind = item.metadata, OWNERS[type(item)]
+    if isinstance(item, OwningJob) and not _is_annotated(item):
         return None
     ours = {name: said for name, said in (meta.annotations or {}).items() if name.startswith(OURS)}
     kept = ObjectMeta(
@@ -144,7 +152,7 @@ def _workers(said: int | None) -> int:
     return 0 if said is None else said
 
 
-def _of_job(job: AnnotatedJob) -> int:
+def _of_job(job: OwningJob) -> int:
     """Near its end a Job has fewer pods than before: nobody creates pods for what has succeeded, or failed for good."""
     spec, status = job.spec, job.status
     if spec.completions is None:
@@ -160,8 +168,8 @@ def _indexes(text: str) -> int:
     return sum(int(last) - int(first) + 1 for first, last in spans if first.isdecimal() and last.isdecimal())
 
 
-def _is_annotated(job: AnnotatedJob) -> bool:
-    template = job.spec.template.metadata
+def _is_annotated(job: OwningJob) -> bool:
+    template = job.spec.template.metadata if job.spec.template is not None else None
     said = (job.metadata.annotations, template.annotations if template is not None else None)
     return any(each is not None and GANG_ANNOTATION in each for each in said)
 
@@ -170,18 +178,22 @@ def _count(said: int | None) -> int:
     return 1 if said is None else said
 
 
-def _training(kind: str, api_version: str = "kubeflow.org/v1") -> OwnerKind:
-    return OwnerKind(kind, api_version, f"{kind.lower()}s", TrainingJob, _of_training_job)
+def _training(struct: type[TrainingJob], kind: str = "", version: str = "v1") -> OwnerKind:
+    name = kind or struct.__name__
+    return OwnerKind(name, f"kubeflow.org/{version}", f"{name.lower()}s", struct, _of_training_job)
 
 
-OWNERS: Final[tuple[OwnerKind, ...]] = (
-    OwnerKind("JobSet", "jobset.x-k8s.io/v1alpha2", "jobsets", JobSet, _of_job_set),
-    OwnerKind(
-        "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", LeaderWorkerSet, _of_replica
-    ),
-    *map(_training, ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")),
-    _training("MPIJob", "kubeflow.org/v2beta1"),
-    OwnerKind("RayCluster", "ray.io/v1", "rayclusters", RayCluster, _of_ray_cluster),
-    OwnerKind("Job", "batch/v1", "jobs", AnnotatedJob, _of_job),
-)
-"""The kinds whose objects are read. The two APIs of MPIJob are served by different programs."""
+OWNERS: Final[Mapping[type[OwnerObject], OwnerKind]] = {
+    each.type: each
+    for each in (
+        OwnerKind("JobSet", "jobset.x-k8s.io/v1alpha2", "jobsets", JobSet, _of_job_set),
+        OwnerKind(
+            "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", LeaderWorkerSet, _of_replica
+        ),
+        *map(_training, (JAXJob, MPIJob, MXJob, PaddleJob, PyTorchJob, TFJob, XGBoostJob)),
+        _training(MPIJobV2, "MPIJob", "v2beta1"),
+        OwnerKind("RayCluster", "ray.io/v1", "rayclusters", RayCluster, _of_ray_cluster),
+        OwnerKind("Job", "batch/v1", "jobs", OwningJob, _of_job),
+    )
+}
+"""The kinds whose objects are read, by their type."""

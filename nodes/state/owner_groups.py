@@ -16,7 +16,7 @@ from api.groups import PodGroup
 from api.owner_annotations import ByOwner
 from nodes.groups.forms import implied, may_ask, of_owner
 from nodes.groups.keys import is_owned
-from nodes.groups.owner_objects import OwnerFacts, OwnerKind, by_owner_of, facts_of
+from nodes.groups.owner_objects import OWNERS, OwnerFacts, by_owner_of, facts_of
 from nodes.groups.owners import OwnedPod, owned_pod, owner_name
 from nodes.groups.registry import GroupKey, first_said
 
@@ -66,12 +66,16 @@ class OwnerGroups:
         key = (told.namespace, told.owned.name)
         return key if self._counts(key, told.owned) else None
 
+    def unit_of(self, pod: Pod) -> GroupKey | None:
+        """The group with which the pod may be evicted, whether or not its object exists; None if it has none."""
+        return self.unit(self.told(pod))
+
     def gang_of(self, pod: Pod) -> GroupKey | None:
         """The group with which the pod is scheduled if it is a gang; None if no gang of its kind is planned for.
 
         Whether it is a gang, its object says.
         """
-        key = self.unit(self.told(pod))
+        key = self.unit_of(pod)
         return key if key is not None and may_ask(key[1]) else None
 
     def note(self, row: int, told: Told) -> GroupKey | None:
@@ -115,19 +119,19 @@ class OwnerGroups:
 
     # ---- what owners and namespaces say. What changes is a set of groups.
 
-    def upsert_owner(self, kind: OwnerKind, item: OwnerObject) -> Set[GroupKey]:
+    def upsert_owner(self, item: OwnerObject) -> Set[GroupKey]:
         """An owner's object exists and says this."""
-        meta = item.metadata
-        owner, facts = (kind.source, meta.namespace, meta.name), facts_of(kind, item)
+        meta, kind = item.metadata, type(item)
+        owner, facts = (OWNERS[kind].source, meta.namespace, meta.name), facts_of(item)
         if facts is None:
             return self.delete_owner(kind, meta.namespace, meta.name)
         before = self._facts.get(owner)
         self._facts[owner] = facts
         return self._groups_of(owner) if before != facts else frozenset()
 
-    def delete_owner(self, kind: OwnerKind, namespace: str, name: str) -> Set[GroupKey]:
+    def delete_owner(self, kind: type[OwnerObject], namespace: str, name: str) -> Set[GroupKey]:
         """An owner's object is gone. Its pods are still one group if it is of a kind that counts by default."""
-        owner = kind.source, namespace, name
+        owner = OWNERS[kind].source, namespace, name
         return self._groups_of(owner) if self._facts.pop(owner, None) is not None else frozenset()
 
     def upsert_namespace(self, name: str, annotations: Mapping[str, str] | None) -> Set[GroupKey]:

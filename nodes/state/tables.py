@@ -17,7 +17,6 @@ from api.storage import CSINode
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
 from nodes.groups.keys import foreign_name
-from nodes.groups.owner_objects import OwnerKind
 from nodes.groups.registry import OBJECTS, ForeignGroup
 from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.claimants import ClaimUse
@@ -120,11 +119,11 @@ class Tables:
         """Remove such an object. Its pods stay, and still go together."""
         return self.delete_group(namespace, foreign_name(OBJECTS[kind].source, name))
 
-    def upsert_owner(self, kind: OwnerKind, item: OwnerObject) -> Change:
+    def upsert_owner(self, item: OwnerObject) -> Change:
         """Add or change an object whose pods may be a group."""
-        return self._regroup(self.owners.upsert_owner(kind, item))
+        return self._regroup(self.owners.upsert_owner(item))
 
-    def delete_owner(self, kind: OwnerKind, namespace: str, name: str) -> Change:
+    def delete_owner(self, kind: type[OwnerObject], namespace: str, name: str) -> Change:
         """Remove such an object. Its pods stay."""
         return self._regroup(self.owners.delete_owner(kind, namespace, name))
 

@@ -17,7 +17,6 @@ import orjson
 
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
-from api.foreign_owners import AnnotatedJob, JobSet, LeaderWorkerSet
 from api.groups import SCHEDULED, PodGroup
 from api.owner_annotations import ByOwner
 from api.plans import PreemptionPlan
@@ -60,9 +59,7 @@ KINDS: dict[object, Resource[Any]] = {
     NativePodGroup: NATIVE_GROUPS,
     VolcanoPodGroup: VOLCANO_GROUPS,
     Namespace: NAMESPACES,
-    **{
-        each.type: each for _, each in OWNER_RESOURCES if each.type in (JobSet, LeaderWorkerSet, AnnotatedJob)
-    },
+    **{each.type: each for each in OWNER_RESOURCES},
 }
 
 

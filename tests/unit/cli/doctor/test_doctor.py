@@ -110,6 +110,21 @@ KUEUE: Json = {
     },
     "spec": {"template": {"spec": {"containers": [{"name": "manager", "image": "kueue:v0.14.0"}]}}},
 }
+
+
+def array(*, annotated: bool = True, limit: int = 1, **spec: Any) -> list[Json]:
+    """A Job of two pods that run."""
+    annotations = {"reprieve.dev/gang": "true"} if annotated else {}
+    meta = {"name": "array", "namespace": "team", "uid": "uid-array", "annotations": annotations}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"backoffLimit": limit, **spec}}
+    pods = [pod(f"array-{number}", nodeName="a") for number in range(2)]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "array", "uid": "uid-array", "controller": True}
+    for each in pods:
+        each["metadata"] |= {"namespace": "team", "ownerReferences": [owner]}
+    return [job, *pods]
+
+
+IGNORING: Json = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
 NOT_READY: Change = lambda objects: only(objects, "EndpointSlice")["endpoints"][0].update(  # noqa: E731
     conditions={"ready": False}
 )
@@ -145,6 +160,7 @@ MADE: dict[str, list[Change]] = {
     "WebhookDown": [remove("EndpointSlice"), NOT_READY],
     "PlansOld": [add(plan("Evicting", 3600))],
     "PlansExpired": [add(plan("Expired", 60))],
+    "JobsFailForGood": [add(*array())],
     "SchedulerUnknown": [add(pod("lost", schedulerName="typo"))],
     "TwoManageQuota": [add(KUEUE)],
 }
@@ -193,6 +209,9 @@ def test_a_cluster_without_new_pods_has_no_calls(scheduled_at: int, found: list[
         add(pod("gated", schedulerName="typo", schedulingGates=[{"name": "wait"}])),
         add(pod("bound", schedulerName="typo", nodeName="a")),
         add(plan("Evicting", 60)),
+        add(*array(annotated=False)),
+        add(*array(limit=2)),
+        add(*array(podFailurePolicy=IGNORING)),
         add(plan("Bound", 3600)),
         both(add(KUEUE), annotation("reprieve.dev/quota-mode", "Observe")),
         program(command=["kube-scheduler", "--feature-gates=GenericWorkload=false"]),
@@ -238,8 +257,12 @@ def test_gangs_are_counted_by_kind_and_those_that_wait_say_why() -> None:
         "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
         "status": {"conditions": [why]},
     }
-    said = {each.check: each.message for each in examined([*healthy(), member, volcano, group])}
-    assert said["gangs"] == "groups with pods: 1 podgroups.reprieve.dev, 1 podgroups.scheduling.volcano.sh"
+    said = {each.check: each.message for each in examined([*healthy(), member, volcano, group, *array()])}
+    named = "1 Job.batch, 1 podgroups.reprieve.dev, 1 podgroups.scheduling.volcano.sh"
+    assert said["gangs"] == f"groups with pods: {named}"
+    assert said["jobs"] == (
+        "evicted as a group, these Jobs fail for good: team/array: it loses 2 pods, and its backoffLimit is 1"
+    )
     assert said["waiting"] == "team/g: Unschedulable: no room"
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from api.foreign_owners import OwningJob
 from nodes.groups.creators import (
-    CreatingJob,
     Creator,
     Event,
     ReplicaSet,
@@ -30,7 +30,7 @@ def job(
         "spec": {"parallelism": 3, "completions": 3, "template": {"metadata": {"labels": LABELS}}, **spec},
         "status": {"conditions": conditions},
     }
-    return creator_of_job(make(CreatingJob, body))
+    return creator_of_job(make(OwningJob, body))
 
 
 def event(message: str, *, uid: str = "uid-train", when: str = "2026-01-01T00:00:00Z") -> Event:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from api.core import Pod
+from api.foreign_owners import OwningJob
 from api.waits import Wait
-from nodes.groups.creators import CreatingJob, Event
+from nodes.groups.creators import Event
 from nodes.groups.job_waits import why_job_waits
 from tests.kit.objects import make, pod
 
@@ -27,7 +28,7 @@ def ask(
         "spec": {"parallelism": 2, "completions": 2, **spec},
         "status": status or {},
     }
-    return why_job_waits(make(CreatingJob, body), pods, events)
+    return why_job_waits(make(OwningJob, body), pods, events)
 
 
 def one(name: str, **more: Any) -> Pod:

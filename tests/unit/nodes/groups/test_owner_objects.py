@@ -9,7 +9,7 @@ import pytest
 
 from nodes.groups.owner_objects import OWNERS, OwnerFacts, OwnerKind, by_owner_of, facts_of
 
-KINDS = {f"{each.kind}.{each.api_version}": each for each in OWNERS}
+KINDS = {f"{each.kind}.{each.api_version}": each for each in OWNERS.values()}
 JOB_SET = KINDS["JobSet.jobset.x-k8s.io/v1alpha2"]
 LWS = KINDS["LeaderWorkerSet.leaderworkerset.x-k8s.io/v1"]
 PYTORCH = KINDS["PyTorchJob.kubeflow.org/v1"]
@@ -22,7 +22,7 @@ GANG = {"reprieve.dev/gang": "true"}
 def facts(kind: OwnerKind, spec: dict[str, Any], **fields: Any) -> OwnerFacts | None:
     """Of an object with this spec. `annotations` are of its metadata; further fields are beside its spec."""
     meta = {"name": "a", "namespace": "n", "uid": "u", "annotations": fields.pop("annotations", None)}
-    return facts_of(kind, msgspec.convert({"metadata": meta, "spec": spec, **fields}, kind.type))
+    return facts_of(msgspec.convert({"metadata": meta, "spec": spec, **fields}, kind.type))
 
 
 def jobs(*replicated: tuple[int | None, int | None], **spec: Any) -> dict[str, Any]:

@@ -9,17 +9,13 @@ import msgspec
 import pytest
 
 from api.core import Namespace, Pod
-from api.foreign_owners import AnnotatedJob, JobSet, LeaderWorkerSet, TrainingJob
+from api.foreign_owners import JobSet, LeaderWorkerSet, OwningJob
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
 from nodes.groups.forms import asking, by_its_pods, object_name
-from nodes.groups.owner_objects import OWNERS, OwnerKind
 from nodes.state.tables import Tables
 from tests.kit.objects import pod
 
-KINDS: dict[str, OwnerKind] = {
-    each.kind: each for each in OWNERS if each.api_version != "kubeflow.org/v1"
-} | {"PyTorchJob": next(each for each in OWNERS if each.kind == "PyTorchJob")}
 NS = "default"
 SIM = (NS, "JobSet.jobset.x-k8s.io:sim")
 RING = (NS, "Job.batch:ring:uid-ring")
@@ -34,9 +30,9 @@ def job_set(uid: str = "", annotations: dict[str, str] | None = None, replicas: 
     return msgspec.convert({"metadata": meta("sim", said(annotations or {}), uid), "spec": spec}, JobSet)
 
 
-def job(**annotations: str) -> AnnotatedJob:
+def job(**annotations: str) -> OwningJob:
     return msgspec.convert(
-        {"metadata": meta("ring", said(annotations)), "spec": {"parallelism": 2}}, AnnotatedJob
+        {"metadata": meta("ring", said(annotations)), "spec": {"parallelism": 2}}, OwningJob
     )
 
 
@@ -62,14 +58,8 @@ def put(tables: Tables, *items: Any) -> None:
                 tables.upsert_pod(each)
             case Namespace():
                 tables.upsert_namespace(each)
-            case JobSet():
-                tables.upsert_owner(KINDS["JobSet"], each)
-            case LeaderWorkerSet():
-                tables.upsert_owner(KINDS["LeaderWorkerSet"], each)
-            case TrainingJob():
-                tables.upsert_owner(KINDS["PyTorchJob"], each)
             case _:
-                tables.upsert_owner(KINDS["Job"], each)
+                tables.upsert_owner(each)
 
 
 def namespace(by_owner: str | None) -> Namespace:
@@ -139,7 +129,7 @@ def test_a_job_is_a_group_only_by_annotation(by_owner: ByOwner) -> None:
     put(tables, job(gang="false"))
     assert (unit(tables), unit(tables, "says")) == (None, RING), "the pod comes before its owner"
     put(tables, job(gang="true"))
-    tables.delete_owner(KINDS["Job"], NS, "ring")
+    tables.delete_owner(OwningJob, NS, "ring")
     assert (unit(tables), unit(tables, "says")) == (None, RING)
 
 
