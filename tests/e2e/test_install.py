@@ -26,7 +26,7 @@ from hack.controlplane.client import ApiError, Json
 from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
-from tests.e2e.versions import SINGLE, version_of
+from tests.e2e.versions import SINGLE, extract
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import kueue
 
@@ -63,7 +63,7 @@ KINDS: Final = (
 
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """A cluster that has never seen reprieve; each test leaves it so."""
+    """A cluster that has never seen reprieve. Each test leaves it so, but for the last one."""
     return start_plane(Options(manifests=()))
 
 
@@ -243,34 +243,6 @@ def deployment(plane: ControlPlane, name: str = "reprieve") -> Json:
     return spec
 
 
-def test_one_replica_becomes_two_and_one_again(plane: ControlPlane, checkout: Path, tmp_path: Path) -> None:
-    """The Deployment is what the manifests of either version say, though it was scaled by hand."""
-    earlier = version_of(SINGLE, tmp_path, knows_replicas=False).tree
-    base = {"manifests/install": "manifests/base"}
-    follow(plane, "Installing", checkout)
-    assert (
-        shell(plane, "kubectl apply --server-side --force-conflicts -k manifests/base", earlier).returncode
-        == 0
-    )
-    single = 1, {"type": "Recreate"}
-    assert size_of(plane) == single
-    follow(plane, "From one replica to two", checkout)
-    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
-    assert size_of(plane) == (2, rolling)
-    follow(plane, "From one replica to two", earlier, **base)  # the same steps lead back
-    assert size_of(plane) == single
-    follow(plane, "reprieve", checkout)
-    wait_until_cached(plane)
-    follow(plane, "The CRDs", checkout)
-    follow(plane, "Kueue's kinds", checkout)
-
-
-def size_of(plane: ControlPlane) -> tuple[int, Json]:
-    """The replicas and the strategy of reprieve."""
-    spec = deployment(plane)
-    return spec["replicas"], spec["strategy"]
-
-
 def test_crds_that_kueue_took_over_are_neither_removed_nor_overwritten(
     plane: ControlPlane, checkout: Path
 ) -> None:
@@ -292,3 +264,25 @@ def test_crds_that_kueue_took_over_are_neither_removed_nor_overwritten(
     for name in KUEUES:
         assert plane.client.get(*CRD, name)["spec"]["names"]["categories"] == ["kueue"]
         plane.client.delete(*CRD, name)
+
+
+def test_one_replica_becomes_two_and_one_again(plane: ControlPlane, checkout: Path, tmp_path: Path) -> None:
+    """The Deployment is what the manifests of either version say, though it was scaled by hand."""
+    extract(SINGLE, tmp_path, "manifests")
+    base = {"manifests/install": "manifests/base"}
+    follow(plane, "Installing", checkout)
+    apply = "kubectl apply --server-side --force-conflicts -k manifests/base"
+    assert shell(plane, apply, tmp_path).returncode == 0
+    single = 1, {"type": "Recreate"}
+    assert size_of(plane) == single
+    follow(plane, "From one replica to two", checkout)
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    assert size_of(plane) == (2, rolling)
+    follow(plane, "From one replica to two", tmp_path, **base)  # the same steps lead back
+    assert size_of(plane) == single
+
+
+def size_of(plane: ControlPlane) -> tuple[int, Json]:
+    """The replicas and the strategy of reprieve."""
+    spec = deployment(plane)
+    return spec["replicas"], spec["strategy"]

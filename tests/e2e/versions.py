@@ -24,7 +24,7 @@ from hack.controlplane.binaries import binaries, cache_root
 from hack.controlplane.manifests import apply_cluster_objects, render
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["CURRENT", "REPLICATED", "SINGLE", "Version", "version_of"]
+__all__ = ["CURRENT", "REPLICATED", "SINGLE", "Version", "extract", "version_of"]
 
 SINGLE: Final = os.environ.get("REPRIEVE_E2E_SINGLE", "4832116f27b16476595acd8e0056f07a1525bb76")
 """The last commit without a Lease. One replica runs, and is replaced by the strategy Recreate."""
@@ -65,16 +65,24 @@ CURRENT: Final = Version(ROOT)
 
 
 def version_of(commit: str, folder: Path, *, knows_replicas: bool = True) -> Version:
-    """The version of a commit. Skips the test where the history does not have it: in an archive, or a shallow clone."""
+    """The version of a commit. Skips the test as `extract` does."""
+    extract(commit, folder)
+    _compile(folder)
+    return Version(folder, knows_replicas)
+
+
+def extract(commit: str, folder: Path, *paths: str) -> None:
+    """Put the files of a commit, or those below `paths`, into the folder.
+
+    Skips the test where the history does not have the commit: in an archive, or a shallow clone.
+    """
     if shutil.which("git") is None:
         pytest.skip("there is no git")
-    archive = _git("archive", "--format=tar", commit)
+    archive = _git("archive", "--format=tar", commit, *paths)
     if archive.returncode != 0:
         pytest.skip(f"commit {commit} is not in the history: {archive.stderr.decode().strip()}")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
         tar.extractall(folder, filter="data")
-    _compile(folder)
-    return Version(folder, knows_replicas)
 
 
 def _compile(folder: Path) -> None:
