@@ -34,8 +34,11 @@ ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "install.md").read_text()
 SECTION: Final = re.compile(r"^##+ (?P<title>.*)$", re.MULTILINE)
 BLOCK: Final = re.compile(r"^ *```sh\n(?P<lines>(?:.*\n)*?) *```$", re.MULTILINE)
+KIND: Final = (ROOT / "hack" / "kind" / "README.md").read_text()
 ELSEWHERE: Final = ("make build",)
 """What the page tells the reader to do before, and the test has done."""
+NOT_HERE: Final = (*ELSEWHERE, "#", "kind ", "docker ", "kubectl -n reprieve-system rollout status")
+"""Without Docker there is no kind, and without a kubelet no pod becomes ready."""
 SCHEDULER: Final = Path("manifests") / "install" / "certificates" / "scheduler" / "kube-scheduler.yaml"
 VALUES: Final = Path("manifests") / "install" / "kustomization.yaml"
 CRD: Final = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
@@ -264,6 +267,20 @@ def test_crds_that_kueue_took_over_are_neither_removed_nor_overwritten(
     for name in KUEUES:
         assert plane.client.get(*CRD, name)["spec"]["names"]["categories"] == ["kueue"]
         plane.client.delete(*CRD, name)
+
+
+def test_the_page_about_kind(plane: ControlPlane, checkout: Path) -> None:
+    block = BLOCK.findall(KIND)[0]
+    lines = [line for line in block.splitlines() if line and not line.startswith(NOT_HERE)]
+    assert len(lines) == 7
+    result = shell(plane, "\n".join(lines), checkout)
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    assert (
+        "//10.96.77.77:" in (checkout / ".cluster" / "kind" / "scheduler" / "kube-scheduler.yaml").read_text()
+    )
+    assert (
+        plane.client.get("v1", "Service", "reprieve", "reprieve-system")["spec"]["clusterIP"] == "10.96.77.77"
+    )
 
 
 def test_one_replica_becomes_two_and_one_again(plane: ControlPlane, checkout: Path, tmp_path: Path) -> None:

@@ -23,7 +23,13 @@ __all__ = [
 ]
 
 ROOT: Final = Path(__file__).parents[2]
-PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES: Final = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "hack" / "kind" / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+)
 BLOCK: Final = re.compile(
     r"^ *```(?P<language>\w*)\n(?P<lines>(?:.*\n)*?) *```$|^(?P<heading>#+ .*)$", re.MULTILINE
 )
@@ -129,6 +135,19 @@ NOTED: Final = {
     ),
     ("docs/doctor.md", "kubectl get"): RunBy("e2e/test_doctor.py", 'startswith("kubectl get")'),
     ("docs/gates.md", ""): RunBy("e2e/test_gates.py", '"## How to leave"'),
+    **dict.fromkeys(
+        [
+            ("hack/kind/README.md", begins)
+            for begins in (
+                "hack/certificates",
+                "sed",
+                "kubectl create",
+                "kubectl -n reprieve-system create",
+                "kubectl apply",
+            )
+        ],
+        RunBy("e2e/test_install.py", '"kind" / "README.md"'),
+    ),
     ("docs/leaving.md", "reprieve release"): RunBy("e2e/test_jobs_alone.py", "(reprieve release)$"),
     ("docs/why.md", "kubectl get "): RunBy("e2e/questions.py", '"^kubectl get .*$"'),
 }
@@ -181,8 +200,14 @@ OFFLINE: Final = {
 }
 """Commands that tests/unit/docs/test_commands.py runs, by what the page says."""
 
+KIND: Final = "there is no Docker where the tests run"
 PLANE: Final = "the tests start the same control plane in their own process; the options are read by a test"
 REASONS: Final = {
+    "docker build -t reprieve:0.1.0 . && kind load docker-image reprieve:0.1.0 --name reprieve": KIND,
+    "kind create cluster --name reprieve --config hack/kind/cluster.yaml --image kindest/node:v1.37.1": KIND,
+    "kind get kubeconfig --name reprieve > .cluster/kind/kubeconfig": KIND,
+    "kubectl -n reprieve-system rollout status deployment/reprieve": "it waits for pods, and no kubelet runs them here",
+    "make test-e2e KUBECONFIG=$PWD/.cluster/kind/kubeconfig": KIND,
     "export KUBECONFIG=/tmp/plane/kubeconfig": "it only names the kubeconfig of the control plane",
     "hack/cluster up --dir /tmp/plane --quota": PLANE,
     "hack/cluster up --dir /tmp/plane --quota --nodes 4": PLANE,

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from cli.main import reprieve
 
-__all__ = ["ROOT", "blocks", "commands_in", "run"]
+__all__ = ["COMMENT", "ROOT", "blocks", "commands_in", "run"]
 
 ROOT: Final = Path(__file__).parents[2]
 BLOCK: Final = re.compile(r"^```console\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)```$", re.MULTILINE)

@@ -14,11 +14,18 @@ from click.testing import CliRunner
 from cli.main import reprieve
 from hack.controlplane.__main__ import main as cluster
 from tests.kit.page_commands import LIVE, OFFLINE, READS, REASONS, Command, commands, inline, run_by
-from tests.kit.pages import ROOT
+from tests.kit.pages import COMMENT, ROOT, run
 
 COMMANDS = commands()
 TAKEN = {each.text for each in COMMANDS if run_by(each)}
 """Commands that tests take from their page. The same command on another page is that command."""
+IN_EXAMPLES = sorted(
+    {
+        command.partition("  ")[0]
+        for example in (ROOT / "examples").rglob("*.yaml")
+        for command in COMMENT.findall(example.read_text())
+    }
+)
 
 
 def run_how(command: Command) -> list[str]:
@@ -35,7 +42,8 @@ def run_how(command: Command) -> list[str]:
 
 def test_every_command_is_run() -> None:
     assert len(COMMANDS) > 100
-    assert [f"{each.page}: {each.text}" for each in COMMANDS if not run_how(each)] == []
+    nobody = [f"{each.page}: {each.text}" for each in COMMANDS if not run_how(each)]
+    assert nobody == [], "say in tests/kit/page_commands.py how they are run"
 
 
 def test_a_command_that_nobody_runs_is_found() -> None:
@@ -68,6 +76,12 @@ def test_it_runs_without_a_cluster(text: str, tmp_path: Path, monkeypatch: pytes
     result = CliRunner().invoke(reprieve, shlex.split(f"{text} {OFFLINE[text].options}")[1:])
     assert result.exit_code in (0, 3), result.output
     assert result.stdout
+
+
+@pytest.mark.parametrize("text", IN_EXAMPLES)
+def test_the_commands_in_examples_run(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, output = run(text, monkeypatch)
+    assert code in (0, 3), output
 
 
 @pytest.mark.parametrize("text", [text for text in REASONS if text.startswith("hack/cluster")])
