@@ -117,6 +117,10 @@ def test_through_a_process_that_does_not_lead_the_leader_answers(
     assert metric(replicas, replicas.leader(), "reprieve_extender_verb_seconds_count") >= passed
     wait_for(lambda: "default-scheduler" in said_of_schedulers(replicas), what="the Lease names no scheduler")
     check_metrics(replicas)
+    leader, name = replicas.leader(), "reprieve_gangs_not_asked_about"
+    assert metric(replicas, leader, name) == 0
+    sandbox.gang("lost", 1, priority=200, schedulerName="nobody")
+    wait_for(lambda: metric(replicas, leader, name) == 1, what="nobody is missed")
 
 
 def check_metrics(plane: ControlPlane) -> None:
