@@ -24,9 +24,11 @@ __all__ = [
     "PaddleJob",
     "PyTorchJob",
     "RayCluster",
+    "ReplicatedJob",
     "TFJob",
     "Template",
     "TrainingJob",
+    "WorkerGroup",
     "XGBoostJob",
 ]
 
@@ -34,6 +36,7 @@ __all__ = [
 class JobTemplate(Struct):
     """batch/v1 JobTemplateSpec."""
 
+    metadata: ObjectMeta | None = None
     spec: JobSpec = field(default_factory=JobSpec)
 
 
@@ -172,6 +175,8 @@ class WorkerGroup(Struct):
 
     replicas: int | None = None
     min_replicas: int | None = None
+    max_replicas: int | None = None
+    suspend: bool | None = None
     num_of_hosts: int | None = None
     """Pods of one replica. Without a number there is one."""
 

@@ -22,8 +22,10 @@ from api.foreign_owners import (
     PaddleJob,
     PyTorchJob,
     RayCluster,
+    ReplicatedJob,
     TFJob,
     TrainingJob,
+    WorkerGroup,
     XGBoostJob,
 )
 from api.jobs import pods_at_once
@@ -34,6 +36,12 @@ __all__ = ["OWNERS", "OwnerFacts", "OwnerKind", "by_owner_of", "facts_of", "gang
 
 OURS: Final = "reprieve.dev/"
 """What annotations of ours begin with."""
+EXCLUSIVE_JOB: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""On a JobSet or a replicated job: each Job has a domain for itself."""
+BY_NODE_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
+"""Beside it: labels of nodes say which domain, so no pod waits for another one."""
+EXCLUSIVE_REPLICA: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+"""On a LeaderWorkerSet: each replica has a domain for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +119,37 @@ def _of_job_set(job_set: JobSet) -> int:
     jobs, policy = job_set.spec.replicated_jobs or [], job_set.spec.startup_policy
     if policy is not None and policy.startup_policy_order == "InOrder":
         jobs = jobs[:1]
-    return sum(
-        _count(each.replicas) * pods_at_once(each.template.spec.parallelism, each.template.spec.completions)
-        for each in jobs
-        if not each.depends_on
-    )
+    said = job_set.metadata.annotations
+    return sum(_count(each.replicas) * _of_replicated_job(each, said) for each in jobs if not each.depends_on)
+
+
+def _of_replicated_job(job: ReplicatedJob, of_the_set: Mapping[str, str] | None) -> int:
+    """The pods of each of its Jobs. In an exclusive domain, all but one are created when that one has a node."""
+    its, spec = job.template.metadata, job.template.spec
+    said = {**(of_the_set or {}), **((its.annotations if its is not None else None) or {})}
+    pods = pods_at_once(spec.parallelism, spec.completions)
+    return min(1, pods) if EXCLUSIVE_JOB in said and BY_NODE_SELECTOR not in said else pods
 
 
 def _of_replica(leader_worker_set: LeaderWorkerSet) -> int:
-    spec = leader_worker_set.spec
-    return 1 if spec.startup_policy == "LeaderReady" else _count(spec.leader_worker_template.size)
+    """The leader alone, if its workers are created when it is ready, or when it has a node."""
+    spec, said = leader_worker_set.spec, leader_worker_set.metadata.annotations or {}
+    leader_first = spec.startup_policy == "LeaderReady" or EXCLUSIVE_REPLICA in said
+    return 1 if leader_first else _count(spec.leader_worker_template.size)
 
 
 def _of_training_job(job: TrainingJob) -> int:
-    """What its scheduling policy says, else all its replicas. Nobody creates more than these."""
+    """What its scheduling policy says, else all its replicas. Nobody creates more than these.
+
+    The launcher of the mpi-operator is a Job, so its pod belongs to that Job.
+    """
     spec = job.spec
     replicas = next(filter(None, (
         spec.pytorch_replica_specs, spec.tf_replica_specs, spec.mpi_replica_specs, spec.xgb_replica_specs,
         spec.paddle_replica_specs, spec.jax_replica_specs, spec.mx_replica_specs,
     )), {})  # fmt: skip
-    late = {"Launcher"} if spec.launcher_creation_policy == "WaitForWorkersReady" else set()
+    apart = isinstance(job, MPIJobV2) or spec.launcher_creation_policy == "WaitForWorkersReady"
+    late = {"Launcher"} if apart else set()
     pods = sum(_count(each.replicas) for name, each in replicas.items() if name not in late)
     policy = spec.run_policy.scheduling_policy if spec.run_policy is not None else None
     least = policy.min_available if policy is not None else None
@@ -139,17 +158,18 @@ def _of_training_job(job: TrainingJob) -> int:
 
 def _of_ray_cluster(cluster: RayCluster) -> int:
     """The head and the workers. With the autoscaler, the workers that it starts with at least."""
-    spec = cluster.spec
-    workers = sum(
-        _workers(each.min_replicas if spec.enable_in_tree_autoscaling else each.replicas)
-        * _count(each.num_of_hosts)
-        for each in spec.worker_group_specs or ()
-    )
-    return 1 + workers
+    spec, scales = cluster.spec, bool(cluster.spec.enable_in_tree_autoscaling)
+    groups = spec.worker_group_specs or ()
+    return 1 + sum(_workers(each, scales=scales) * _count(each.num_of_hosts) for each in groups)
 
 
-def _workers(said: int | None) -> int:
-    return 0 if said is None else said
+def _workers(group: WorkerGroup, *, scales: bool) -> int:
+    """The replicas that its operator creates: within their bounds, of which the upper one counts more."""
+    if group.suspend:
+        return 0
+    least = group.min_replicas or 0
+    wanted = least if scales else max(least, group.replicas or 0)
+    return wanted if group.max_replicas is None else min(wanted, group.max_replicas)
 
 
 def _of_job(job: OwningJob) -> int:

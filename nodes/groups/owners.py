@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from api.core import Pod
 from api.meta import OwnerReference, controller_reference
+from api.names import is_label_value, is_subdomain
 from api.owner_annotations import GANG_ANNOTATION, ByOwner
 from nodes.groups.keys import SEPARATOR, foreign_name
 
@@ -100,9 +101,20 @@ def _by_controller(owner: OwnerReference, *, is_gang: bool) -> tuple[str | None,
     group, _, version = owner.api_version.rpartition("/")
     known = group == KUBEFLOW and owner.kind in TRAINING_JOBS
     may_be = known or is_gang or (group, owner.kind) in WITH_ANNOTATION
-    if not owner.uid or not version or not may_be:
+    if not version or not may_be or not _is_written_by_controllers(owner, group):
         return None, known
     return foreign_name(f"{owner.kind}.{group}" if group else owner.kind, owner.name, owner.uid), known
+
+
+def _is_written_by_controllers(owner: OwnerReference, group: str) -> bool:
+    """Whether names and UID look like those of an object. The API server takes any text of any length for them."""
+    return (
+        is_subdomain(owner.name)
+        and (not group or is_subdomain(group))
+        and is_label_value(owner.kind)
+        and is_label_value(owner.uid)
+        and bool(owner.uid)
+    )
 
 
 def _by_label(owner: OwnerReference, labels: Mapping[str, str]) -> str | None:
@@ -124,6 +136,6 @@ def _job_set(job: OwnerReference, labels: Mapping[str, str]) -> str | None:
 def _replica(stateful_set: OwnerReference, labels: Mapping[str, str]) -> str | None:
     """One replica of a LeaderWorkerSet: leaders are in the set of its name, workers in one with the leader's name."""
     name, index = labels.get(SET_NAME), labels.get(REPLICA)
-    if not name or not index or stateful_set.name not in (name, f"{name}-{index}"):
+    if not name or not index or not index.isdecimal() or stateful_set.name not in (name, f"{name}-{index}"):
         return None
     return foreign_name(LEADER_WORKER_SET, f"{name}-{index}")

@@ -85,6 +85,14 @@ def test_each_kind_has_keys_of_its_own(fields: dict[str, Any], name: str) -> Non
         replica("other"),
         replica("llm-1"),
         {**replica("llm"), "owner": None},
+        {**replica("llm", "1-2")},
+        {**replica("llm-1-2", "1-2")},
+        {"owner": ("kubeflow.org/v1", "PyTorchJob", "train:uid-train")},
+        {"owner": ("kubeflow.org/v1", "PyTorchJob", "t" * 254)},
+        {"owner": ("v1", "JobSet.jobset.x-k8s.io:sim", "a"), "annotations": GANG},
+        {"owner": ("example.org/v1", "K" * 64, "a"), "annotations": GANG},
+        {"owner": ("example.org:8443/v1", "Kind", "a"), "annotations": GANG},
+        {"owner": ("g" * 254 + "/v1", "Kind", "a"), "annotations": GANG},
     ],
 )
 def test_what_makes_no_group(fields: dict[str, Any]) -> None:

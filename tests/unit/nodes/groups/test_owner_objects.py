@@ -14,6 +14,7 @@ JOB_SET = KINDS["JobSet.jobset.x-k8s.io/v1alpha2"]
 LWS = KINDS["LeaderWorkerSet.leaderworkerset.x-k8s.io/v1"]
 PYTORCH = KINDS["PyTorchJob.kubeflow.org/v1"]
 MPI = KINDS["MPIJob.kubeflow.org/v2beta1"]
+MPI_V1 = KINDS["MPIJob.kubeflow.org/v1"]
 RAY = KINDS["RayCluster.ray.io/v1"]
 JOB = KINDS["Job.batch/v1"]
 GANG = {"reprieve.dev/gang": "true"}
@@ -58,11 +59,16 @@ def waiting_for_the_first() -> dict[str, Any]:
         (KINDS["PaddleJob.kubeflow.org/v1"], {"paddleReplicaSpecs": {"Worker": {"replicas": 2}}}, 2),
         (KINDS["JAXJob.kubeflow.org/v1"], {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}}, 2),
         (KINDS["MXJob.kubeflow.org/v1"], {"mxReplicaSpecs": {"Worker": {"replicas": 2}}}, 2),
-        (MPI, {"mpiReplicaSpecs": {"Launcher": {}, "Worker": {"replicas": 4}}}, 5),
-        (MPI, {"launcherCreationPolicy": "WaitForWorkersReady",
-               "mpiReplicaSpecs": {"Launcher": {}, "Worker": {"replicas": 4}}}, 4),
+        (MPI, {"mpiReplicaSpecs": {"Launcher": {}, "Worker": {"replicas": 4}}}, 4),
+        (MPI_V1, {"mpiReplicaSpecs": {"Launcher": {}, "Worker": {"replicas": 4}}}, 5),
+        (MPI_V1, {"launcherCreationPolicy": "WaitForWorkersReady",
+                  "mpiReplicaSpecs": {"Launcher": {}, "Worker": {"replicas": 4}}}, 4),
         (RAY, {"workerGroupSpecs": [{"replicas": 2, "numOfHosts": 4}, {"replicas": 1}, {}]}, 10),
         (RAY, {"enableInTreeAutoscaling": True, "workerGroupSpecs": [{"replicas": 5, "minReplicas": 2}]}, 3),
+        (RAY, {"workerGroupSpecs": [{"replicas": 9, "maxReplicas": 5}, {"replicas": 1, "minReplicas": 2}]}, 8),
+        (RAY, {"workerGroupSpecs": [{"minReplicas": 2}, {"minReplicas": 3, "maxReplicas": 1}]}, 4),
+        (RAY, {"workerGroupSpecs": [{"replicas": 9, "suspend": True}, {"replicas": 1}]}, 2),
+        (RAY, {"enableInTreeAutoscaling": True, "workerGroupSpecs": [{"minReplicas": 2, "suspend": True}]}, 1),
         (RAY, {}, 1),
     ],
 )  # fmt: skip
@@ -70,6 +76,38 @@ def test_pods_that_start_together(kind: OwnerKind, spec: dict[str, Any], pods: i
     found = facts(kind, spec)
     assert found is not None
     assert found.minimum == pods
+
+
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+BY_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "of_the_first", "pods"),
+    [
+        ({EXCLUSIVE: "rack"}, {}, 6),
+        ({EXCLUSIVE: "rack", BY_SELECTOR: "true"}, {}, 10),
+        ({}, {EXCLUSIVE: "rack"}, 6),
+        ({}, {EXCLUSIVE: "rack", BY_SELECTOR: "true"}, 10),
+        ({"another": "rack"}, {}, 10),
+    ],
+)
+def test_a_job_of_an_exclusive_domain_creates_one_pod_first(
+    annotations: dict[str, str], of_the_first: dict[str, str], pods: int
+) -> None:
+    """JobSet refuses the other pods of the Job until the first one has a node."""
+    spec = jobs((2, 3), (4, 1))
+    spec["replicatedJobs"][0]["template"]["metadata"] = {"annotations": of_the_first}
+    found = facts(JOB_SET, spec, annotations=annotations)
+    assert found is not None
+    assert found.minimum == pods
+
+
+def test_a_replica_in_an_exclusive_domain_creates_its_leader_first() -> None:
+    spec = {"leaderWorkerTemplate": {"size": 4}}
+    found = facts(LWS, spec, annotations={"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"})
+    assert found is not None
+    assert found.minimum == 1
 
 
 @pytest.mark.parametrize(("least", "pods"), [(2, 2), (4, 4), (9, 4), (0, 0), (-1, -1), (None, 4)])
