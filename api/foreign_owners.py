@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from msgspec import field
 
+from api.core import PodSchedulingGroup
 from api.jobs import Job, JobSpec
 from api.meta import ObjectMeta, Struct
 
@@ -33,11 +34,30 @@ __all__ = [
 ]
 
 
+class TemplateSpec(Struct):
+    """The part of core/v1 PodSpec that names a group."""
+
+    scheduling_group: PodSchedulingGroup | None = None
+
+
+class Template(Struct):
+    """core/v1 PodTemplateSpec, as far as it says to which group its pods belong."""
+
+    metadata: ObjectMeta | None = None
+    spec: TemplateSpec | None = None
+
+
+class OwningJobSpec(JobSpec):
+    """A JobSpec, and what its template says of its pods."""
+
+    template: Template | None = None
+
+
 class JobTemplate(Struct):
     """batch/v1 JobTemplateSpec."""
 
     metadata: ObjectMeta | None = None
-    spec: JobSpec = field(default_factory=JobSpec)
+    spec: OwningJobSpec = field(default_factory=OwningJobSpec)
 
 
 class DependsOn(Struct):
@@ -81,6 +101,9 @@ class LeaderWorkerTemplate(Struct):
 
     size: int | None = None
     """Its pods, the leader included. Without a number there is one."""
+    leader_template: Template | None = None
+    """None: the leader is made as the workers are."""
+    worker_template: Template | None = None
 
 
 class LeaderWorkerSetSpec(Struct):
@@ -102,6 +125,7 @@ class ReplicaSpec(Struct):
     """Equal pods of a training job. Without a number there is one."""
 
     replicas: int | None = None
+    template: Template | None = None
 
 
 class SchedulingPolicy(Struct):
@@ -179,11 +203,19 @@ class WorkerGroup(Struct):
     suspend: bool | None = None
     num_of_hosts: int | None = None
     """Pods of one replica. Without a number there is one."""
+    template: Template | None = None
+
+
+class HeadGroup(Struct):
+    """The head of a RayCluster."""
+
+    template: Template | None = None
 
 
 class RayClusterSpec(Struct):
     """The spec of a RayCluster. It has one head besides its workers."""
 
+    head_group_spec: HeadGroup | None = None
     worker_group_specs: list[WorkerGroup] | None = None
     enable_in_tree_autoscaling: bool | None = None
 
@@ -193,18 +225,6 @@ class RayCluster(Struct, kw_only=True):
 
     metadata: ObjectMeta
     spec: RayClusterSpec = field(default_factory=RayClusterSpec)
-
-
-class Template(Struct):
-    """core/v1 PodTemplateSpec, as far as it says something of its pods."""
-
-    metadata: ObjectMeta | None = None
-
-
-class OwningJobSpec(JobSpec):
-    """A JobSpec, and what its template says of its pods."""
-
-    template: Template | None = None
 
 
 class OwningJob(Job):

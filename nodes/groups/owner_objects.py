@@ -1,7 +1,7 @@
 """What the objects of owners say of the groups that their pods are: how many pods belong together, and what is asked.
 
 The number is that of the pods which the owner's controller creates without waiting for one of them to run. A gang never
-waits for a pod that nobody creates before the gang runs.
+waits for a pod that nobody creates before the gang runs, nor for one whose template puts it into another group.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from api.core import Pod, PodSpec
 from api.foreign_owners import (
     JAXJob,
     JobSet,
@@ -23,6 +24,8 @@ from api.foreign_owners import (
     PyTorchJob,
     RayCluster,
     ReplicatedJob,
+    Template,
+    TemplateSpec,
     TFJob,
     TrainingJob,
     WorkerGroup,
@@ -31,6 +34,7 @@ from api.foreign_owners import (
 from api.jobs import pods_at_once
 from api.meta import ObjectMeta, OwnerReference
 from api.owner_annotations import BY_OWNER_ANNOTATION, GANG_ANNOTATION, ByOwner, parse_by_owner, parse_gang
+from nodes.groups.registry import first_said
 
 __all__ = ["OWNERS", "OwnerFacts", "OwnerKind", "by_owner_of", "facts_of", "gang_said"]
 
@@ -120,7 +124,11 @@ def _of_job_set(job_set: JobSet) -> int:
     if policy is not None and policy.startup_policy_order == "InOrder":
         jobs = jobs[:1]
     said = job_set.metadata.annotations
-    return sum(_count(each.replicas) * _of_replicated_job(each, said) for each in jobs if not each.depends_on)
+    return sum(
+        _count(each.replicas) * _of_replicated_job(each, said)
+        for each in jobs
+        if not each.depends_on and _joins(each.template.spec.template)
+    )
 
 
 def _of_replicated_job(job: ReplicatedJob, of_the_set: Mapping[str, str] | None) -> int:
@@ -134,8 +142,11 @@ def _of_replicated_job(job: ReplicatedJob, of_the_set: Mapping[str, str] | None)
 def _of_replica(leader_worker_set: LeaderWorkerSet) -> int:
     """The leader alone, if its workers are created when it is ready, or when it has a node."""
     spec, said = leader_worker_set.spec, leader_worker_set.metadata.annotations or {}
+    its = spec.leader_worker_template
+    leader = int(_joins(its.leader_template or its.worker_template))
+    workers = _count(its.size) - 1 if _joins(its.worker_template) else 0
     leader_first = spec.startup_policy == "LeaderReady" or EXCLUSIVE_REPLICA in said
-    return 1 if leader_first else _count(spec.leader_worker_template.size)
+    return leader if leader_first else leader + workers
 
 
 def _of_training_job(job: TrainingJob) -> int:
@@ -150,7 +161,9 @@ def _of_training_job(job: TrainingJob) -> int:
     )), {})  # fmt: skip
     apart = isinstance(job, MPIJobV2) or spec.launcher_creation_policy == "WaitForWorkersReady"
     late = {"Launcher"} if apart else set()
-    pods = sum(_count(each.replicas) for name, each in replicas.items() if name not in late)
+    pods = sum(
+        _count(each.replicas) for name, each in replicas.items() if name not in late and _joins(each.template)
+    )
     policy = spec.run_policy.scheduling_policy if spec.run_policy is not None else None
     least = policy.min_available if policy is not None else None
     return pods if least is None else min(least, pods)
@@ -159,8 +172,13 @@ def _of_training_job(job: TrainingJob) -> int:
 def _of_ray_cluster(cluster: RayCluster) -> int:
     """The head and the workers. With the autoscaler, the workers that it starts with at least."""
     spec, scales = cluster.spec, bool(cluster.spec.enable_in_tree_autoscaling)
-    groups = spec.worker_group_specs or ()
-    return 1 + sum(_workers(each, scales=scales) * _count(each.num_of_hosts) for each in groups)
+    workers = sum(
+        _workers(each, scales=scales) * _count(each.num_of_hosts)
+        for each in spec.worker_group_specs or ()
+        if _joins(each.template)
+    )
+    head = spec.head_group_spec
+    return int(head is None or _joins(head.template)) + workers
 
 
 def _workers(group: WorkerGroup, *, scales: bool) -> int:
@@ -186,6 +204,17 @@ def _indexes(text: str) -> int:
     ends = (part.partition("-") for part in text.split(","))
     spans = ((first, last or first) for first, _, last in ends)
     return sum(int(last) - int(first) + 1 for first, last in spans if first.isdecimal() and last.isdecimal())
+
+
+def _joins(template: Template | None) -> bool:
+    """Whether pods made so belong to their owner's group: they name none themselves, and do not stay alone."""
+    if template is None:
+        return True
+    meta, spec = template.metadata or ObjectMeta(), template.spec or TemplateSpec()
+    if (meta.annotations or {}).get(GANG_ANNOTATION) == "false":
+        return False
+    its = ObjectMeta(labels=meta.labels, annotations=meta.annotations)
+    return first_said(Pod(metadata=its, spec=PodSpec(scheduling_group=spec.scheduling_group))) is None
 
 
 def _is_annotated(job: OwningJob) -> bool:

@@ -10,12 +10,23 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from api.core import Pod
+from api.foreign_owners import OwningJob
 from api.meta import OwnerReference, controller_reference
 from api.names import is_label_value, is_subdomain
 from api.owner_annotations import GANG_ANNOTATION, ByOwner
 from nodes.groups.keys import SEPARATOR, foreign_name
 
-__all__ = ["ByOwner", "OwnedPod", "OwnerName", "name_of", "owned_pod", "owner_name"]
+__all__ = [
+    "JOB_SET",
+    "ByOwner",
+    "OwnedPod",
+    "OwnerName",
+    "job_set_named",
+    "job_set_of",
+    "name_of",
+    "owned_pod",
+    "owner_name",
+]
 
 TRAINING_JOBS: Final = frozenset(
     {"JAXJob", "MPIJob", "MXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob"}
@@ -51,6 +62,8 @@ class OwnedPod(NamedTuple):
     """Whether the kind of the owner counts without an annotation."""
     said: bool
     """Whether the pod itself says that it belongs to its owner's group."""
+    job: str
+    """The UID of the Job between the pod and its owner; empty if labels do not tell the owner by a Job."""
 
     def counts(self, by_owner: ByOwner, owner_said: bool | None = None) -> bool:
         """Whether the pod belongs to the group. `by_owner`: the setting. `owner_said`: the annotation of the owner."""
@@ -77,9 +90,25 @@ def owned_pod(pod: Pod) -> OwnedPod | None:
     if said == "false":
         return None
     name, by_default = _by_label(owner, pod.metadata.labels or {}), True
+    by_label = name is not None
     if name is None:
         name, by_default = _by_controller(owner, is_gang=said == "true")
-    return OwnedPod(name, by_default, said == "true") if name is not None else None
+    job = owner.uid if by_label and owner.kind == "Job" else ""
+    return OwnedPod(name, by_default, said == "true", job) if name is not None else None
+
+
+def job_set_of(job: OwningJob) -> OwnerName | None:
+    """The JobSet that controls the Job; None if none does."""
+    owner = controller_reference(job.metadata)
+    if owner is None or f"{owner.kind}.{owner.api_version.partition('/')[0]}" != JOB_SET:
+        return None
+    return OwnerName(JOB_SET, owner.name, owner.uid)
+
+
+def job_set_named(job: OwningJob) -> str:
+    """The name of the JobSet that the labels of the Job's pods tell; empty if they tell none."""
+    template = job.spec.template.metadata if job.spec.template is not None else None
+    return (template.labels or {}).get(JOB_SET_NAME, "") if template is not None else ""
 
 
 def name_of(pod: Pod, by_owner: ByOwner) -> str | None:

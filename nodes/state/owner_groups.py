@@ -11,13 +11,21 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from api.core import Pod
-from api.foreign_owners import OwnerObject
+from api.foreign_owners import OwnerObject, OwningJob
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
 from nodes.groups.forms import implied, may_ask, of_owner
 from nodes.groups.keys import is_owned
 from nodes.groups.owner_objects import OWNERS, OwnerFacts, by_owner_of, facts_of
-from nodes.groups.owners import OwnedPod, owned_pod, owner_name
+from nodes.groups.owners import (
+    JOB_SET,
+    OwnedPod,
+    OwnerName,
+    job_set_named,
+    job_set_of,
+    owned_pod,
+    owner_name,
+)
 from nodes.groups.registry import GroupKey, first_said
 
 __all__ = ["OwnerGroups", "Told"]
@@ -35,6 +43,24 @@ class Told(NamedTuple):
     namespace: str
 
 
+class _Link(NamedTuple):
+    """A Job between pods and their JobSet."""
+
+    named: str
+    """The JobSet that its pods name."""
+    owner: OwnerName | None
+    """The JobSet that controls it; None if none does."""
+
+    def leads_to(self, owner: OwnerName) -> bool:
+        """Whether this owner controls the Job."""
+        its = self.owner
+        return (
+            its is not None
+            and (its.source, its.name) == (owner.source, owner.name)
+            and (owner.uid in ("", its.uid))
+        )
+
+
 class OwnerGroups:
     """What owners and namespaces say, and the pods (rows) that may belong to groups of owners."""
 
@@ -49,6 +75,10 @@ class OwnerGroups:
         """The same by group."""
         self._keys: dict[Owner, set[GroupKey]] = {}
         """The groups that pods tell, by owner."""
+        self._links: dict[str, _Link] = {}
+        """Jobs whose pods name a JobSet, by UID."""
+        self._jobs: dict[tuple[str, str], str] = {}
+        """Their UIDs, by namespace and name."""
 
     # ---- pods
 
@@ -122,17 +152,40 @@ class OwnerGroups:
     def upsert_owner(self, item: OwnerObject) -> Set[GroupKey]:
         """An owner's object exists and says this."""
         meta, kind = item.metadata, type(item)
+        linked = self._link(item) if isinstance(item, OwningJob) else frozenset[GroupKey]()
         owner, facts = (OWNERS[kind].source, meta.namespace, meta.name), facts_of(item)
         if facts is None:
-            return self.delete_owner(kind, meta.namespace, meta.name)
+            return linked | self._forget_owner(owner)
         before = self._facts.get(owner)
         self._facts[owner] = facts
-        return self._groups_of(owner) if before != facts else frozenset()
+        return linked | self._groups_of(owner) if before != facts else linked
 
     def delete_owner(self, kind: type[OwnerObject], namespace: str, name: str) -> Set[GroupKey]:
         """An owner's object is gone. Its pods are still one group if it is of a kind that counts by default."""
-        owner = OWNERS[kind].source, namespace, name
+        unlinked = self._unlink(namespace, name) if kind is OwningJob else frozenset[GroupKey]()
+        return unlinked | self._forget_owner((OWNERS[kind].source, namespace, name))
+
+    def _forget_owner(self, owner: Owner) -> Set[GroupKey]:
         return self._groups_of(owner) if self._facts.pop(owner, None) is not None else frozenset()
+
+    def _link(self, job: OwningJob) -> Set[GroupKey]:
+        """The Job exists, and a JobSet controls it or not."""
+        meta, named = job.metadata, job_set_named(job)
+        known = self._jobs.get((meta.namespace, meta.name))
+        if not named:
+            return self._unlink(meta.namespace, meta.name) if known is not None else frozenset()
+        link = _Link(named, job_set_of(job))
+        if known == meta.uid and self._links[meta.uid] == link:
+            return frozenset()
+        former = self._unlink(meta.namespace, meta.name)
+        self._jobs[meta.namespace, meta.name], self._links[meta.uid] = meta.uid, link
+        return former | self._groups_of((JOB_SET, meta.namespace, named))
+
+    def _unlink(self, namespace: str, name: str) -> Set[GroupKey]:
+        """The Job is gone, or its pods name no JobSet."""
+        uid = self._jobs.pop((namespace, name), None)
+        link = self._links.pop(uid, None) if uid is not None else None
+        return self._groups_of((JOB_SET, namespace, link.named)) if link is not None else frozenset()
 
     def upsert_namespace(self, name: str, annotations: Mapping[str, str] | None) -> Set[GroupKey]:
         """A namespace exists and has these annotations; None: it is gone, or has none."""
@@ -153,6 +206,9 @@ class OwnerGroups:
         return own or self._namespaces.get(namespace) or self._by_owner
 
     def _counts(self, key: GroupKey, owned: OwnedPod) -> bool:
+        link = self._links.get(owned.job) if owned.job else None
+        if link is not None and not link.leads_to(owner_name(key[1])):
+            return False  # the labels lie
         facts = self._find(key)
         return owned.counts(self._setting(key[0], facts), facts.said if facts is not None else None)
 

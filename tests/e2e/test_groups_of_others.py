@@ -71,6 +71,16 @@ def create(sandbox: Sandbox, api_version: str, kind: str, name: str, spec: Json,
     return sandbox.client.request("POST", path, body)
 
 
+def path_of_set(sandbox: Sandbox, name: str) -> str:
+    return f"/apis/{JOB_SET}/namespaces/{sandbox.namespace}/jobsets/{name}"
+
+
+def controlled_by(owner: Json) -> Json:
+    """The reference of whatever this object controls."""
+    known = {"apiVersion": owner["apiVersion"], "kind": owner["kind"]}
+    return {**known, **{field: owner["metadata"][field] for field in ("name", "uid")}, "controller": True}
+
+
 def is_served(client: Client, path: str) -> bool:
     try:
         client.request("GET", path)
@@ -115,15 +125,18 @@ class Kinds:
             body = self._sandbox.pod_body(
                 f"{name}-{number}", priority=priority, node_name=place, labels=labels
             )
-            known = {"apiVersion": owner["apiVersion"], "kind": owner["kind"]}
-            meta = {field: owner["metadata"][field] for field in ("name", "uid")}
-            body["metadata"]["ownerReferences"] = [{**known, **meta, "controller": True}]
+            body["metadata"]["ownerReferences"] = [controlled_by(owner)]
             running.append(client.create(body)["metadata"]["name"])
         self.pods[name] = running
         self._sandbox.wait_running(*running)
 
     def jobs(
-        self, name: str, jobs: list[str], labels: list[dict[str, str]], annotations: dict[str, str]
+        self,
+        name: str,
+        jobs: list[str],
+        labels: list[dict[str, str]],
+        annotations: dict[str, str],
+        owners: list[Json],
     ) -> None:
         """Indexed Jobs of the Job controller, which creates SIZE pods in sum."""
         priority, namespace = self.priority, self._sandbox.namespace
@@ -141,7 +154,8 @@ class Kinds:
                 "completionMode": "Indexed",
                 "template": {"metadata": meta, "spec": pod["spec"]},
             }
-            where = {"name": job, "namespace": namespace, "annotations": annotations}
+            where: Json = {"name": job, "namespace": namespace, "annotations": annotations}
+            where |= {"ownerReferences": [controlled_by(each) for each in owners]}
             self._sandbox.client.create(
                 {"apiVersion": "batch/v1", "kind": "Job", "metadata": where, "spec": spec}
             )
@@ -187,8 +201,11 @@ def all_kinds(sandbox: Sandbox) -> Kinds:
         {"jobset-name": "sim", "replicatedjob-name": name, "job-index": "0"} for name in ("driver", "workers")
     ]
     labels = [{f"jobset.sigs.k8s.io/{key}": value for key, value in each.items()} for each in sets]
-    kinds.jobs("sim", ["sim-driver-0", "sim-workers-0"], labels, {})
-    kinds.jobs("ring", ["ring"], [{}], GANG)
+    job_set = create(
+        sandbox, JOB_SET, "JobSet", "sim", {"replicatedJobs": [{"name": "driver"}, {"name": "workers"}]}
+    )
+    kinds.jobs("sim", ["sim-driver-0", "sim-workers-0"], labels, {}, [job_set])
+    kinds.jobs("ring", ["ring"], [{}], GANG, [])
     kinds.owned("ray", [create(sandbox, RAY, "RayCluster", "ray", {}, gang="true")] * SIZE)
     return kinds
 
@@ -247,8 +264,9 @@ def set_job(sandbox: Sandbox, job_set: str, number: int) -> str:
     named = {f"jobset.sigs.k8s.io/{key}": value for key, value in labels.items()}
     pod = sandbox.pod_body("template", priority=100, restartPolicy="Never")
     template = {"metadata": {"labels": named}, "spec": pod["spec"]}
-    where = {"name": job, "namespace": sandbox.namespace}
-    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": where, "spec": {"template": template}}
+    owner = sandbox.client.request("GET", path_of_set(sandbox, job_set))
+    meta = {"name": job, "namespace": sandbox.namespace, "ownerReferences": [controlled_by(owner)]}
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
     sandbox.client.create(body)
     label = f"batch.kubernetes.io/job-name={job}"
     [made] = wait_for(
@@ -265,9 +283,9 @@ def wait_event(sandbox: Sandbox, reason: str, name: str) -> None:
 def test_gangs_of_other_kinds_preempt_while_their_crds_are_there(
     sandbox: Sandbox, plane: ControlPlane
 ) -> None:
-    """reprieve runs since before the CRDs were installed, and goes on when they are removed.
+    """reprieve runs since before the CRDs were installed, and goes on when one is removed.
 
-    Owners are gangs because the namespace says so.
+    Owners are gangs because the namespace says so. A cluster that removes their CRD deletes their pods, too.
     """
     plane.client.patch("v1", "Namespace", sandbox.namespace, BY_OWNER)
     for name, more in (("ring", plugin_pod), ("sim", set_job)):
@@ -292,16 +310,12 @@ def test_gangs_of_other_kinds_preempt_while_their_crds_are_there(
         wait_event(sandbox, "Bound", name)
 
     create(sandbox, COSCHEDULING, "PodGroup", "alone", {"minMember": 2})
-    create(sandbox, JOB_SET, "JobSet", "half", {"replicatedJobs": [{"name": "w", "replicas": 2}]})
-    for name in ("alone", "half"):
-        sandbox.node(name, cpu="1")
-    waiting = [plugin_pod(sandbox, "alone", 0), set_job(sandbox, "half", 0)]
-    for name in ("alone", "half"):
-        wait_event(sandbox, "Gathering", name)
-    assert not set(waiting) & sandbox.bound().keys()
-    for crd in (PLUGINS, "jobsets.jobset.x-k8s.io"):
-        plane.client.delete(CRDS, "CustomResourceDefinition", crd)
-    sandbox.wait_bound(*waiting)
+    sandbox.node("more", cpu="1")
+    waiting = plugin_pod(sandbox, "alone", 0)
+    wait_event(sandbox, "Gathering", "alone")
+    assert waiting not in sandbox.bound()
+    plane.client.delete(CRDS, "CustomResourceDefinition", PLUGINS)
+    sandbox.wait_bound(waiting)
 
 
 IGNORING: Final = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}

@@ -110,6 +110,37 @@ def test_a_replica_in_an_exclusive_domain_creates_its_leader_first() -> None:
     assert found.minimum == 1
 
 
+ELSEWHERE: list[dict[str, Any]] = [
+    {"metadata": {"annotations": {"reprieve.dev/gang": "false"}}},
+    {"metadata": {"labels": {"reprieve.dev/pod-group": "g"}}},
+    {"metadata": {"labels": {"scheduling.x-k8s.io/pod-group": "g"}}},
+    {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "g"}}},
+    {"spec": {"schedulingGroup": {"podGroupName": "g"}}},
+]
+
+
+@pytest.mark.parametrize("template", ELSEWHERE)
+def test_pods_that_belong_elsewhere_are_not_waited_for(template: dict[str, Any]) -> None:
+    three = {"replicas": 3}
+    apart: dict[str, Any] = {"template": template}
+    together: dict[str, Any] = {"template": {"spec": {}}}
+    job_set = jobs((1, 2), (1, 3))
+    job_set["replicatedJobs"][0]["template"]["spec"] |= apart
+    specs = [
+        (JOB_SET, job_set, 3),
+        (LWS, {"leaderWorkerTemplate": {"size": 4, "leaderTemplate": template, "workerTemplate": {}}}, 3),
+        (LWS, {"leaderWorkerTemplate": {"size": 4, "leaderTemplate": {}, "workerTemplate": template}}, 1),
+        (LWS, {"leaderWorkerTemplate": {"size": 4, "workerTemplate": template}}, 0),
+        (PYTORCH, {"pytorchReplicaSpecs": {"Master": apart, "Worker": three | together}}, 3),
+        (RAY, {"headGroupSpec": apart, "workerGroupSpecs": [three | together]}, 3),
+        (RAY, {"headGroupSpec": together, "workerGroupSpecs": [three | apart]}, 1),
+    ]
+    for kind, spec, pods in specs:
+        found = facts(kind, spec)
+        assert found is not None
+        assert found.minimum == pods, kind.kind
+
+
 @pytest.mark.parametrize(("least", "pods"), [(2, 2), (4, 4), (9, 4), (0, 0), (-1, -1), (None, 4)])
 def test_a_training_job_says_how_many_are_enough(least: int | None, pods: int) -> None:
     """No gang waits for pods that nobody creates."""

@@ -154,6 +154,45 @@ def test_the_owner_of_another_namespace_says_nothing() -> None:
     assert minimum(tables.groups.find(*SIM)) is None
 
 
+def of_set_job(controller: str | None, uid: str = "uid-sim", **labels: str) -> OwningJob:
+    """The Job between the pods and the JobSet; `controller`: the name of the JobSet that controls it."""
+    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": controller, "uid": uid}
+    its = {"name": "sim-w-0", "namespace": NS, "uid": "uid-sim-w-0"}
+    if controller is not None:
+        its["ownerReferences"] = [{**owner, "controller": True}]  # type: ignore[assignment]
+    named = labels or {"jobset.sigs.k8s.io/jobset-name": "sim"}
+    template = {"metadata": {"labels": named}}
+    return msgspec.convert({"metadata": its, "spec": {"template": template}}, OwningJob)
+
+
+@pytest.mark.parametrize(
+    ("job_of_it", "told_uid", "group"),
+    [
+        (of_set_job("sim"), "", True),
+        (of_set_job("sim"), "uid-sim", True),
+        (of_set_job("sim", "other"), "uid-sim", False),
+        (of_set_job("another"), "", False),
+        (of_set_job(None), "", False),
+    ],
+)
+def test_labels_count_where_the_chain_leads_to_the_owner(
+    job_of_it: OwningJob, told_uid: str, group: bool
+) -> None:
+    """As far as the Job is known. It is looked at again when it changes."""
+    for order in itertools.permutations([of_set("p", told_uid), job_of_it, job_set()]):
+        tables = Tables(by_owner="Gangs")
+        put(tables, *order)
+        assert (unit(tables) is not None) is group
+        assert (tables.owners.gang_of(of_set("p", told_uid)) is not None) is group
+        tables.delete_owner(OwningJob, NS, "sim-w-0")
+        assert unit(tables) is not None
+        put(tables, job_of_it)
+        assert (unit(tables) is not None) is group
+        put(tables, of_set_job(None, **{"other": "label"}))
+        assert unit(tables) is not None, "its pods name no JobSet"
+        assert (tables.owners._jobs, tables.owners._links) == ({}, {})
+
+
 def test_its_form_names_the_owner() -> None:
     tables = Tables(by_owner="Gangs")
     leader_worker_set = msgspec.convert(
