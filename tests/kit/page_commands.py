@@ -13,6 +13,7 @@ __all__ = [
     "OFFLINE",
     "PAGES",
     "READS",
+    "READS_INLINE",
     "REASONS",
     "Command",
     "Offline",
@@ -37,7 +38,7 @@ PROGRAM: Final = re.compile(r"^(?:reprieve|kubectl|make|hack/\w+|python|docker|k
 ARROW: Final = "──>"
 """Of a diagram."""
 COMMENT: Final = re.compile(r"\s+# .*$")
-INLINE: Final = re.compile(r"`(?P<command>(?:reprieve|make) [a-z][^`]*)`")
+INLINE: Final = re.compile(r"`(?P<command>(?:(?:reprieve|make) [a-z]|kubectl [a-z-])[^`]*)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,10 @@ LIVE: Final[dict[str, dict[str, str]]] = {
 """Commands that tests/e2e/test_page_commands.py runs on a control plane, with what takes the place of names. All other
 `kubectl get` and `kubectl logs` are run there, too, as they are: they only read."""
 READS: Final = re.compile(r"^kubectl (?:-n reprieve-system )?(?:get|logs) ")
+READS_INLINE: Final = re.compile(
+    r"^kubectl (?:-n \S+ )?(?:get|events|explain) (?!-o json$)(?!.*\b[A-Z]{3,}\b).+$"
+)
+"""Whole commands within sentences that only read, which are run, too. One with a name in capitals is not whole."""
 
 CLUSTER: Final = "-f examples/training-cluster.yaml"
 TEAMS: Final = "-f examples/quota-teams.yaml"
