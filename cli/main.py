@@ -47,6 +47,10 @@ COMMANDS: Final = {
         "cli.whatif.command",
         "Say what would happen if objects were submitted to a live cluster, or to one in files.",
     ),
+    "diff": (
+        "cli.diff.command",
+        "Say whose fate changes if queues, classes, groups, budgets or nodes change.",
+    ),
     "ungate": (
         "cli.leaving.ungate",
         "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",

@@ -19,7 +19,15 @@ from quota.reclaims import HIGHEST, Reclaim, could_take_back, reclaims
 from quota.snapshot import Queue, QuotaSnapshot
 from quota.workloads import local_queue_key
 
-__all__ = ["NodeOverview", "Overview", "QueueOverview", "overview", "queue_overview"]
+__all__ = [
+    "Namespaces",
+    "NodeOverview",
+    "Overview",
+    "QueueOverview",
+    "overview",
+    "queue_overview",
+    "tried_alone",
+]
 
 Shares = Mapping[tuple[str, str], Mapping[int, Lent]]
 
@@ -119,7 +127,7 @@ def queue_overview(
         path=snapshot.path(queue.node),
         accounts=tuple(_accounts(snapshot, queue.node, {})),
         waiting=tuple(
-            _tried(snapshot, queue, workload, now, options, namespaces or {})
+            tried_alone(snapshot, queue, workload, now, options, namespaces or {})
             for workload in sorted(_waiting(snapshot, workloads)[queue.name], key=precedence)
         ),
         takes=tuple(could_take_back(snapshot, queue, now, options, priority)),
@@ -127,7 +135,7 @@ def queue_overview(
     )
 
 
-def _tried(
+def tried_alone(
     snapshot: QuotaSnapshot,
     queue: Queue,
     workload: Workload,
@@ -135,6 +143,7 @@ def _tried(
     options: Options,
     namespaces: Namespaces,
 ) -> Entry:
+    """What becomes of a Workload of the queue if it is tried next, alone."""
     if workload.metadata.namespace not in namespaces:
         spec = msgspec.structs.replace(queue.spec, namespace_selector=LabelSelector())
         snapshot = replace(snapshot, queues={**snapshot.queues, queue.name: replace(queue, spec=spec)})

@@ -1,4 +1,4 @@
-"""`reprieve why` and `what-if` on a real API server: the same answers live and from a dump, and without our CRDs."""
+"""`reprieve why`, `what-if` and `diff` on a real API server: live and from a dump alike, and without our CRDs."""
 
 from __future__ import annotations
 
@@ -148,6 +148,14 @@ def test_a_workload_in_a_queue(sandbox: Sandbox, asking: Asking) -> None:
         path = asking.write("small.yaml", small)
         (step,) = asking.both(f"what-if {path} --now {NOW}", files)["steps"]
         assert (step["outcome"], step["quota"]["state"]) == ("WaitsForQuota", "ExceedsMaxQuota")
+        richer: Json = json.loads(json.dumps(bodies[1]).replace('"nominalQuota": "1"', '"nominalQuota": "4"'))
+        path = asking.write("richer.yaml", richer)
+        (fate,) = asking.both(f"diff {path} --now {NOW}", files)["fates"]
+        assert (fate["names"], fate["now"]["state"], fate["then"]["state"]) == (
+            [f"{space}/large"],
+            "Waits",
+            "Fits",
+        )
     finally:
         for body in (workload, *reversed(bodies)):
             meta = body["metadata"]
@@ -218,5 +226,9 @@ def test_a_cluster_that_has_never_heard_of_us(bare: ControlPlane, tmp_path: Path
     assert answer["decision"]["outcome"] == "Unschedulable"
     path = asking.write("more.yaml", objects.pod("more", "default", cpu="1"))
     assert asking.both(f"what-if {path} --now {NOW}", files)["steps"][0]["outcome"] == "Waits"
+    larger = {**objects.node("n"), "status": {"allocatable": {"cpu": "2", "pods": "9"}}}
+    path = asking.write("larger.yaml", larger)
+    (fate,) = asking.both(f"diff {path}", files)["fates"]
+    assert (fate["kind"], fate["names"], fate["then"]["state"]) == ("Pod", ["default/web"], "Fits")
     for question in ("why podgroup default/x", "why workload default/x", "why job default/x"):
         assert asking.ask(question).returncode == 2

@@ -66,6 +66,7 @@ def faults() -> str:
 
 
 TRAIN: Final = str(ROOT / "examples/what-if/train.yaml")
+THRESHOLD: Final = str(ROOT / "examples/diff/threshold.yaml")
 CASES: Final[Mapping[str, tuple[Callable[[], str], str, str]]] = {
     "plan": (
         lambda: example("training-cluster.yaml"),
@@ -85,6 +86,11 @@ CASES: Final[Mapping[str, tuple[Callable[[], str], str, str]]] = {
         lambda: example("why/queue.yaml"),
         r"\b(evaluate|research|a100)\b(?!-)",
         f"job research{{}}/evaluate{{}} {NOW}",
+    ),
+    "diff": (
+        lambda: example("quota-teams.yaml"),
+        r"\b(nightly|train-large|report)\b(?!-)",
+        f"{THRESHOLD} {NOW}",
     ),
     "what-if": (
         lambda: example("what-if/cluster.yaml"),

@@ -1,0 +1,86 @@
+"""What becomes of pods and Workloads as things are: the form in which both engines answer, and how answers differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Change", "Fate", "FateState", "Plane", "changes"]
+
+Plane = Literal["Nodes", "Quota"]
+FateState = Literal["Fits", "Preempts", "Waits", "Stays", "CouldBeTakenBack", "Preempted", "Drained"]
+"""Of one that waits: it fits, it fits once others are gone, or it waits. Of one that has room or quota: it keeps it,
+another ClusterQueue could take it back, somebody who waits now makes it go, or its queue evicts everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of one object, on nodes or about quota."""
+
+    plane: Plane
+    kind: str
+    name: str
+    """NAMESPACE/NAME."""
+    state: FateState
+    reason: str
+    """One word that says more about the state, in CamelCase; "" if there is nothing to say."""
+    sentence: str
+    because: tuple[str, ...] = ()
+    """For whom it goes, or who goes for it."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has no room or quota yet."""
+        return self.state in ("Fits", "Preempts", "Waits")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of objects in two worlds. They have the same two fates but for whose they are."""
+
+    now: Fate | None
+    """None: it is nobody that could wait or go."""
+    then: Fate | None
+    names: tuple[str, ...]
+    """NAMESPACE/NAME of the objects, in order."""
+
+    @property
+    def known(self) -> Fate:
+        """The later fate, or the earlier one if there is no later one."""
+        fate = self.then or self.now
+        assert fate is not None  # noqa: S101 - `changes` makes no change of nothing
+        return fate
+
+
+def changes(now: Mapping[str, Fate], then: Mapping[str, Fate]) -> list[Change]:
+    """The objects whose state or reason differs, by the key that they have in both worlds.
+
+    An object that is in one world only counts if it is new and waits: others have become a part of something else.
+    """
+    found: dict[tuple[object, ...], list[str]] = {}
+    pairs: dict[tuple[object, ...], tuple[Fate | None, Fate | None]] = {}
+    for before, after in _pairs(now, then):
+        known = after or before
+        if known is None:
+            continue
+        key = (known.plane, known.kind, _but_name(before), _but_name(after))
+        names = found.setdefault(key, [])
+        if known.name not in names[-1:]:  # the pods of a unit come one after the other
+            names.append(known.name)
+        pairs.setdefault(key, (before, after))
+    return [Change(*pairs[key], tuple(sorted(set(names)))) for key, names in found.items()]
+
+
+def _pairs(now: Mapping[str, Fate], then: Mapping[str, Fate]) -> Iterator[tuple[Fate | None, Fate | None]]:
+    for key in sorted({*now, *then}):
+        before, after = now.get(key), then.get(key)
+        if before is None or after is None:
+            if before is None and after is not None and after.waits:
+                yield before, after
+        elif (before.state, before.reason) != (after.state, after.reason):
+            yield before, after
+
+
+def _but_name(fate: Fate | None) -> tuple[object, ...]:
+    return () if fate is None else (fate.state, fate.reason, fate.sentence, fate.because)

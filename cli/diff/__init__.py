@@ -1,0 +1,1 @@
+"""`reprieve diff`."""

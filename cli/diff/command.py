@@ -1,0 +1,84 @@
+"""`reprieve diff`: whose fate changes if queues, classes, groups, budgets or nodes change."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from api.clock import SYSTEM_CLOCK
+from api.times import rfc3339_micro
+from cli.common.completion import a_file
+from cli.common.documents import InputError, read_file
+from cli.common.ending import ending
+from cli.common.options import OUTPUT
+from cli.common.output import formatted, show
+from cli.common.quotas import read_time
+from cli.common.sources import Sources, reading_beside
+from cli.diff.answer import compared
+from cli.diff.objects import Changed, Worlds
+from cli.diff.render import render
+from quota.decision import Options
+
+__all__ = ["diff"]
+
+DIFFERS: Final = 3
+
+EPILOG: Final = """\b
+Examples:
+  reprieve diff policy.yaml
+  reprieve diff queues.yaml nodes.yaml --context production -o json
+  reprieve diff policy.yaml -f cluster.json
+
+\b
+Exit status:
+  0  nobody's fate changes
+  3  somebody's fate changes
+  2  bad input, named on standard error
+  1  the cluster cannot be read; standard error names a right that is missing
+"""
+
+
+@click.command("diff", epilog=EPILOG)
+@click.argument("changed", nargs=-1, required=True, metavar="FILE...", shell_complete=a_file)
+@click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
+@click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
+@reading_beside
+@OUTPUT
+@click.pass_context
+def diff(
+    context: click.Context,
+    changed: tuple[str, ...],
+    now: str | None,
+    fair_sharing: bool,
+    sources: Sources,
+    output: str | None,
+) -> None:
+    """Say what becomes of all that waits and runs if the objects in FILE took the place of those in the cluster.
+
+    ClusterQueues, Cohorts, LocalQueues, ResourceFlavors, priority classes, PodGroups, PodDisruptionBudgets, nodes and
+    whatever else decides. Pods and Jobs are for what-if. It changes nothing.
+    """
+    with ending(context):
+        moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
+        options = Options(fair_sharing=fair_sharing)
+        context.exit(_answer(changed, moment, options, sources, output or "text"))
+
+
+def _answer(files: tuple[str, ...], now: int, options: Options, sources: Sources, output: str) -> int:
+    changed = Changed()
+    for path in files:
+        changed.add_file(read_file(path), path)
+    changed.note_ignored()
+    if not changed.things:
+        raise InputError("the files have no object that decides about quota or nodes")
+    worlds = Worlds(now, changed)
+    sources.read(worlds)
+    worlds.change()
+    worlds.now.note_refused()
+    answer = compared(worlds, changed, options)
+    if output == "text":
+        show(render(answer))
+    else:
+        click.echo(formatted(answer.plain(), output), nl=False)
+    return DIFFERS if answer.changes else 0

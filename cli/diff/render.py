@@ -1,0 +1,71 @@
+"""Whose fate changes, as text for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from api.fates import Change, Fate, FateState
+from api.words import counted
+from cli.common.output import line, some, title
+from cli.diff.answer import Answer
+
+__all__ = ["render"]
+
+TITLES: Final[dict[FateState, str]] = {
+    "Fits": "Would fit",
+    "Preempts": "Would fit once others are gone",
+    "Waits": "Would wait",
+    "Preempted": "Would have to go",
+    "Drained": "Would be evicted",
+    "CouldBeTakenBack": "Could be taken back",
+    "Stays": "Would stay",
+}
+"""In the order of the answer, by the later state."""
+STYLES: Final[dict[FateState, str]] = {
+    "Fits": "green",
+    "Stays": "green",
+    "Preempted": "red",
+    "Drained": "red",
+    "Waits": "red",
+}
+
+
+def render(answer: Answer) -> RenderableType:
+    """Counts first, then one part for each later state."""
+    parts: list[RenderableType] = [Text(_head(answer), "bold")]
+    for state, heading in TITLES.items():
+        of = [each for each in answer.changes if each.known.state == state]
+        if of:
+            parts.append(title(heading))
+        for each in of:
+            parts += _change(each)
+    if answer.renewed:
+        says = f"\n{counted(answer.renewed, 'object')} count as created anew, because their priority class changes."
+        parts.append(Text(says, "dim"))
+    return Group(*parts)
+
+
+def _head(answer: Answer) -> str:
+    names = [f"{kind} {name}{'' if there else ' (new)'}" for kind, name, there in answer.changed]
+    differ = sum(len(each.names) for each in answer.changes)
+    if not names:
+        return "Nothing is changed."
+    return f"With {some(names)}, the fate of {differ} changes, and that of {answer.same} does not."
+
+
+def _change(change: Change) -> Iterator[RenderableType]:
+    whole = change.known
+    yield line(f"{whole.kind} {some(change.names)}", STYLES.get(whole.state, "yellow"))
+    yield line(f"  then: {_said(whole)}")
+    yield line(f"  now:  {_said(change.now)}", "dim")
+
+
+def _said(fate: Fate | None) -> str:
+    if fate is None:
+        return "it is not there"
+    gone = f" Who goes: {some(fate.because)}." if fate.state == "Preempts" and fate.because else ""
+    return f"{fate.sentence}{gone}"
