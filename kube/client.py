@@ -7,6 +7,8 @@ because the import takes over a second.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -55,6 +57,7 @@ READ_BUFFER_BYTES: Final = 2**21
 
 BUDGET_CAUSE: Final = "DisruptionBudget"
 """policy/v1 DisruptionBudgetCause: why the API server answers 429 to an eviction."""
+UNAUTHORIZED: Final = 401
 RETRIABLE: Final = frozenset({0, 429, 500, 502, 503, 504})
 
 Credentials = Callable[[dict[str, str]], Awaitable[None]]
@@ -149,6 +152,8 @@ class ApiClient:
         self._credentials = credentials
         self._reload = reload
         self._reloaded = float("-inf")
+        self._reloads = 0
+        self._reloading = asyncio.Lock()
         self._proxy = proxy
         self._server_hostname = server_hostname
 
@@ -171,6 +176,8 @@ class ApiClient:
         """
         from kubernetes_asyncio import client, config  # noqa: PLC0415 - takes over a second, and only serving needs it
 
+        # What the library logs of a credential plugin is in the error that follows.
+        logging.getLogger(config.__name__).addHandler(logging.NullHandler())
         configuration = client.Configuration()
 
         async def load() -> None:
@@ -226,10 +233,23 @@ class ApiClient:
         accept: str = JSON,
         seconds: float = REQUEST_SECONDS,
     ) -> bytes:
-        """The body of a 2xx answer. `seconds` is the limit for the whole request. Raises ApiError."""
+        """The body of a 2xx answer. `seconds` is the limit for the whole request. Raises ApiError.
+
+        A GET is repeated once if its credentials are refused and have been read again since.
+        """
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
-        async with self._answer(method, path, query, body, content_type, timeout, accept) as response:
-            return await response.read()
+
+        async def once() -> bytes:
+            async with self._answer(method, path, query, body, content_type, timeout, accept) as response:
+                return await response.read()
+
+        reloads = self._reloads
+        try:
+            return await once()
+        except ApiError as error:
+            if error.status != UNAUTHORIZED or method != "GET" or reloads == self._reloads:
+                raise
+        return await once()
 
     @asynccontextmanager
     async def stream(
@@ -286,16 +306,18 @@ class ApiClient:
             raise ApiError(0, type(error).__name__, str(error)) from error
         finally:
             API_REQUESTS.labels(self.cluster, method, str(code)).inc()
-            if code == 401:
+            if code == UNAUTHORIZED:
                 await self._refused()
 
     async def _refused(self) -> None:
         """Read the credentials again for the next request, because somebody may have replaced the token."""
-        now = self._clock.monotonic()
-        if self._reload is not None and now - self._reloaded > RELOAD_SECONDS:
-            self._reloaded = now
-            with suppress(ApiError):
-                await self._reload()
+        async with self._reloading:  # who is refused at the same time waits for what the first one reads
+            now = self._clock.monotonic()
+            if self._reload is not None and now - self._reloaded > RELOAD_SECONDS:
+                self._reloaded = now
+                with suppress(ApiError):
+                    await self._reload()
+                    self._reloads += 1
 
 
 async def get_or_none(

@@ -119,4 +119,4 @@ def _said(error: ApiError) -> str:
     """What is wrong. The API server names the user, the verb, the resource and the namespace."""
     if error.status == HTTPStatus.FORBIDDEN:
         return f"a right is missing: {error.message}"
-    return f"the cluster cannot be read: {error}"
+    return f"the cluster cannot be read: {error.message if error.reason == 'Configuration' else error}"

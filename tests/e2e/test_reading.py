@@ -15,6 +15,7 @@ import yaml
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.pages import shell
+from tests.e2e.proxies import tunnel
 from tests.e2e.support import Sandbox, wait_for
 
 KINDS: Final = "nodes,pods,namespaces,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev"
@@ -123,3 +124,53 @@ def test_the_context_says_which_cluster(waiting: Waiting, control_plane: Control
     unknown = waiting.plan("--context nowhere", kubeconfigs=both)
     assert unknown.returncode == 1
     assert "nowhere" in unknown.stderr
+
+
+PLUGIN: Final = """#!/bin/sh
+cd $(dirname $0)
+echo run >> runs
+token=$([ $(wc -l < runs) -gt 1 ] && cat token || echo expired)
+echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "'$token'"}}'
+"""
+"""Credentials that are refused at first: whoever asks again gets better ones."""
+
+
+def test_a_plugin_for_credentials_behind_a_proxy(waiting: Waiting, control_plane: ControlPlane) -> None:
+    """`exec` and `proxy-url` of the kubeconfig. What the plugin says first is refused, so it is asked once more."""
+    folder, space = waiting.folder, waiting.sandbox.namespace
+    made = shell(
+        control_plane,
+        f"kubectl create serviceaccount reader -n {space} && kubectl create clusterrolebinding {space}-reader "
+        f"--clusterrole cluster-admin --serviceaccount {space}:reader > /dev/null "
+        f"&& kubectl create token reader -n {space} > {folder}/token",
+    )
+    assert made.returncode == 0, made.stderr
+    (folder / "plugin").write_text(PLUGIN)
+    (folder / "plugin").chmod(0o755)
+    how = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": f"{folder}/plugin",
+        "interactiveMode": "Never",
+    }
+    try:
+        with tunnel() as (proxy, asked):
+            body = yaml.safe_load(control_plane.kubeconfig.read_text())
+            for each in body["users"]:
+                each["user"] = {"exec": how}
+            for each in body["clusters"]:
+                each["cluster"]["proxy-url"] = proxy
+            (folder / "config").write_text(yaml.safe_dump(body))
+            answer = waiting.plan(kubeconfigs=str(folder / "config"))
+        server = body["clusters"][0]["cluster"]["server"].removeprefix("https://")
+    finally:
+        shell(control_plane, f"kubectl delete clusterrolebinding {space}-reader")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout == waiting.plan().stdout
+    assert set(asked) == {server}
+    assert (folder / "runs").read_text() == "run\nrun\n"
+    (folder / "plugin").write_text("#!/bin/sh\necho no luck >&2\nexit 3\n")
+    failed = waiting.plan(kubeconfigs=str(folder / "config"))
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.startswith("Error: the cluster cannot be read: ")
+    assert failed.stderr.endswith("exec: process returned 3. no luck\n")
+    assert failed.stderr.count("\n") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Awaitable, Callable
@@ -109,13 +110,39 @@ async def test_credentials_are_read_again_when_they_are_refused() -> None:
     async with faulty_server(Once(check)) as plain, aiohttp.ClientSession() as session:
         client = ApiClient(session, plain.server, credentials=credentials, reload=reload)
         with pytest.raises(ApiError, match="401"):
-            await client.request("GET", "/api")
+            await client.request("POST", "/api", body=b"{}")
         assert json.loads(await client.request("GET", "/api")) == {"fine": True}
         token = "revoked"
         for _ in range(3):
             with pytest.raises(ApiError, match="401"):
                 await client.request("GET", "/api")
     assert reloads == 1
+
+
+async def test_reads_that_are_refused_together_are_repeated_with_what_one_of_them_reads() -> None:
+    token, reloads, asked = "old", 0, 0
+
+    async def check(request: web.Request) -> web.StreamResponse:
+        nonlocal asked
+        asked += 1
+        if request.headers["Authorization"] != "Bearer new":
+            return web.json_response(status(401, "Unauthorized"), status=401)
+        return web.json_response({"fine": True})
+
+    async def credentials(headers: dict[str, str]) -> None:
+        headers["Authorization"] = f"Bearer {token}"
+
+    async def reload() -> None:
+        nonlocal token, reloads
+        reloads += 1
+        await asyncio.sleep(0.05)
+        token = "new"
+
+    async with faulty_server(Once(check)) as plain, aiohttp.ClientSession() as session:
+        client = ApiClient(session, plain.server, credentials=credentials, reload=reload)
+        answers = await asyncio.gather(*(client.request("GET", "/api") for _ in range(4)))
+    assert [json.loads(each) for each in answers] == [{"fine": True}] * 4
+    assert (reloads, asked) == (1, 8)
 
 
 @pytest.mark.parametrize("netrc", ["", "machine 127.0.0.1 login somebody password else"])
