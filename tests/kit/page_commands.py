@@ -110,6 +110,7 @@ def _commands(page: Path) -> Iterator[Command]:
 
 
 SESSIONS: Final = {
+    "docs/diff.md": RunBy("unit/cli/diff/test_doc.py", '"diff.md"'),
     "docs/queue.md": RunBy("unit/cli/queue/test_doc.py", '"queue.md"'),
     "docs/questions.md": RunBy("unit/docs/test_questions.py", '"questions.md"'),
     "docs/quota.md": RunBy("unit/cli/quota/test_doc.py", '"quota.md"'),
@@ -173,6 +174,7 @@ CLUSTER: Final = "-f examples/training-cluster.yaml"
 TEAMS: Final = "-f examples/quota-teams.yaml"
 WAITING: Final = "-f examples/why/members.yaml"
 OFFLINE: Final = {
+    "reprieve diff policy.yaml": Offline(TEAMS, files=(("policy.yaml", "diff/threshold.yaml"),)),
     "reprieve doctor": Offline(CLUSTER),
     "reprieve doctor -f cluster.json": Offline(files=(("cluster.json", "training-cluster.yaml"),)),
     "reprieve plan --for research/llama-train": Offline(CLUSTER),
