@@ -49,8 +49,8 @@ def what_if(
 ) -> None:
     """Say what would happen if the objects in FILE were submitted: who runs, who is evicted, and who waits.
 
-    Jobs, JobSets, Deployments, ReplicaSets, StatefulSets, Pods, PodGroups and Workloads are looked at, one after the
-    other. It changes nothing.
+    Jobs, JobSets, training jobs, LeaderWorkerSets, RayClusters, Deployments, ReplicaSets, StatefulSets, Pods,
+    PodGroups of each kind and Workloads are looked at, one after the other. It changes nothing.
     """
     with ending(context):
         context.exit(_answer(submitted, now, sources, output or "text"))

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from api.foreign_groups import COSCHEDULING, NATIVE, VOLCANO
 from api.groups import PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
 from api.validation import FieldError
-from cli.common.checks import check_group, check_pod
+from cli.common.checks import check_pod
 from cli.common.documents import Kind, Reader, located
+from cli.common.objects import Objects
 from cli.common.planes import POD_GROUP, Planes
-from nodes.groups.made_pods import KINDS, MadePods, Written, made_pods
+from nodes.groups.made_pods import KINDS, VERSIONS, MadePods, Written, made_pods
+from nodes.groups.registry import ForeignGroup
 
 __all__ = ["Cluster", "Submission", "Submitted"]
 
+GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
 CLASS = (QUOTA_VERSION, "WorkloadPriorityClass")
 
 
@@ -55,19 +59,19 @@ class Submission(Reader):
     """Objects that make pods, and PodGroups. Others do not matter."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
-        **{(version, kind): Kind(Written, True) for kind, version in KINDS.items()},
-        POD_GROUP: Kind(PodGroup, True, check_group),
+        **dict.fromkeys(VERSIONS, Kind(Written, True)),
+        **{key: Objects.kinds[key] for key in (POD_GROUP, *GROUPS_OF_OTHERS)},
     }
     matter: ClassVar[str] = "what-if (changes of other objects: --overlay)"
 
     def __init__(self) -> None:
         super().__init__()
-        self.groups: list[tuple[PodGroup, str]] = []
+        self.groups: list[tuple[PodGroup | ForeignGroup, str]] = []
         self.objects: list[Submitted] = []
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`. Checks what an API server would check of the pods."""
-        if isinstance(thing, PodGroup):
+        if isinstance(thing, PodGroup | ForeignGroup):
             self.groups.append((thing, place))
             return
         kind = thing.kind

@@ -21,8 +21,9 @@ from cli.common.planes import QUOTA_KINDS
 from cli.whatif.objects import Cluster, Submission, Submitted
 from cli.whatif.workloads import supposed_pods, workload_of
 from controllers.jobs.owned_workload import JobError
+from nodes.groups.keys import is_foreign, short_name
 from nodes.groups.made_pods import MadePods, Written
-from nodes.groups.registry import GroupKey, group_of
+from nodes.groups.registry import GroupKey, form_of, named_group
 from nodes.search.consequences import Consequence, Tried, consequences, submit, without_pods
 from nodes.search.plan_words import victims_of
 from nodes.search.preemptor import DecisionError
@@ -104,7 +105,7 @@ class Unit:
     @property
     def name(self) -> str:
         """NAMESPACE/NAME."""
-        return f"{self.meta.namespace}/{self.meta.name}"
+        return f"{self.meta.namespace}/{short_name(self.meta.name)}"
 
     @property
     def pods(self) -> int:
@@ -129,12 +130,14 @@ def steps(cluster: Cluster, submission: Submission) -> list[Step]:
 def _units(cluster: Cluster, submission: Submission) -> list[Unit]:
     gangs: dict[GroupKey, Unit] = {}
     for group, _ in submission.groups:
-        gangs[group.metadata.namespace, group.metadata.name] = _gang(group)
+        form = form_of(group)
+        if form.spec.scheduling_policy.gang is not None:
+            gangs[form.metadata.namespace, form.metadata.name] = _gang(form)
     units = list[Unit]()
     for each in submission.objects:
         own = list[MadePods]()
         for pods in each.sets:
-            key = group_of(pods.pod)
+            key = named_group(pods.pod)
             known = cluster.nodes.tables.groups.find(*key) if key is not None else None
             if key is None or known is None or known.spec.scheduling_policy.gang is None:
                 own.append(pods)
@@ -164,7 +167,7 @@ class _Trying:
         bare = Step(unit.kind, unit.name, unit.pods, "", "")
         spec = (unit.written.spec or {}) if unit.written is not None else {}
         try:
-            workload = workload_of(unit.kind, unit.meta, unit.sets, unit.written, self._cluster, self._now)
+            workload = self._workload_of(unit)
             if workload is None:
                 if unit.kind == "Job" and spec.get("suspend") is True:
                     says = "It is suspended, and in no queue: it creates no pods."
@@ -173,6 +176,12 @@ class _Trying:
             return self._with_quota(unit, workload, bare)
         except (JobError, QuotaError, PodSetConflict, DecisionError, FieldError) as error:
             return replace(bare, outcome="Misconfigured", sentence=f"{error}."), self._snapshot
+
+    def _workload_of(self, unit: Unit) -> Workload | None:
+        """The Workload that it would get; None if it is in no queue. Groups of other kinds never are."""
+        if unit.gang is not None and is_foreign(unit.meta.name):
+            return None
+        return workload_of(unit.kind, unit.meta, unit.sets, unit.written, self._cluster, self._now)
 
     @property
     def _now(self) -> str:

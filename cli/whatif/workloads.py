@@ -46,7 +46,7 @@ def workload_of(
     queue = (meta.labels or {}).get(QUEUE_NAME_LABEL, "")
     if not queue:
         return None
-    version = API_VERSION if kind == "PodGroup" else KINDS[kind]
+    version = API_VERSION if written is None else written.api_version or KINDS[kind]
     group = version.partition("/")[0] if "/" in version else ""
     classes = Classes(cluster.workload_classes, cluster.nodes.tables.priority_classes)
     ref, priority = class_of_label(meta.labels, classes) or _of_pods(sets, classes)

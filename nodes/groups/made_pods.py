@@ -11,8 +11,18 @@ from api.jobs import pods_at_once
 from api.meta import ObjectMeta, OwnerReference, Struct
 from api.validation import FieldError, convert
 
-__all__ = ["KINDS", "MadePods", "Written", "made_pods"]
+__all__ = ["KINDS", "VERSIONS", "MadePods", "Written", "made_pods"]
 
+REPLICA_SPECS: Final[Mapping[str, str]] = {
+    "JAXJob": "jaxReplicaSpecs",
+    "MPIJob": "mpiReplicaSpecs",
+    "MXJob": "mxReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+}
+"""Kubeflow's training jobs, and the field with the templates of their pods."""
 KINDS: Final[Mapping[str, str]] = {
     "Pod": "v1",
     "Job": "batch/v1",
@@ -20,9 +30,14 @@ KINDS: Final[Mapping[str, str]] = {
     "ReplicaSet": "apps/v1",
     "StatefulSet": "apps/v1",
     "JobSet": "jobset.x-k8s.io/v1alpha2",
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
+    **dict.fromkeys(REPLICA_SPECS, "kubeflow.org/v1"),
+    "RayCluster": "ray.io/v1",
     "Workload": "kueue.x-k8s.io/v1beta2",
 }
 """Kinds whose pods are known, with their apiVersion."""
+VERSIONS: Final = (*((version, kind) for kind, version in KINDS.items()), ("kubeflow.org/v2beta1", "MPIJob"))
+"""Every apiVersion and kind that is known."""
 MOST: Final = 10_000
 """Pods of one object."""
 
@@ -61,6 +76,15 @@ def made_pods(kind: str, written: Written) -> list[MadePods]:
             return [_of_job(meta, meta.name, "main", 1, spec, "spec", owner, {})]
         case "JobSet":
             return list(_of_job_set(meta, spec))
+        case "LeaderWorkerSet":
+            return list(_of_leader_worker_set(meta, spec))
+        case "RayCluster":
+            return list(_of_ray_cluster(meta, spec))
+        case _ if kind in REPLICA_SPECS:
+            owner = OwnerReference(
+                written.api_version or KINDS[kind], kind, meta.name, meta.uid, controller=True
+            )
+            return list(_of_training_job(meta, spec, REPLICA_SPECS[kind], owner))
         case "Workload":
             return [
                 _made(meta, f"{meta.name}-{each.get('name', 'main')}", each.get("name", "main"),
@@ -92,6 +116,63 @@ def _of_job_set(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator[MadePods]
         yield _of_job(meta, prefix, name, replicas, body, f"{path}.template.spec", owner, labels)
 
 
+def _of_training_job(
+    meta: ObjectMeta, spec: Mapping[str, Any], field: str, owner: OwnerReference
+) -> Iterator[MadePods]:
+    for role, each in _object(spec, field, "spec").items():
+        path = f"spec.{field}.{role}"
+        if not isinstance(each, dict):
+            raise FieldError(path, "is not an object")
+        count, pod_set = _number(each, "replicas", 1, path), role.lower()
+        template = _object(each, "template", path)
+        yield _made(meta, f"{meta.name}-{pod_set}", pod_set, count, template, f"{path}.template.spec", owner)
+
+
+def _of_leader_worker_set(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator[MadePods]:
+    """The leader of each replica, and its workers, which a StatefulSet with the leader's name creates."""
+    path = "spec.leaderWorkerTemplate"
+    body = _object(spec, "leaderWorkerTemplate", "spec")
+    replicas, size = _number(spec, "replicas", 1, "spec"), _number(body, "size", 1, path)
+    if replicas * size > MOST:
+        raise FieldError(path, f"these are {replicas * size} pods; more than {MOST} are not looked at")
+    workers = _object(body, "workerTemplate", path)
+    leaders = _object(body, "leaderTemplate", path) or workers
+    for replica in range(replicas):
+        name = f"{meta.name}-{replica}"
+        labels = {
+            "leaderworkerset.sigs.k8s.io/name": meta.name,
+            "leaderworkerset.sigs.k8s.io/group-index": str(replica),
+        }
+        for role, count, template, creator in (
+            ("leader", 1, leaders, meta.name),
+            ("worker", max(0, size - 1), workers, name),
+        ):
+            owner = OwnerReference(
+                "apps/v1", "StatefulSet", creator, f"{meta.uid}/{creator}", controller=True
+            )
+            is_own = role == "leader" and bool(body.get("leaderTemplate"))
+            field = "leaderTemplate" if is_own else "workerTemplate"
+            whole, pod_set = _labelled(template, labels), f"{role}-{replica}"
+            yield _made(meta, f"{name}-{role}", pod_set, count, whole, f"{path}.{field}.spec", owner)
+
+
+def _of_ray_cluster(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator[MadePods]:
+    owner = OwnerReference(KINDS["RayCluster"], "RayCluster", meta.name, meta.uid, controller=True)
+    head = _object(_object(spec, "headGroupSpec", "spec"), "template", "spec.headGroupSpec")
+    yield _made(meta, f"{meta.name}-head", "head", 1, head, "spec.headGroupSpec.template.spec", owner)
+    for at, each in enumerate(_list(spec, "workerGroupSpecs", "spec")):
+        path = f"spec.workerGroupSpecs[{at}]"
+        count = _number(each, "replicas", 0, path) * _number(each, "numOfHosts", 1, path)
+        pod_set = str(each.get("groupName", "worker"))
+        template = _object(each, "template", path)
+        yield _made(meta, f"{meta.name}-{pod_set}", pod_set, count, template, f"{path}.template.spec", owner)
+
+
+def _labelled(template: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    known = template.get("metadata") or {}
+    return {**template, "metadata": {**known, "labels": {**(known.get("labels") or {}), **labels}}}
+
+
 def _of_job(
     meta: ObjectMeta,
     name: str,
@@ -104,10 +185,8 @@ def _of_job(
 ) -> MadePods:
     parallelism = _number(spec, "parallelism", 1, path)
     completions = _number(spec, "completions", parallelism, path)
-    template = dict(_object(spec, "template", path))
-    known = template.get("metadata") or {}
     jobs = {"job-name": owner.name, "batch.kubernetes.io/job-name": owner.name}
-    template["metadata"] = {**known, "labels": {**(known.get("labels") or {}), **labels, **jobs}}
+    template = _labelled(_object(spec, "template", path), {**labels, **jobs})
     count = replicas * pods_at_once(parallelism, completions)
     return _made(meta, name, pod_set, count, template, f"{path}.template.spec", owner)
 

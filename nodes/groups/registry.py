@@ -19,8 +19,10 @@ __all__ = [
     "GroupKey",
     "ObjectSource",
     "first_said",
+    "form_of",
     "group_of",
     "groups_of",
+    "named_group",
     "unit_of",
 ]
 
@@ -75,6 +77,17 @@ def group_of(pod: Pod) -> GroupKey | None:
     """The PodGroup of ours with which the pod is scheduled; None if it belongs to a group of another kind."""
     name = first_said(pod)
     return (sys.intern(pod.metadata.namespace), name) if name and not is_foreign(name) else None
+
+
+def named_group(pod: Pod) -> GroupKey | None:
+    """The group that the pod names, ours or of another kind; None if it names none. Its owner names none."""
+    name = first_said(pod)
+    return (sys.intern(pod.metadata.namespace), name) if name else None
+
+
+def form_of(group: PodGroup | ForeignGroup) -> PodGroup:
+    """The internal form of an object that is a group. One of ours is its own."""
+    return group if isinstance(group, PodGroup) else OBJECTS[type(group)].form(group)
 
 
 def groups_of(pod: Pod) -> list[str]:

@@ -18,7 +18,9 @@ from api.priority import SYSTEM_CLASSES, global_default, preemption_policy
 from api.requests import PODS
 from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.profile import DEFAULT_SCHEDULER
-from nodes.groups.registry import group_of
+from nodes.groups.forms import by_its_pods
+from nodes.groups.keys import is_foreign
+from nodes.groups.registry import named_group
 from nodes.search.gangs import topology_key_of
 from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.claimants import ClaimUse
@@ -236,23 +238,31 @@ def _standing(
     """The row of the PodGroup that all pods belong to (-1 without one), their priority, and whether they may evict.
 
     A group's priority and policy replace those of its pods. Otherwise the lowest priority of a pod counts, and one pod
-    that may evict nobody is enough.
+    that may evict nobody is enough. Nobody goes for a gang of another kind whose pods differ in their priority.
     """
     group = _group_of(snapshot, sets)
     known = snapshot.groups[group] if group >= 0 else None
+    evicts = True
     if known is not None:
         evicts = preemption_policy(known, snapshot.priority_classes) != "Never"
-        is_gang = known.spec.scheduling_policy.gang is not None
-        return group, priority_of_group(snapshot, known), evicts and is_gang
+        evicts = evicts and known.spec.scheduling_policy.gang is not None
+        if not by_its_pods(known):
+            return group, priority_of_group(snapshot, known), evicts
     found = [_of_pod(snapshot, workload, each) for each in sets if each.count]
-    return -1, min((priority for priority, _ in found), default=0), all(evicts for _, evicts in found)
+    priorities = {priority for priority, _ in found}
+    evicts = evicts and all(may for _, may in found) and (known is None or len(priorities) <= 1)
+    return group, min(priorities, default=0), evicts
 
 
 def _group_of(snapshot: Snapshot, sets: Sequence[SupposedPods]) -> int:
-    groups = {group_of(each.pod) for each in sets}
+    groups = {named_group(each.pod) for each in sets}
     key = groups.pop() if len(groups) == 1 else None
     row = snapshot.group_keys.index(key) if key in snapshot.group_keys else -1
-    return row if row >= 0 and snapshot.groups[row] is not None else -1
+    known = snapshot.groups[row] if row >= 0 else None
+    is_group = known is not None and (
+        not is_foreign(known.metadata.name) or known.spec.scheduling_policy.gang is not None
+    )
+    return row if is_group else -1
 
 
 def _of_pod(snapshot: Snapshot, workload: WorkloadName, pods: SupposedPods) -> tuple[int, bool]:

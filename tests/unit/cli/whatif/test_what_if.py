@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from cli.main import reprieve
@@ -206,3 +207,80 @@ def test_bad_input_is_named(tmp_path: Path, submitted: list[Any], code: int, sai
 def test_nothing_is_an_answer_and_no_file_is_not(tmp_path: Path) -> None:
     assert ask(tmp_path, [], []).output == "Nothing is submitted that needs room.\n"
     assert CliRunner().invoke(reprieve, ["what-if"]).exit_code == 2
+
+
+LABEL = {"metadata": {"labels": {"scheduling.x-k8s.io/pod-group": "g"}}}
+ANNOTATED = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "g"}}, "spec": spec("1")}
+OF_PLUGINS = thing("PodGroup", "g", "scheduling.x-k8s.io/v1alpha1", spec={"minMember": 3})
+
+
+@pytest.mark.parametrize(
+    ("group", "template"),
+    [
+        (OF_PLUGINS, {**LABEL, "spec": spec("1")}),
+        (thing("PodGroup", "g", "scheduling.volcano.sh/v1beta1", spec={"minMember": 3}), ANNOTATED),
+        (
+            thing("PodGroup", "g", "scheduling.k8s.io/v1beta1", spec={"schedulingPolicy": {"gang": {"minCount": 3}}}),
+            {"spec": spec("1", schedulingGroup={"podGroupName": "g"})},
+        ),
+    ],
+)  # fmt: skip
+def test_a_gang_of_another_kind_runs_whole_or_not_at_all(
+    tmp_path: Path, group: dict[str, Any], template: dict[str, Any]
+) -> None:
+    """Whether its group is submitted with it, or exists already."""
+    body = thing("Job", "j", "batch/v1", spec={"parallelism": 3, "template": template})
+    for submitted, there in (([group, body], []), ([body], [group])):
+        (step,) = steps(tmp_path, submitted, [node("n", "2"), *there])
+        assert (step["kind"], step["outcome"], step["pods"]) == ("PodGroup", "Waits", 3)
+        assert step["name"].startswith("a/podgroups.scheduling.")
+        (step,) = steps(tmp_path, submitted, [node("n", "3"), *there])
+        assert (step["outcome"], step["running"]) == ("Runs", 3)
+    (alone,) = steps(tmp_path, [body], [node("n", "2")])
+    assert (alone["kind"], alone["outcome"], alone["running"]) == ("Job", "RunsInPart", 2)
+
+
+def test_a_gang_of_another_kind_asks_with_the_priority_of_its_pods(tmp_path: Path) -> None:
+    group = thing("PodGroup", "g", "scheduling.x-k8s.io/v1alpha1", spec={"minMember": 2})
+    running = thing("Pod", "low", "v1", spec=spec("2", nodeName="n", priority=5), status={"phase": "Running"})
+    cluster = [node("n", "2"), running]
+
+    def pods(*priorities: int) -> list[dict[str, Any]]:
+        return [
+            thing("Pod", f"p-{at}", "v1", spec=spec("1", priority=each), **LABEL)
+            for at, each in enumerate(priorities)
+        ]
+
+    (step,) = steps(tmp_path, [group, *pods(9, 9)], cluster)
+    assert (step["outcome"], step["evicted"]) == ("RunsAfterEvictions", ["Pod a/low, priority 5"])
+    for priorities in ((5, 5), (9, 4), (9, 8)):
+        (step,) = steps(tmp_path, [group, *pods(*priorities)], cluster)
+        assert (step["outcome"], step["evicted"]) == ("Waits", [])
+
+
+@pytest.mark.parametrize("name", ["pytorchjob", "leaderworkerset", "raycluster", "jobset"])
+def test_the_owners_of_groups_make_pods(tmp_path: Path, name: str) -> None:
+    """The first object of each example is the owner. It fits where nobody else is."""
+    examples = Path(__file__).parents[4] / "examples" / "groups"
+    owner = next(yaml.safe_load_all((examples / f"{name}.yaml").read_text()))
+    nodes = [
+        each
+        for each in yaml.safe_load((examples / "cluster.yaml").read_text())["items"]
+        if each["kind"] == "Node"
+    ]
+    (step,) = steps(tmp_path, [owner], nodes)
+    assert (step["kind"], step["outcome"], step["pods"]) == (owner["kind"], "Runs", 3)
+    (step,) = steps(tmp_path, [owner], nodes[:2])
+    assert (step["outcome"], step["running"]) == ("RunsInPart", 2)
+
+
+def test_a_training_job_in_a_queue_gets_a_workload(tmp_path: Path) -> None:
+    role = {"replicas": 2, "template": {"spec": spec("1")}}
+    labels = {"labels": {"kueue.x-k8s.io/queue-name": "main"}}
+    body = thing(
+        "MPIJob", "m", "kubeflow.org/v2beta1", metadata=labels, spec={"mpiReplicaSpecs": {"Worker": role}}
+    )
+    (step,) = steps(tmp_path, [body], [node("n", "4"), *queues(2)])
+    assert (step["outcome"], step["quota"]["state"], step["running"]) == ("Runs", "Fits", 2)
+    (step,) = steps(tmp_path, [body], [node("n", "4"), *queues(1)])
+    assert step["outcome"] == "WaitsForQuota"

@@ -30,6 +30,9 @@ def made(kind: str, **spec: Any) -> list[MadePods]:
         ("Deployment", {"template": TEMPLATE}, 1, "ReplicaSet"),
         ("Deployment", {"template": TEMPLATE, "replicas": 0}, 0, "ReplicaSet"),
         ("StatefulSet", {"template": TEMPLATE, "replicas": 3}, 3, "StatefulSet"),
+        ("MPIJob", {"mpiReplicaSpecs": {"Worker": {"replicas": 3, "template": TEMPLATE}}}, 3, "MPIJob"),
+        ("TFJob", {"tfReplicaSpecs": {"PS": {"template": TEMPLATE}}}, 1, "TFJob"),
+        ("RayCluster", {"headGroupSpec": {"template": TEMPLATE}}, 1, "RayCluster"),
         ("Workload", {"podSets": [{"name": "a", "count": 2, "template": TEMPLATE}]}, 2, None),
     ],
 )
@@ -53,9 +56,52 @@ def test_a_job_set_is_a_group_of_another_kind() -> None:
     assert units == {("ns", "JobSet.jobset.x-k8s.io:x")}
 
 
+def test_a_training_job_is_one_group() -> None:
+    role = {"replicas": 2, "template": TEMPLATE}
+    master, worker = made(
+        "PyTorchJob", pytorchReplicaSpecs={"Master": {"template": TEMPLATE}, "Worker": role}
+    )
+    assert [(each.name, each.pod_set, each.count) for each in (master, worker)] == [
+        ("x-master", "master", 1),
+        ("x-worker", "worker", 2),
+    ]
+    assert {unit_of(each.pod, "Victims") for each in (master, worker)} == {
+        ("ns", "PyTorchJob.kubeflow.org:x:u")
+    }
+
+
+def test_each_replica_of_a_leader_worker_set_is_a_group() -> None:
+    body = {"size": 3, "workerTemplate": TEMPLATE}
+    found = made("LeaderWorkerSet", replicas=2, leaderWorkerTemplate=body)
+    assert [each.count for each in found] == [1, 2, 1, 2]
+    units = [unit_of(each.pod, "Victims") for each in found]
+    assert units[0] == units[1] != units[2] == units[3]
+    assert units[2] == ("ns", "LeaderWorkerSet.leaderworkerset.x-k8s.io:x-1")
+
+
+def test_workers_of_a_ray_cluster_have_hosts() -> None:
+    workers = [{"groupName": "small", "replicas": 2, "numOfHosts": 3, "template": TEMPLATE}]
+    head, small = made("RayCluster", headGroupSpec={"template": TEMPLATE}, workerGroupSpecs=workers)
+    assert (head.count, small.count, small.name) == (1, 6, "x-small")
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "path"),
     [
+        ("PyTorchJob", {"pytorchReplicaSpecs": {"Worker": 3}}, "spec.pytorchReplicaSpecs.Worker"),
+        (
+            "PyTorchJob",
+            {"pytorchReplicaSpecs": {"Worker": {}}},
+            "spec.pytorchReplicaSpecs.Worker.template.spec.containers",
+        ),
+        ("LeaderWorkerSet", {"leaderWorkerTemplate": {"size": -1}}, "spec.leaderWorkerTemplate.size"),
+        (
+            "LeaderWorkerSet",
+            {"replicas": 100_000, "leaderWorkerTemplate": {"workerTemplate": TEMPLATE}},
+            "spec.leaderWorkerTemplate",
+        ),
+        ("LeaderWorkerSet", {}, "spec.leaderWorkerTemplate.workerTemplate.spec.containers"),
+        ("RayCluster", {}, "spec.headGroupSpec.template.spec.containers"),
         ("Job", {}, "spec.template.spec.containers"),
         ("Job", {"template": TEMPLATE, "parallelism": "2"}, "spec.parallelism"),
         ("Job", {"template": TEMPLATE, "parallelism": -1}, "spec.parallelism"),
