@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from api.yaml import YamlError, documents
+from cli.common.documents import DEFAULT_NAMESPACE
 
-__all__ = ["DEFAULT_NAMESPACE", "Contexts", "contexts"]
-
-DEFAULT_NAMESPACE: Final = "default"
+__all__ = ["Contexts", "contexts"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from api.validation import FieldError, convert, explain
 from api.yaml import Json, YamlError, documents
 
 __all__ = [
+    "DEFAULT_NAMESPACE",
     "STDIN",
     "InputError",
     "JsonDocument",
@@ -136,6 +137,8 @@ class Reader(ABC):
     def __init__(self) -> None:
         self.ignored: Counter[str] = Counter()
         """The number of objects of other kinds, by apiVersion and kind."""
+        self.namespace = DEFAULT_NAMESPACE
+        """Of objects that name none."""
         self._places: dict[str, str] = {}
         self._replaced: frozenset[str] = frozenset()
 
@@ -201,7 +204,7 @@ class Reader(ABC):
     def take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
         """Read an object of one of the kinds, check it and keep it."""
         meta = header.metadata or Name()
-        namespace = (meta.namespace or DEFAULT_NAMESPACE) if kind.namespaced else ""
+        namespace = (meta.namespace or self.namespace) if kind.namespaced else ""
         key = f"{namespace}/{meta.name}" if namespace else meta.name
         title = kind.title or header.kind
         subject = f"{title} {key}"

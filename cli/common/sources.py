@@ -11,8 +11,8 @@ import click
 
 from cli.common.cluster import Connection
 from cli.common.completion import a_context, a_file
-from cli.common.contexts import DEFAULT_NAMESPACE, contexts
-from cli.common.documents import Reader, read_file, split_key
+from cli.common.contexts import contexts
+from cli.common.documents import DEFAULT_NAMESPACE, Reader, read_file, split_key
 from cli.common.options import FILES, MORE_FILES
 
 __all__ = ["Sources", "reading", "reading_beside"]

@@ -11,7 +11,7 @@ from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.documents import InputError, read_file
 from cli.common.ending import ending
-from cli.common.options import OUTPUT
+from cli.common.options import NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading_beside
@@ -43,6 +43,7 @@ Exit status:
 @click.argument("changed", nargs=-1, required=True, metavar="FILE...", shell_complete=a_file)
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
+@NAMESPACE
 @reading_beside
 @OUTPUT
 @click.pass_context
@@ -51,6 +52,7 @@ def diff(
     changed: tuple[str, ...],
     now: str | None,
     fair_sharing: bool,
+    namespace: str | None,
     sources: Sources,
     output: str | None,
 ) -> None:
@@ -62,11 +64,13 @@ def diff(
     with ending(context):
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
         options = Options(fair_sharing=fair_sharing)
-        context.exit(_answer(changed, moment, options, sources, output or "text"))
+        files = Changed(sources.namespace(namespace))
+        context.exit(_answer(files, changed, moment, options, sources, output or "text"))
 
 
-def _answer(files: tuple[str, ...], now: int, options: Options, sources: Sources, output: str) -> int:
-    changed = Changed()
+def _answer(
+    changed: Changed, files: tuple[str, ...], now: int, options: Options, sources: Sources, output: str
+) -> int:
     for path in files:
         changed.add_file(read_file(path), path)
     changed.note_ignored()

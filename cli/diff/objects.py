@@ -40,8 +40,10 @@ class Changed(Reader):
     }
     matter: ClassVar[str] = "diff (pods and Jobs are for what-if)"
 
-    def __init__(self) -> None:
+    def __init__(self, namespace: str) -> None:
+        """`namespace`: of objects that name none."""
         super().__init__()
+        self.namespace = namespace
         self.things: dict[Key, Any] = {}
         self.places: dict[Key, str] = {}
 

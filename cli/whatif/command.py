@@ -11,7 +11,7 @@ from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.documents import read_file
 from cli.common.ending import ending
-from cli.common.options import OUTPUT
+from cli.common.options import NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading_beside
@@ -41,11 +41,17 @@ Exit status:
 @click.command("what-if", epilog=EPILOG)
 @click.argument("submitted", nargs=-1, required=True, metavar="FILE...", shell_complete=a_file)
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
+@NAMESPACE
 @reading_beside
 @OUTPUT
 @click.pass_context
 def what_if(
-    context: click.Context, submitted: tuple[str, ...], now: str | None, sources: Sources, output: str | None
+    context: click.Context,
+    submitted: tuple[str, ...],
+    now: str | None,
+    namespace: str | None,
+    sources: Sources,
+    output: str | None,
 ) -> None:
     """Say what would happen if the objects in FILE were submitted: who runs, who is evicted, and who waits.
 
@@ -53,12 +59,15 @@ def what_if(
     PodGroups of each kind and Workloads are looked at, one after the other. It changes nothing.
     """
     with ending(context):
-        context.exit(_answer(submitted, now, sources, output or "text"))
+        context.exit(_answer(submitted, now, sources.namespace(namespace), sources, output or "text"))
 
 
-def _answer(submitted: tuple[str, ...], now: str | None, sources: Sources, output: str) -> int:
+def _answer(
+    submitted: tuple[str, ...], now: str | None, namespace: str, sources: Sources, output: str
+) -> int:
     moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
     submission, cluster = Submission(), Cluster(moment)
+    submission.namespace = namespace
     for path in submitted:
         submission.add_file(read_file(path), path)
     sources.read(cluster)

@@ -181,6 +181,8 @@ def only_pods(sandbox: Sandbox) -> Iterator[str]:
 
 
 def test_rights_that_are_missing_are_named(sandbox: Sandbox, asking: Asking, only_pods: str) -> None:
+    node = asking.write("node.yaml", objects.node("n"))
+    queue = asking.write("queue.yaml", {"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": "c"}})
     sandbox.pod("web", schedulerName="nobody")
     space = sandbox.namespace
     answer = wait_for(
@@ -189,7 +191,8 @@ def test_rights_that_are_missing_are_named(sandbox: Sandbox, asking: Asking, onl
     assert answer.returncode == WAITS
     assert "The search was not asked: a right is missing: " in json.loads(answer.stdout)["sentence"]
     assert 'cannot list resource "nodes"' in answer.stderr
-    for question in (f"why podgroup {space}/x", f"why job {space}/x", f"why workload {space}/x"):
+    whys = [f"why {kind} {space}/x" for kind in ("podgroup", "job", "workload")]
+    for question in (*whys, f"diff {node}", f"diff {queue}"):
         refused = asking.ask(question, only_pods)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert "Error: a right is missing: " in refused.stderr

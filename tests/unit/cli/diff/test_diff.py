@@ -85,6 +85,15 @@ def test_quota_can_no_longer_be_taken_back(tmp_path: Path) -> None:
     assert set(found.values()) == {("CouldBeTakenBack", "Stays")}
 
 
+def test_objects_that_name_no_namespace_are_of_the_one_of_the_option(tmp_path: Path) -> None:
+    queue = stored(QUOTA, "LocalQueue", "shared")
+    del queue["metadata"]["namespace"]
+    for options, name, exists in (((), "default/shared", False), (("-n", "search"), "search/shared", True)):
+        result = invoke(QUOTA, [queue], "-o", "json", *options, into=tmp_path)
+        changed = json.loads(result.stdout)["changed"]
+        assert changed == [{"kind": "LocalQueue", "name": name, "exists": exists}]
+
+
 @pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue"])
 def test_a_queue_that_is_drained(kind: str, tmp_path: Path) -> None:
     name = "b-best-effort" if kind == "ClusterQueue" else "best-effort"

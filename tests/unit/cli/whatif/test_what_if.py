@@ -155,6 +155,13 @@ def test_who_loses_quota_leaves_nodes_and_waits_again(tmp_path: Path) -> None:
     assert found["evicted"] == []
 
 
+def test_objects_that_name_no_namespace_are_of_the_one_of_the_option(tmp_path: Path) -> None:
+    bare = {**job("one", "1"), "metadata": {"name": "one"}}
+    for options, name in (((), "default/one"), (("-n", "b"), "b/one")):
+        result = ask(tmp_path, [bare], [node("n", "5")], "-o", "json", *options)
+        assert json.loads(result.stdout)["steps"][0]["name"] == name
+
+
 def test_a_gang_in_two_files_is_looked_at_once(tmp_path: Path) -> None:
     group = thing(
         "PodGroup",
