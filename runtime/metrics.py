@@ -10,6 +10,7 @@ __all__ = [
     "MIRROR_OBJECTS",
     "MIRROR_REFUSED",
     "MIRROR_UNREADABLE",
+    "PLAN_OVERDUE_SECONDS",
     "WATCH_AGE",
 ]
 
@@ -34,6 +35,12 @@ WATCH_AGE = Gauge(
     "Seconds since the API server last sent something about a kind. It sends a bookmark about every minute. NaN while "
     "an optional kind is not served, or may not be read.",
     ["cluster", "kind"],
+)
+PLAN_OVERDUE_SECONDS = Gauge(
+    "reprieve_oldest_plan_overdue_seconds",
+    "By how much the oldest stored plan that has not ended is beyond its deadline, by plane: nodes, quota. 0 if none "
+    "is. A process that does not lead has it, too.",
+    ["plane"],
 )
 CATCH_UP_SECONDS = Histogram(
     "reprieve_catch_up_seconds",

@@ -13,10 +13,10 @@ from controllers.gangs.metrics import (
     GANGS_IN_PIECES,
     GANGS_NOT_ASKED_ABOUT,
     IN_PIECES_SECONDS,
-    PLAN_OVERDUE_SECONDS,
 )
 from controllers.gangs.roster import Roster
 from controllers.gangs.stored import StoredPlans
+from runtime.metrics import PLAN_OVERDUE_SECONDS
 
 __all__ = ["Gauges"]
 
@@ -43,7 +43,7 @@ class Gauges:
         GANGS_IN_PIECES.set_function(self.in_pieces)
         IN_PIECES_SECONDS.set_function(self.in_pieces_seconds)
         GANGS_NOT_ASKED_ABOUT.set_function(self.not_asked_about)
-        PLAN_OVERDUE_SECONDS.set_function(self.plan_overdue_seconds)
+        PLAN_OVERDUE_SECONDS.labels("nodes").set_function(self.plan_overdue_seconds)
 
     def gangs(self, phase: GangPhase) -> int:
         """Gangs in this phase."""

@@ -19,7 +19,6 @@ __all__ = [
     "PHASE_SECONDS",
     "PLANNING_SECONDS",
     "PLANS",
-    "PLAN_OVERDUE_SECONDS",
     "PULSES",
     "WAKES",
 ]
@@ -51,10 +50,6 @@ GANGS_NOT_ASKED_ABOUT = Gauge(
     "reprieve_gangs_not_asked_about",
     "Gangs for which the last search found a place, and whose scheduler has not called the process that leads since it "
     "leads. 0 in the others.",
-)
-PLAN_OVERDUE_SECONDS = Gauge(
-    "reprieve_oldest_plan_overdue_seconds",
-    "By how much the oldest stored plan that has not ended is beyond its deadline. 0 if none is. Every process has it.",
 )
 GATES_REMOVED = Counter(
     "reprieve_gates_removed_total",

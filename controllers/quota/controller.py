@@ -23,6 +23,7 @@ from quota.decision import Options
 from quota.remains import Remains
 from quota.statuses import Tally
 from runtime.freshness import catch_up
+from runtime.metrics import PLAN_OVERDUE_SECONDS
 from runtime.placements import Placements
 from runtime.readiness import not_synced
 from runtime.resources import PLANS
@@ -65,6 +66,9 @@ class QuotaController:
         stored = StoredPlans(self._plan_changed)
         self._places = PromisedPlaces(placements, stored, quota.state) if placements is not None else None
         self._plans = views.watch(PLANS, stored)
+        PLAN_OVERDUE_SECONDS.labels("quota").set_function(
+            lambda: stored.overdue_seconds(clock.wall(), settings.plan_deadline_seconds)
+        )
         self._known = Known(
             quota, tally, self._queues, stored, reports, self._plans.apply, placements, self._nodes_changed
         )

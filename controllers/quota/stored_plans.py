@@ -127,6 +127,12 @@ class StoredPlans:
         plans = (plan for plan in known if plan is not None and plan.uid == uid)
         return max(plans, key=lambda plan: (plan.decided, plan.key), default=None)
 
+    def overdue_seconds(self, now: float, deadline: float) -> float:
+        """How much older than `deadline` the oldest plan is that has not ended; 0 if none is. `now`: wall clock."""
+        plans = (plan.plan for plan in self._plans.values())
+        oldest = min((plan.decided / SECOND for plan in plans if plan is not None), default=now)
+        return max(0.0, now - oldest - deadline)
+
     @contextmanager
     def told(self, listener: Callable[[PlanKey], None]) -> Iterator[None]:
         """Tell of each plan that is deleted, until the end of the context."""

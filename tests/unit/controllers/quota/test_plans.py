@@ -436,6 +436,17 @@ async def test_the_plan_is_over_at_its_deadline() -> None:
     assert stage.freed == ["a"]
 
 
+async def test_a_plan_that_nobody_ends_is_overdue() -> None:
+    stage = await staged()
+    stage.clock.advance(599)
+    assert stage.stored.overdue_seconds(stage.clock.wall(), 600.0) == 0
+    stage.clock.advance(51)
+    assert stage.stored.overdue_seconds(stage.clock.wall(), 600.0) == 50
+    stage.plans.tell_time()
+    await stage.plans.settle()
+    assert stage.stored.overdue_seconds(stage.clock.wall(), 600.0) == 0
+
+
 async def test_a_plan_that_no_longer_helps_its_preemptor_promises_nothing() -> None:
     stage = await staged()
     stage.plans.overtaken("ns/nobody")
