@@ -9,6 +9,7 @@ import pytest
 from controllers.quota.texts import SAID
 from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
+from tests.e2e.served import asked, differences, not_served
 from tests.e2e.support import condition, wait_for
 
 Sandboxes = Callable[[str], QuotaSandbox]
@@ -31,6 +32,16 @@ def test_an_admission_is_one_write(quotas: Sandboxes) -> None:
     times = {each["lastTransitionTime"] for each in found["status"]["conditions"]}
     assert len(times) == 1
     wait_for(lambda: set(box.events("one")) >= {"QuotaReserved", "Admitted"})
+
+
+def test_the_dashboard_finds_the_metrics_of_queues(quotas: Sandboxes) -> None:
+    box = quotas("metrics")
+    box.queue("q", 1)
+    box.workload("one", "q", 1)
+    box.until_admitted("one")
+    url, queues = box.plane.ops_url, [each for each in asked() if each.name.startswith("kueue_")]
+    assert len(queues) > 2
+    assert differences(url) == not_served(url, queues) == []
 
 
 def test_what_does_not_fit_waits_and_says_why(quotas: Sandboxes) -> None:
