@@ -52,6 +52,7 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("networking.k8s.io/v1", "NetworkPolicy"): ("networkpolicies", True),
     ("scheduling.k8s.io/v1", "PriorityClass"): ("priorityclasses", False),
     ("storage.k8s.io/v1", "StorageClass"): ("storageclasses", False),
+    ("storage.k8s.io/v1", "CSINode"): ("csinodes", False),
     ("scheduling.k8s.io/v1beta1", "PodGroup"): ("podgroups", True),
     ("scheduling.k8s.io/v1beta1", "Workload"): ("workloads", True),
     ("events.k8s.io/v1", "Event"): ("events", True),
