@@ -69,7 +69,7 @@ class WatchedTables:
         by_owner: ByOwner = "Victims",
     ) -> None:
         """`costs`, `profiles` and `by_owner`: see `Tables`."""
-        self.tables = tables = Tables(costs, profiles, by_owner)
+        self.tables = tables = Tables(costs, profiles, by_owner, is_complete=True)
         self.nodes = views.watch(NODES, _Kept(tables.upsert_node, lambda _, name: tables.delete_node(name)))
         self.pods = views.watch(PODS, _Kept(tables.upsert_pod, tables.delete_pod))
         self.budgets = views.watch(BUDGETS, _Kept(tables.upsert_budget, tables.delete_budget))

@@ -57,7 +57,7 @@ def tables_of(world: World) -> Tables:
     """The mirror of the cluster."""
     configuration = world.configuration
     known = parse(msgspec.json.encode(configuration).decode()) if configuration is not None else None
-    tables = Tables(profiles=known.profiles) if known is not None else Tables()
+    tables = Tables(profiles=known.profiles if known is not None else {}, is_complete=True)
     for node in world.nodes:
         tables.upsert_node(_typed(Node, node))
     for namespace in world.objects.get("namespaces", []):

@@ -48,9 +48,16 @@ class Tables:
     """
 
     def __init__(
-        self, costs: CostRules | None = None, profiles: Profiles = NO_PROFILES, by_owner: ByOwner = "Victims"
+        self,
+        costs: CostRules | None = None,
+        profiles: Profiles = NO_PROFILES,
+        by_owner: ByOwner = "Victims",
+        *,
+        is_complete: bool = False,
     ) -> None:
-        """`profiles`: what the schedulers' filters do, if it is not the default. `by_owner`: see `nodes.groups`."""
+        """`profiles`: what the schedulers' filters do, if it is not the default. `by_owner`: see `nodes.groups`.
+        `is_complete`: storage that is not there does not exist.
+        """
         self.costs = costs or CostRules()
         self.profiles: Final = profiles
         self.version = 0
@@ -62,7 +69,7 @@ class Tables:
         self.budgets = BudgetTable()
         self.label_sets = LabelSets(self.budgets)
         self.classes = ClassTable(self.resources)
-        self.volumes = VolumeTable()
+        self.volumes = VolumeTable(is_complete)
         beside = self.classes, self.nodes, self.groups, self.label_sets, self.volumes, self.owners
         self.pods = PodTable(*beside, profiles, self.costs.daemon_set_pods)
         self.succeeded_members = SucceededMembers(self.groups, self.owners.gang_of)
@@ -226,7 +233,7 @@ class Tables:
     def behind(self, pod: Pod) -> tuple[PodVolumes | None, tuple[ClaimUse, ...]]:
         """What is behind the claims of a pod that need not exist; None for a pod without claims."""
         claims = claims_of(pod)
-        volumes = self.volumes.resolve(claims) if claims else None
+        volumes = self.volumes.resolve(claims, exists=False) if claims else None
         return volumes, self.pods.claimants.uses(claims)
 
     def claims_of(self, rows: Iterable[int]) -> set[ClaimKey]:

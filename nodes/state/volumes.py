@@ -30,18 +30,11 @@ from nodes.state.volume_facts import (
     volume_facts,
 )
 
-__all__ = [
-    "STORAGE_KINDS",
-    "UNKNOWN_CLASS",
-    "UNKNOWN_VOLUME",
-    "StorageObject",
-    "VolumeTable",
-]
+__all__ = ["STORAGE_KINDS", "UNKNOWN_CLASS", "UNKNOWN_VOLUME", "StorageObject", "VolumeTable"]
 
 UNKNOWN_VOLUME: Final = "persistent volume that is not known"
 UNKNOWN_CLASS: Final = "storage class that is not known"
-"""An object that is not there may be one that nobody may read, or that comes in a moment: it is named. So are claims
-that are not there."""
+NOT_MADE: Final = "waiting for ephemeral volume controller to create the persistentvolumeclaim"
 UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
 WAITS: Final = "WaitForFirstConsumer"
 MIGRATED_PROVISIONERS: Final = frozenset(provisioner for _, provisioner, _ in IN_TREE)
@@ -60,7 +53,9 @@ class VolumeTable:
     and changes nothing, for an invalid quantity or selector.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_complete: bool = False) -> None:
+        """`is_complete`: what is not there does not exist. Files may leave things out."""
+        self._is_complete = is_complete
         self.claims: dict[ClaimKey, ClaimFacts] = {}
         self.limits = AttachLimits()
         self._volumes: dict[str, VolumeFacts] = {}
@@ -219,14 +214,17 @@ class VolumeTable:
 
     # ---- what is behind claims
 
-    def resolve(self, references: Iterable[ClaimReference]) -> PodVolumes:
-        """What is behind the claims of a pod."""
-        found = _Found()
+    def resolve(self, references: Iterable[ClaimReference], *, exists: bool = True) -> PodVolumes:
+        """What is behind the claims of a pod. A pod that does not exist yet may get claims that do not either."""
+        found = _Found(self._is_complete and exists)
         for reference in references:
             key = (reference.namespace, reference.name)
             claim = self.claims.get(key)
             if claim is None:
-                found.names.add(EPHEMERAL if reference.is_ephemeral else CLAIM)
+                if reference.is_ephemeral:
+                    found.lacks(EPHEMERAL, f'{NOT_MADE} "{reference.name}"')
+                else:
+                    found.lacks(CLAIM, f'persistentvolumeclaim "{reference.name}" not found')
                 continue
             if claim.exclusive and not reference.is_ephemeral:
                 found.exclusive.add("/".join(key))
@@ -253,7 +251,7 @@ class VolumeTable:
     def _add_bound(self, found: _Found, reference: ClaimReference, claim: ClaimFacts) -> None:
         volume = self._volumes.get(claim.volume)
         if volume is None:
-            found.names.add(UNKNOWN_VOLUME)
+            found.lacks(UNKNOWN_VOLUME, f'persistentvolume "{claim.volume}" not found')
             return
         if volume.migrated:
             found.names.add(MIGRATED)
@@ -266,7 +264,7 @@ class VolumeTable:
         name = claim.wanted.storage_class
         storage_class = self._classes.get(name)
         if name and storage_class is None and not claim.volume:
-            found.names.add(UNKNOWN_CLASS)
+            found.lacks(UNKNOWN_CLASS, UNBOUND)
         elif claim.volume or storage_class is None or storage_class.volume_binding_mode != WAITS:
             found.refusals.append(UNBOUND)
         else:
@@ -316,12 +314,20 @@ class VolumeTable:
 class _Found:
     """What has been found behind the claims of a pod so far."""
 
+    is_complete: bool
     refusals: list[str] = field(default_factory=list)
     affinity: list[Any] = field(default_factory=list)
     zones: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     exclusive: set[str] = field(default_factory=set)
     unbound: list[tuple[UnboundClaim, ClassStorage]] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+
+    def lacks(self, name: str, refusal: str) -> None:
+        """Something is not there: no node takes the pod, or somebody has left it out, which is named."""
+        if self.is_complete:
+            self.refusals.append(refusal)
+        else:
+            self.names.add(name)
 
     def volumes(self) -> PodVolumes:
         """All of it. The scheduler looks at the smallest claims first."""

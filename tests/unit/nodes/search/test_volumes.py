@@ -130,9 +130,39 @@ def test_a_claim_that_is_going_is_of_no_use() -> None:
     ],
 )
 def test_what_is_not_known_is_named(storage: list[Json], named: str) -> None:
-    """It may come in a moment, or nobody may read it."""
+    """Files may leave it out."""
     plan = planned(gang(minimum=1), *nodes(1), member("m", "c"), *storage)
     assert (plan.outcome, plan.not_modelled) == ("Fits", [named])
+
+
+@pytest.mark.parametrize(
+    ("volumes", "storage", "reason"),
+    [
+        (mounts("c"), [], 'persistentvolumeclaim "c" not found'),
+        (mounts("c"), [claim(volume="pv")], 'persistentvolume "pv" not found'),
+        (mounts("c"), [claim(storage_class="fast")], "pod has unbound immediate PersistentVolumeClaims"),
+        (
+            [{"name": "v", "ephemeral": {}}],
+            [],
+            'waiting for ephemeral volume controller to create the persistentvolumeclaim "m-v"',
+        ),
+    ],
+    ids=["claim", "volume", "class", "ephemeral"],
+)
+def test_in_a_mirror_what_is_not_there_does_not_exist(
+    volumes: list[Json], storage: list[Json], reason: str
+) -> None:
+    waits = pod("m", group="gang", volumes=volumes)
+    found = Tables(is_complete=True)
+    found.upsert_group(gang(minimum=1))
+    found.upsert_node(*nodes(1))
+    found.upsert_pod(waits)
+    plan = decide_group(with_storage(found, *storage).snapshot(), NS, "gang")
+    assert (plan.outcome, plan.not_modelled) == ("Unschedulable", [])
+    assert reason in plan.reason
+    behind, _ = found.behind(waits)
+    assert behind is not None
+    assert (bool(behind.unmodelled), behind.refusal) == (True, ""), "a pod to come gets its claims later"
 
 
 def test_a_claim_is_free_once_its_pod_is_gone() -> None:
