@@ -163,17 +163,18 @@ def test_the_pod_goes_that_uses_the_claim_of_a_member(sandbox: Sandbox, storage:
 
 
 def test_a_volume_is_made_where_a_member_goes(sandbox: Sandbox, storage: Storage) -> None:
-    """One claim is bound in zone a. The volume of the other one is made, which its class allows in zone b only."""
+    """One claim is bound in zone a. The other one comes late, and a volume is made for it in zone b."""
     zones = {zone: sandbox.node(zone, cpu="1", labels={ZONE: zone}) for zone in "abc"}
     for zone, node in zones.items():
         sandbox.filler(f"low-{zone}", node, 1)
     storage.bound_claim("bound", node=zones["a"])
     allowed = {"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}
     made = storage.storage_class("made", "provisioner.example.com", allowedTopologies=[allowed])
-    storage.claim("made", storageClassName=made)
     sandbox.group("hero", min_count=2, priority=100)
     for claim in ("bound", "made"):
         sandbox.pod(claim, priority=100, group="hero", **mounts(claim))
+    sandbox.wait_reason("PodGroup", "hero", "reprieve.dev/Scheduled", "Unschedulable")
+    storage.claim("made", storageClassName=made)
     assert storage.provision("made") == zones["b"]
     bound = sandbox.wait_bound("bound", "made")
     assert (bound["bound"], bound["made"]) == (zones["a"], zones["b"])

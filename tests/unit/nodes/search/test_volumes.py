@@ -165,6 +165,44 @@ def test_in_a_mirror_what_is_not_there_does_not_exist(
     assert (bool(behind.unmodelled), behind.refusal) == (True, ""), "a pod to come gets its claims later"
 
 
+DISKS: dict[str, tuple[str, Json]] = {
+    "GCE persistent disk": ("kubernetes.io/gce-pd", {"gcePersistentDisk": {"pdName": "x"}}),
+    "AWS EBS volume": ("kubernetes.io/aws-ebs", {"awsElasticBlockStore": {"volumeID": "x"}}),
+    "Azure disk": ("kubernetes.io/azure-disk", {"azureDisk": {"diskName": "x", "diskURI": "x"}}),
+    "Cinder volume": ("kubernetes.io/cinder", {"cinder": {"volumeID": "x"}}),
+    "Portworx volume": ("kubernetes.io/portworx-volume", {"portworxVolume": {"volumeID": "x"}}),
+}
+"""Provisioner and source of the in-tree plugins that a CSI driver serves now."""
+
+
+@pytest.mark.parametrize("named", DISKS)
+def test_in_tree_volumes_are_named(named: str) -> None:
+    """The scheduler takes them for volumes of a CSI driver, and counts them. Its word on a node settles it."""
+    provisioner, source = DISKS[named]
+    low = pod("low", node="n0", requests={"cpu": "4"}, priority=1)
+    spec = pod("m", group="gang", requests={"cpu": "4"}, volumes=[{"name": "v", **source}])
+    cluster = gang(minimum=1), *nodes(1), low
+    disk = planned(*cluster, spec)
+    bound = planned(*cluster, member("m", "c"), claim(volume="pv"), volume("pv", **source))
+    waits = planned(*cluster, member("m", "c"), claim(storage_class="old"), storage_class("old", provisioner))
+    assert [plan.not_modelled for plan in (disk, bound, waits)] == [
+        [named],
+        ["in-tree volume"],
+        ["in-tree volume"],
+    ]
+    for plan in (disk, bound, waits):
+        assert (plan.outcome, why_blocked(plan)) == ("Preempts", "")
+        assert why_blocked(plan, asks=False) == f"not modelled: {plan.not_modelled[0]}"
+
+
+@pytest.mark.parametrize("source", [{"nfs": {"server": "x", "path": "/"}}, {"hostPath": {"path": "/"}}])
+def test_other_in_tree_volumes_are_no_matter(source: Json) -> None:
+    spec = pod("m", group="gang", requests={"cpu": "4"}, volumes=[{"name": "v", **source}])
+    assert planned(gang(minimum=1), *nodes(1), spec).not_modelled == []
+    bound = claim(volume="pv"), volume("pv", **source)
+    assert planned(gang(minimum=1), *nodes(1), member("m", "c"), *bound).not_modelled == []
+
+
 def test_a_claim_is_free_once_its_pod_is_gone() -> None:
     """ReadWriteOncePod: the room on n1 is free, and yet the pod on n0 must go."""
     storage = claim(volume="pv", accessModes=["ReadWriteOncePod"]), volume("pv")
