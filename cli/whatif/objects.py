@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
+from uuid import UUID, uuid5
+
+import msgspec
 
 from api.foreign_groups import COSCHEDULING, NATIVE, VOLCANO
+from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
-from api.validation import FieldError
+from api.validation import FieldError, convert
 from cli.common.checks import check_pod
 from cli.common.documents import Kind, Reader, located
 from cli.common.objects import Objects
 from cli.common.planes import POD_GROUP, Planes
 from nodes.groups.made_pods import KINDS, VERSIONS, MadePods, Written, made_pods
+from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import ForeignGroup
 
 __all__ = ["Cluster", "Submission", "Submitted"]
 
 GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
+UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
+"""Objects that are submitted have UIDs that come from their names, so that answers are the same each time."""
+OWNER_KINDS = {(each.api_version, each.kind): each for each in OWNERS.values()}
 CLASS = (QUOTA_VERSION, "WorkloadPriorityClass")
 
 
@@ -46,8 +54,17 @@ class Cluster(Planes):
 class Submitted:
     """An object that is to be submitted."""
 
-    def __init__(self, kind: str, written: Written, sets: list[MadePods], place: str) -> None:
+    def __init__(
+        self, kind: str, written: Written, sets: list[MadePods], place: str, owner: OwnerObject | None
+    ) -> None:
         self.kind, self.written, self.sets, self.place = kind, written, sets, place
+        self.owner = owner
+        """The object as the owner of a group; None if it is of another kind."""
+
+    @property
+    def labels(self) -> Mapping[str, str] | None:
+        """Its own."""
+        return self.written.metadata.labels
 
     @property
     def key(self) -> str:
@@ -78,11 +95,14 @@ class Submission(Reader):
         with located(place):
             if kind not in KINDS:
                 raise FieldError("kind", "is missing")
-            thing.metadata.uid = f"submitted/{kind}/{thing.metadata.namespace}/{thing.metadata.name}"
+            named = f"{kind}/{thing.metadata.namespace}/{thing.metadata.name}"
+            thing.metadata.uid = str(uuid5(UIDS, named))
             sets = made_pods(kind, thing)
             for each in sets:
                 try:
                     check_pod(each.pod)
                 except FieldError as error:
                     raise FieldError(f"pods of pod set {each.pod_set}: {error.path}", error.problem) from None
-        self.objects.append(Submitted(kind, thing, sets, place))
+            owner = OWNER_KINDS.get((thing.api_version or KINDS[kind], kind))
+            read = convert(msgspec.to_builtins(thing), owner.type) if owner is not None else None
+        self.objects.append(Submitted(kind, thing, sets, place, read))

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
+from api.core import Pod
 from api.groups import SCHEDULING_GATE, PodGroup
-from api.integration import ADMISSION_GATE
+from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
 from api.plans import PreemptionPlanSpec
 from api.times import rfc3339_micro
@@ -21,9 +22,9 @@ from cli.common.planes import QUOTA_KINDS
 from cli.whatif.objects import Cluster, Submission, Submitted
 from cli.whatif.workloads import supposed_pods, workload_of
 from controllers.jobs.owned_workload import JobError
-from nodes.groups.keys import is_foreign, short_name
+from nodes.groups.keys import is_foreign, is_owned, short_name
 from nodes.groups.made_pods import MadePods, Written
-from nodes.groups.registry import GroupKey, form_of, named_group
+from nodes.groups.registry import GroupKey, form_of
 from nodes.search.consequences import Consequence, Tried, consequences, submit, without_pods
 from nodes.search.plan_words import victims_of
 from nodes.search.preemptor import DecisionError
@@ -100,7 +101,7 @@ class Unit:
     sets: list[MadePods] = field(default_factory=list)
     gang: PodGroup | None = None
     written: Written | None = None
-    """None for a gang."""
+    """None for a gang that is no owner's."""
 
     @property
     def name(self) -> str:
@@ -133,27 +134,53 @@ def _units(cluster: Cluster, submission: Submission) -> list[Unit]:
         form = form_of(group)
         if form.spec.scheduling_policy.gang is not None:
             gangs[form.metadata.namespace, form.metadata.name] = _gang(form)
+    for each in submission.objects:
+        if each.owner is not None:
+            cluster.nodes.tables.upsert_owner(each.owner)
     units = list[Unit]()
     for each in submission.objects:
+        forms = [_gang_of(cluster, pods.pod) for pods in each.sets]
+        if (whole := _owned(forms)) is not None:
+            units.append(_unit(each, each.sets, whole))
+            continue
         own = list[MadePods]()
-        for pods in each.sets:
-            key = named_group(pods.pod)
-            known = cluster.nodes.tables.groups.find(*key) if key is not None else None
-            if key is None or known is None or known.spec.scheduling_policy.gang is None:
+        for pods, gang in zip(each.sets, forms, strict=True):
+            # The replicas of an owner in a queue get quota together.
+            if gang is None or (is_owned(gang.metadata.name) and QUEUE_NAME_LABEL in (each.labels or {})):
                 own.append(pods)
             else:
-                gangs.setdefault(key, _gang(known)).sets.append(pods)
+                key = gang.metadata.namespace, gang.metadata.name
+                gangs.setdefault(key, _gang(gang)).sets.append(pods)
         if own or not each.sets or each.kind == "Workload":
             units.append(_unit(each, own))
     return [*units, *gangs.values()]
+
+
+def _gang_of(cluster: Cluster, pod: Pod) -> PodGroup | None:
+    """The gang of the pod, as the tables have it or would have it; None if it is in none."""
+    tables = cluster.nodes.tables
+    key = tables.owners.unit_of(pod)
+    known = tables.groups.find(*key) if key is not None else None
+    if known is None and key is not None and is_owned(key[1]):
+        known = tables.owners.form(*key)
+    return known if known is not None and known.spec.scheduling_policy.gang is not None else None
+
+
+def _owned(forms: Sequence[PodGroup | None]) -> PodGroup | None:
+    """The gang that all pods of an owner are; None if they are none, or several."""
+    first = forms[0] if forms else None
+    if first is None or not is_owned(first.metadata.name):
+        return None
+    names = {each.metadata.name if each is not None else "" for each in forms}
+    return first if len(names) == 1 else None
 
 
 def _gang(group: PodGroup) -> Unit:
     return Unit("PodGroup", group.metadata, group.api_version, gang=group)
 
 
-def _unit(each: Submitted, sets: list[MadePods]) -> Unit:
-    return Unit(each.kind, each.written.metadata, each.written.api_version, sets, written=each.written)
+def _unit(each: Submitted, sets: list[MadePods], gang: PodGroup | None = None) -> Unit:
+    return Unit(each.kind, each.written.metadata, each.written.api_version, sets, gang, each.written)
 
 
 class _Trying:

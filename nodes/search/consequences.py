@@ -14,12 +14,13 @@ import numpy as np
 from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec, Victim
 from api.words import counted
+from nodes.groups.forms import by_its_pods
 from nodes.groups.keys import is_foreign
 from nodes.search.decision import decide_for
 from nodes.search.gangs import minimum_of
 from nodes.search.plan_words import said_of, unit_text, victims_of
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
-from nodes.search.supposed import Supposed, SupposedPods, WorkloadName, supposed
+from nodes.search.supposed import Supposed, SupposedPods, WorkloadName, priorities_of, supposed
 from nodes.search.unmodelled import why_blocked
 from nodes.state.paged import Pages
 from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
@@ -66,6 +67,8 @@ def submit(
     """
     asked = supposed(snapshot, name, sets)
     preemptor = asked.preemptor if gang is None else _as_gang(asked, gang)
+    if gang is not None and by_its_pods(gang) and len(priorities_of(snapshot, name, sets)) > 1:
+        preemptor = replace(preemptor, evicts=False)
     new = asked.preemptor.unbound
     whole = decide_for(asked.snapshot, preemptor)
     best, why_not = whole, ""
@@ -107,10 +110,13 @@ def _runs(spec: PreemptionPlanSpec) -> bool:
 def _as_gang(asked: Supposed, gang: PodGroup) -> Preemptor:
     """The gang, with the members that exist already."""
     snapshot, new = asked.snapshot, asked.preemptor
-    flags = snapshot.pod_flags & (TERMINATING | GATED) == 0
-    members = np.flatnonzero(snapshot.pod_live & (snapshot.pod_group == new.group) & flags).tolist()
+    members, succeeded = [*new.unbound], 0
+    if new.group >= 0:  # a group of its owner that has no pods yet is not in the snapshot
+        flags = snapshot.pod_flags & (TERMINATING | GATED) == 0
+        members = np.flatnonzero(snapshot.pod_live & (snapshot.pod_group == new.group) & flags).tolist()
+        succeeded = snapshot.group_succeeded[new.group]
     old = sorted(set(members) - set(new.unbound), key=lambda row: int(snapshot.pod_created[row]))
-    minimum = minimum_of(gang, len(members), snapshot.group_succeeded[new.group]) or 0
+    minimum = minimum_of(gang, len(members), succeeded) or 0
     return replace(
         new,
         kind="PodGroup",

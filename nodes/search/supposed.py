@@ -27,7 +27,16 @@ from nodes.state.claimants import ClaimUse
 from nodes.state.classes import PodClass, pod_class, with_claims
 from nodes.state.snapshot import STAYING, TERMINATING, UNSAID, UNSELECTED, Snapshot
 
-__all__ = ["Supposed", "SupposedPods", "WorkloadName", "leaving_with", "priority_of", "supposed", "with_pods"]
+__all__ = [
+    "Supposed",
+    "SupposedPods",
+    "WorkloadName",
+    "leaving_with",
+    "priorities_of",
+    "priority_of",
+    "supposed",
+    "with_pods",
+]
 
 Int64s = NDArray[np.int64]
 
@@ -97,6 +106,11 @@ def supposed(snapshot: Snapshot, workload: WorkloadName, sets: Sequence[Supposed
 def priority_of(snapshot: Snapshot, workload: WorkloadName, sets: Sequence[SupposedPods]) -> int:
     """The priority with which the Workload asks for nodes. Raises DecisionError as `supposed` does."""
     return _standing(snapshot, workload, sets)[1]
+
+
+def priorities_of(snapshot: Snapshot, workload: WorkloadName, sets: Sequence[SupposedPods]) -> set[int]:
+    """The priorities that the pods will have, whatever their group says. Raises DecisionError as `supposed` does."""
+    return {_of_pod(snapshot, workload, each)[0] for each in sets if each.count}
 
 
 def leaving_with(snapshot: Snapshot, pods: Iterable[str]) -> Snapshot:

@@ -281,6 +281,47 @@ def test_the_owners_of_groups_make_pods(tmp_path: Path, name: str) -> None:
     assert (step["outcome"], step["running"]) == ("RunsInPart", 2)
 
 
+@pytest.mark.parametrize("on_namespace", [False, True])
+@pytest.mark.parametrize("name", ["pytorchjob", "leaderworkerset", "raycluster", "jobset", "indexed-job"])
+def test_owners_that_say_so_make_gangs(tmp_path: Path, name: str, on_namespace: bool) -> None:
+    examples = Path(__file__).parents[4] / "examples" / "groups"
+    owner = next(yaml.safe_load_all((examples / f"{name}.yaml").read_text()))
+    items = yaml.safe_load((examples / "cluster.yaml").read_text())["items"]
+    nodes = [each for each in items if each["kind"] == "Node"]
+    said = {"annotations": {"reprieve.dev/groups-by-owner": "Gangs"}}
+    space: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "research"}}
+    changed = space if on_namespace else owner
+    changed["metadata"] = {**changed["metadata"], **said}
+    (step,) = steps(tmp_path, [owner], [*nodes, space])
+    assert (step["kind"], step["outcome"], step["running"]) == (owner["kind"], "Runs", 3)
+    (step,) = steps(tmp_path, [owner], [*nodes[:2], space])
+    assert (step["outcome"], step["running"]) == ("Waits", 0)
+
+
+def test_each_replica_of_a_leader_worker_set_is_a_gang(tmp_path: Path) -> None:
+    body = {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": spec("1")}}}
+    said = {"annotations": {"reprieve.dev/groups-by-owner": "Gangs"}}
+    replicas = thing("LeaderWorkerSet", "l", "leaderworkerset.x-k8s.io/v1", metadata=said, spec=body)
+    found = steps(tmp_path, [replicas], [node("n", "3")])
+    assert [(each["kind"], each["name"], each["outcome"]) for each in found] == [
+        ("PodGroup", "a/LeaderWorkerSet.leaderworkerset.x-k8s.io:l-0", "Runs"),
+        ("PodGroup", "a/LeaderWorkerSet.leaderworkerset.x-k8s.io:l-1", "Waits"),
+    ]
+
+
+def test_nobody_goes_for_owned_pods_that_differ_in_priority(tmp_path: Path) -> None:
+    def role(priority: int) -> dict[str, Any]:
+        return {"template": {"spec": spec("1", priority=priority)}}
+
+    running = thing("Pod", "low", "v1", spec=spec("2", nodeName="n", priority=5), status={"phase": "Running"})
+    said = {"annotations": {"reprieve.dev/groups-by-owner": "Gangs"}}
+    for priorities, outcome in (((9, 9), "RunsAfterEvictions"), ((9, 8), "Waits")):
+        roles = dict(zip(("Master", "Worker"), map(role, priorities), strict=True))
+        body = thing("PyTorchJob", "p", "kubeflow.org/v1", metadata=said, spec={"pytorchReplicaSpecs": roles})
+        (step,) = steps(tmp_path, [body], [node("n", "2"), running])
+        assert step["outcome"] == outcome
+
+
 def test_a_training_job_in_a_queue_gets_a_workload(tmp_path: Path) -> None:
     role = {"replicas": 2, "template": {"spec": spec("1")}}
     labels = {"labels": {"kueue.x-k8s.io/queue-name": "main"}}
@@ -291,3 +332,7 @@ def test_a_training_job_in_a_queue_gets_a_workload(tmp_path: Path) -> None:
     assert (step["outcome"], step["quota"]["state"], step["running"]) == ("Runs", "Fits", 2)
     (step,) = steps(tmp_path, [body], [node("n", "4"), *queues(1)])
     assert step["outcome"] == "WaitsForQuota"
+    body["metadata"]["annotations"] = {"reprieve.dev/groups-by-owner": "Gangs"}
+    for nodes, quota, outcome in ((1, 2, "Waits"), (2, 1, "WaitsForQuota"), (2, 2, "Runs")):
+        (step,) = steps(tmp_path, [body], [node("n", str(nodes)), *queues(quota)])
+        assert (step["kind"], step["outcome"]) == ("MPIJob", outcome)
