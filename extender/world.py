@@ -15,7 +15,7 @@ from controllers.gangs.observations import NotOffered, Observation, Offered, Pre
 from controllers.gangs.parked import Why
 from extender.metrics import PARKED
 from extender.verbs import PASSING, UNKNOWN_VICTIM, BoundPod, Hold, Offer, Within
-from nodes.groups.keys import is_foreign
+from nodes.groups.keys import is_foreign, short_name
 
 __all__ = ["LiveWorld"]
 
@@ -69,7 +69,7 @@ class LiveWorld:
         if key is None:
             return None
         if is_foreign(key[1]) and self._roster.minimum(key) is None:
-            return None  # it is no gang, or its own controller knows nothing of it either
+            return self._by_owner(pod, key)
         if self._roster.group(key) is None:
             leading.reporter.unknown_group(pod, key)
             return Hold(f"{HOLD_MARK}there is no PodGroup {'/'.join(key)}")
@@ -88,9 +88,18 @@ class LiveWorld:
         if key is None:
             return None
         if is_foreign(key[1]) and self._roster.minimum(key) is None:
-            return None
+            return self._by_owner(pod, key)
         is_basic = self._roster.group(key) is not None and self._roster.minimum(key) is None
         return None if is_basic and self.follows else Hold(STARTING)
+
+    def _by_owner(self, pod: Pod, key: GroupKey) -> Hold | None:
+        """For a group of another kind that is no gang, or of which its own controller knows nothing either.
+
+        If its owner is about to come, the pod is held, and brought back within a second.
+        """
+        if not self._controller.awaits_owner(pod, key):
+            return None
+        return Hold(f"{HOLD_MARK}the owner of pod group {key[0]}/{short_name(key[1])} is not known yet")
 
     def _beside_the_gang(self, key: GroupKey) -> Within | None:
         nodes = self._roster.domains.nodes(key)

@@ -15,6 +15,7 @@ from nodes.filters.profile import Profiles
 from nodes.groups.owner_objects import OWNERS, OwnerKind
 from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
+from nodes.state.groups import GroupKey
 from nodes.state.pod_facts import Change
 from nodes.state.pods import ENDED
 from nodes.state.tables import Tables
@@ -136,6 +137,14 @@ class WatchedTables:
             hook(uid, None if pod is None or pod.status.phase in ENDED else pod)
 
         self.pods.on_object(living)
+
+    def awaits_owner(self, key: GroupKey) -> bool:
+        """Whether an object that we read would make this group a gang, and has not come yet."""
+        source = self.tables.owners.awaits_owner(key)
+        return bool(source) and any(
+            OWNERS[view.resource.type].source == source and view.synced and not view.is_refused
+            for view in self.owners
+        )
 
     def on_owner(self, hook: OwnerHook) -> None:
         """Call `hook` with each newer state of an object that says something of groups: owners and namespaces."""

@@ -11,6 +11,7 @@ import structlog
 from api.clock import Clock
 from api.core import Pod
 from api.meta import ObjectMeta
+from api.times import parse_rfc3339
 from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
 from controllers.gangs.disruption import MarkedPods
@@ -44,6 +45,9 @@ from serving.ops import Check
 __all__ = ["GangController"]
 
 log = structlog.get_logger(__name__)
+
+OWNER_SECONDS: Final = 5.0
+"""So long after its creation a pod waits for its owner to be known."""
 
 
 class GangController:
@@ -130,6 +134,16 @@ class GangController:
     def is_trusted(self) -> bool:
         """Whether the mirror may be trusted. Without it nobody is evicted, and pods of groups wait."""
         return self._not_synced() is None and self._too_old() is None
+
+    def awaits_owner(self, pod: Pod, key: GroupKey) -> bool:
+        """Whether the pod is new, and the owner that would make its group a gang is not known yet.
+
+        A scheduler may hear of a pod before we hear of its owner. An owner that does not come holds nobody for long.
+        """
+        created = pod.metadata.creation_timestamp
+        if created is None or not self.mirror.awaits_owner(key):
+            return False
+        return self.clock.wall() - parse_rfc3339(created) < OWNER_SECONDS
 
     def tell_time(self) -> bool:
         """Have the tables know which pods are overdue; whether that has changed for any pod."""

@@ -218,6 +218,12 @@ class OwnerGroups:
         facts = self._facts.get((owner.source, key[0], owner.name))
         return facts if facts is not None and owner.uid in ("", facts.metadata.uid) else None
 
+    def awaits_owner(self, key: GroupKey) -> str:
+        """The source of the owner whose object would make this group a gang; empty if it is known, or makes none."""
+        if not is_owned(key[1]) or self._find(key) is not None or self._setting(key[0], None) != "Gangs":
+            return ""
+        return owner_name(key[1]).source
+
     # ---- forms
 
     def form(self, namespace: str, name: str) -> PodGroup:

@@ -43,8 +43,9 @@ def sandbox(plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sa
 
 @pytest.fixture(scope="module")
 def served(plane: ControlPlane) -> None:
-    """The kinds of other projects are served from now on."""
-    install(plane.client, TRAINING, "PyTorchJob")
+    """The kinds of other projects are served from now on: all of which reprieve may watch objects."""
+    for kind in ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob"):
+        install(plane.client, TRAINING, kind)
     install(plane.client, COSCHEDULING, "PodGroup")
     install(plane.client, VOLCANO, "PodGroup")
     install(plane.client, JOB_SET, "JobSet")

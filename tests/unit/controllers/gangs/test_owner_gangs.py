@@ -9,6 +9,8 @@ import pytest
 
 from api.core import Namespace, Pod
 from api.foreign_owners import JobSet
+from api.times import rfc3339
+from kube.client import ApiError
 from tests.kit.objects import node, pod
 from tests.kit.stage import Stage, staged
 
@@ -43,7 +45,8 @@ def namespace(by_owner: str) -> Namespace:
 
 
 async def call(stage: Stage) -> None:
-    """The scheduler of the pods asks us about some pod."""
+    """The scheduler of the pods asks us about some pod. The pods that are there are no longer new."""
+    stage.clock += 10.0
     await stage.settle()
     stage.filter(pod("other"), "n0")
 
@@ -87,6 +90,44 @@ async def test_by_default_its_pods_ask_one_by_one() -> None:
         await stage.settle()
         assert stage.filter(member(0), "n0") == ["n0"]
         assert (stage.leading.gangs.get(KEY), stage.reserved) == (None, 0)
+
+
+def newborn(stage: Stage, index: int) -> Pod:
+    """A member that was created just now."""
+    return member(index, created=rfc3339(stage.api.clock.wall()))
+
+
+async def test_a_new_pod_waits_a_moment_for_its_owner() -> None:
+    """The scheduler may hear of a pod before we hear of its owner."""
+    async with staged(node("n0"), by_owner="Gangs") as stage:
+        await call(stage)
+        first = newborn(stage, 0)
+        assert stage.filter(first, "n0") == []
+        stage.add(first, sim())
+        await stage.settle()
+        assert stage.filter(first, "n0") == [], "its sibling is missing"
+        assert stage.leading.gangs.get(KEY) is not None
+
+
+@pytest.mark.parametrize("by_owner", ["Victims", "Gangs", "refused"])
+async def test_an_owner_that_does_not_come_holds_nobody(by_owner: str) -> None:
+    async with staged(node("n0"), by_owner="Victims" if by_owner == "Victims" else "Gangs") as stage:
+        await call(stage)
+        if by_owner == "refused":
+            [view] = [view for view in stage.controller.mirror.owners if view.resource.type is JobSet]
+            view._reflector.refusal = ApiError(404, "NotFound", "not served")
+        first = newborn(stage, 0)
+        stage.add(first)
+        if by_owner == "Gangs":
+            assert stage.filter(first, "n0") == []
+            stage.clock += 2.0
+            await stage.settle()
+            assert stage.api.woken == ["m0"], "it comes back"
+            assert stage.filter(first, "n0") == []
+            stage.clock += 4.0
+            await stage.settle()
+            assert stage.api.woken == ["m0", "m0"]
+        assert stage.filter(first, "n0") == ["n0"]
 
 
 async def test_nothing_is_planned_for_a_scheduler_that_never_calls() -> None:
