@@ -233,6 +233,27 @@ def rearranged(const int64_t[::1] first, const int64_t[::1] pods, const int64_t[
     return np.asarray(begins), np.asarray(rows)
 
 
+# ---- their room
+
+
+def free_up(
+    int64_t[:, ::1] room, const int64_t[::1] pods, const int32_t[::1] pod_node, const int32_t[::1] pod_class,
+    const int64_t[:, ::1] requests
+):
+    """Add to the room [N, R] of each node what these pods hold there. `requests` [C, R]: of each class.
+
+    Pods that are not bound hold nothing.
+    """
+    cdef Py_ssize_t at, r
+    cdef int32_t node, row
+    with nogil:
+        for at in range(pods.shape[0]):
+            node, row = pod_node[pods[at]], pod_class[pods[at]]
+            if node >= 0:
+                for r in range(room.shape[1]):
+                    room[node, r] += requests[row, r]
+
+
 # ---- their pieces
 
 

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from native.nodes._units import free_up
 from nodes.search.attachments import Attachments
 from nodes.search.conditions import Conditions
 from nodes.search.costs import Stuck
@@ -178,8 +179,11 @@ class Cluster:
 
     def free_without(self, pods: NDArray[np.integer]) -> Int64s:
         """[N, R], the room of `free` with these pods gone too."""
-        room = self.free.copy()
-        s = self.snapshot
+        room, s = np.array(self.free, order="C"), self.snapshot
+        if not len(self.attachments):
+            rows = pods.astype(np.int64, copy=False)
+            free_up(room, rows, s.pod_node, s.pod_class, self.class_requests)
+            return room
         bound = pods[s.pod_node[pods] >= 0]
         np.add.at(room, s.pod_node[bound], self.held_by(bound))
         return room

@@ -15,7 +15,7 @@ from nodes.search.budgets import OVER_BUDGET
 from nodes.search.cluster import Cluster
 from nodes.search.costs import stated_terms
 from nodes.search.problem import Built
-from nodes.search.reasons import beaten, coarse_shortage, coarsely_beaten, shortage
+from nodes.search.reasons import beaten, coarse_shortages, coarsely_beaten, shortage
 from nodes.search.room import Room
 from nodes.search.units import started
 
@@ -58,7 +58,7 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
         ),
     )
     listed = ranked[: LISTED + (found.winner >= 0)]
-    everybody = built.units.pods if UNSCHEDULABLE in found.outcomes else built.units.pods[:0]
+    everybody = built.everybody if UNSCHEDULABLE in found.outcomes else built.everybody[:0]
     gone = Room(cluster, everybody)
     short = {
         domain: shortage(cluster, built, domain, gone, budget)
@@ -133,14 +133,14 @@ def _count_others(
 ) -> list[plans.OtherDomains]:
     """The domains that are not listed, counted by outcome and by a reason that is cheap to find."""
     counts: Counter[tuple[plans.Outcome, str]] = Counter()
+    short = [domain for domain in domains if found.outcomes[domain] == UNSCHEDULABLE]
+    for reason in coarse_shortages(cluster, short, gone) if short else ():
+        counts[OUTCOMES[UNSCHEDULABLE], reason] += 1
     for domain in domains:
         outcome = found.outcomes[domain]
-        reason = {FITS: "fits as well", EXHAUSTED: SPENT, OVER_BUDGET: OVER}.get(outcome, "")
-        if outcome == PREEMPTS:
-            reason = _coarsely(found, domain)
-        elif outcome == UNSCHEDULABLE:
-            reason = coarse_shortage(cluster, domain, gone)
-        counts[OUTCOMES[outcome], reason] += 1
+        if outcome != UNSCHEDULABLE:
+            reason = {FITS: "fits as well", EXHAUSTED: SPENT, OVER_BUDGET: OVER}.get(outcome, "")
+            counts[OUTCOMES[outcome], reason or _coarsely(found, domain)] += 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [plans.OtherDomains(outcome, reason, count) for (outcome, reason), count in ordered]
 

@@ -51,8 +51,8 @@ def _fitting(cluster: Cluster, *, strict: bool) -> list[list[int]]:
     """The shapes of which a member fits on some node alone, with every unit of lower priority gone."""
     preemptor = cluster.preemptor
     members = len(preemptor.bound) + len(preemptor.unbound)
-    everybody = build(cluster.asking_with(replace(preemptor, minimum=members)), strict=strict)
-    room, nodes = Room(cluster, everybody.units.pods.tolist()), cluster.layout.nodes
+    built = build(cluster.asking_with(replace(preemptor, minimum=members)), strict=strict)
+    room, nodes = Room(cluster, built.everybody), cluster.layout.nodes
     return [shape for shape in shapes_of(cluster, preemptor.unbound) if room.fits(shape[0], nodes).any()]
 
 

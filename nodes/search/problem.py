@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from native.nodes._units import budgets_of, pieces_of
 from native.nodes.problem import Problem
 from nodes.search.cluster import Cluster
 from nodes.search.costs import domain_terms, unit_terms
-from nodes.search.units import Units, candidates
+from nodes.search.room import count_fits
+from nodes.search.units import Units, candidates, in_order
 from nodes.state.snapshot import SEVERAL, Snapshot
 
 __all__ = ["Built", "build", "shapes_of"]
@@ -33,9 +34,34 @@ class Built:
 
     problem: Problem
     units: Units
+    """The units of the problem. There are none if the members fit in no domain with everybody gone."""
+    everybody: Int64s
+    """The pods of all units that may be evicted: rows of the snapshot."""
     nodes: Rows
     shapes: list[list[int]]
     """Members of each shape, in the order in which the search places them."""
+
+
+class _Asked(NamedTuple):
+    """What the required members ask for, by shape."""
+
+    requests: Int64s
+    """[S, R]."""
+    counts: NDArray[np.int32]
+    """[S], members."""
+    admitted: Bools
+    """[S, N], the nodes of the problem that admit the shape."""
+
+    def fit_nowhere(self, free: Int64s, domains: Int64s) -> bool:
+        """Whether in each domain some shape alone does not find its places in this free room [N, R].
+
+        Then nobody has to be put in order for the search. `domains` [D + 1]: the first node of each.
+        """
+        hopeless = np.zeros(len(domains) - 1, np.bool_)
+        for request, count, admitted in zip(self.requests, self.counts.tolist(), self.admitted, strict=True):
+            places = _running(count_fits(free, request, count) * admitted)
+            hopeless |= np.diff(places[domains]) < count
+        return bool(hopeless.all())
 
 
 def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHERE) -> Built:
@@ -59,15 +85,24 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
     inside = np.zeros(len(snapshot.node_names), np.bool_)
     inside[nodes] = True
     below = preemptor.priority if preemptor.evicts else np.iinfo(np.int64).min
-    priced = partial(unit_terms, snapshot, stuck=cluster.stuck)
-    units = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict, priced=priced)
+    everybody = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict)
+    domains = before[layout.first]
+    asked = _Asked(
+        np.ascontiguousarray([cluster.request(pod) for pod in first], np.int64),
+        np.array([len(members) for members in shapes], np.int32),
+        masks[:, nodes],
+    )
+    if asked.fit_nowhere(cluster.free_without(everybody.pods)[nodes], domains):
+        units = everybody.none(len(snapshot.costs.terms))
+    else:
+        units = in_order(snapshot, everybody, partial(unit_terms, snapshot, stuck=cluster.stuck))
     problem = Problem(
-        domains=before[layout.first].astype(np.int32),
+        domains=domains.astype(np.int32),
         free=np.ascontiguousarray(cluster.free[nodes]),
         leaving=np.ascontiguousarray(cluster.leaving[nodes]),
-        requests=np.ascontiguousarray([cluster.request(pod) for pod in first], np.int64),
-        counts=np.array([len(members) for members in shapes], np.int32),
-        admitted=np.ascontiguousarray(masks[:, nodes].astype(np.uint8)),
+        requests=asked.requests,
+        counts=asked.counts,
+        admitted=np.ascontiguousarray(asked.admitted.astype(np.uint8)),
         held=np.ascontiguousarray(tokens.held()[nodes]),
         held_by_leaving=np.ascontiguousarray(tokens.leaving()[nodes]),
         brings=np.ascontiguousarray([tokens.brings[pod] for pod in first], np.int32),
@@ -80,7 +115,7 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
         unit_terms=np.ascontiguousarray(units.terms),
         domain_terms=domain_terms(snapshot, layout.first, layout.nodes),
     )
-    return Built(problem, units, nodes, shapes)
+    return Built(problem, units, everybody.pods, nodes, shapes)
 
 
 def shapes_of(

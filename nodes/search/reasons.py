@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -20,7 +20,7 @@ from nodes.search.problem import Built
 from nodes.search.room import Room, count_fits
 from nodes.search.units import is_needed
 
-__all__ = ["beaten", "coarse_shortage", "coarsely_beaten", "shortage", "unavailable"]
+__all__ = ["beaten", "coarse_shortages", "coarsely_beaten", "shortage", "unavailable"]
 
 SCORE_WORDS = (
     "pod disruption budget violations",
@@ -81,9 +81,8 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: in
     Returns how many of them fit, and the reason. `gone` is the room when all those units are gone.
     """
     preemptor, nodes = cluster.preemptor, cluster.layout.of(domain)
-    fitting, placed = _most_members(cluster, built, domain, gone, budget)
     room = gone.copy()
-    _place(built, domain, room, placed)
+    fitting = _fill(cluster, built, domain, room, budget)
     why = unavailable(nodes, room, preemptor.required[fitting])
     when = (
         "once every unit of lower priority is gone"
@@ -96,23 +95,43 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: in
     return fitting, f"{running} of {preemptor.minimum} {what} fit {when}; for the next one {why}"
 
 
-def coarse_shortage(cluster: Cluster, domain: int, gone: Room) -> str:
-    """The reason of `shortage` in fewer words. It takes less time, because it runs no search."""
-    first, nodes = cluster.preemptor.required[0], cluster.layout.of(domain)
-    return (
-        "not every member fits" if gone.fits(first, nodes).any() else unavailable(nodes, gone, first, named=0)
-    )
+def coarse_shortages(cluster: Cluster, domains: Iterable[int], gone: Room) -> Iterator[str]:
+    """The reason of `shortage` for each of the domains, in fewer words. It takes less time: it runs no search."""
+    first, layout = cluster.preemptor.required[0], cluster.layout
+    fits = gone.fits(first, layout.nodes)
+    for domain in domains:
+        if fits[layout.first[domain] : layout.first[domain + 1]].any():
+            yield "not every member fits"
+        else:
+            yield unavailable(layout.of(domain), gone, first, named=0)
+
+
+def _fill(cluster: Cluster, built: Built, domain: int, room: Room, budget: int) -> int:
+    """Place as many of the first required members in the domain as fit together. Returns how many they are."""
+    most = len(cluster.preemptor.required) - 1
+    nodes = _nodes(built, domain)
+    if len(built.shapes) == 1 and not len(cluster.tokens):
+        places = _places(built, domain, room)
+        if places.sum() <= most:  # each node gets as many as fit there, and nothing has to be searched
+            room.place_each(built.shapes[0][0], nodes, places)
+            return int(places.sum())
+    fitting, placed = _most_members(cluster, built, domain, room, budget)
+    for shape, row in zip(built.shapes, placed, strict=False):
+        for node, members in zip(nodes.tolist(), row, strict=True):
+            if members:
+                room.place(shape[0], node, members)
+    return fitting
 
 
 def _most_members(
     cluster: Cluster, built: Built, domain: int, gone: Room, budget: int
 ) -> tuple[int, list[list[int]]]:
-    """The largest n so that the first n required members fit together, and their placement [shape][node]."""
+    """The largest n so that the first n required members fit together, and their placement [shape][node].
+
+    It is less than all of them.
+    """
     low, high = 0, len(cluster.preemptor.required) - 1
     placed: list[list[int]] = []
-    if len(built.shapes) == 1 and not len(cluster.tokens):
-        high = min(high, _places(built, domain, gone))
-        low = max(0, high - 1)
     while low < high:
         middle = (low + high + 1) // 2
         found = search(_part(cluster, built, domain, gone, middle), budget, 0)
@@ -123,18 +142,27 @@ def _most_members(
     return low, placed
 
 
-def _places(built: Built, domain: int, gone: Room) -> int:
-    """How many members of the only shape find a place in the domain."""
-    whole = built.problem
-    inside = slice(int(whole.domains[domain]), int(whole.domains[domain + 1]))
+def _nodes(built: Built, domain: int) -> NDArray[np.intp]:
+    """The nodes of the domain that the problem has, as rows of the snapshot."""
+    return built.nodes[_inside(built, domain)]
+
+
+def _inside(built: Built, domain: int) -> slice:
+    """The nodes of the domain, as rows of the problem."""
+    return slice(int(built.problem.domains[domain]), int(built.problem.domains[domain + 1]))
+
+
+def _places(built: Built, domain: int, gone: Room) -> NDArray[np.int64]:
+    """How many members of the only shape each node of the domain takes."""
+    whole, inside = built.problem, _inside(built, domain)
     each = count_fits(gone.free[built.nodes[inside]], whole.requests[0], len(built.shapes[0]))
-    return int(each[whole.admitted[0, inside] > 0].sum())
+    places: NDArray[np.int64] = each * (whole.admitted[0, inside] > 0)
+    return places
 
 
 def _part(cluster: Cluster, built: Built, domain: int, gone: Room, members: int) -> Problem:
     """The problem of the first members in one domain, without units that could be evicted."""
-    whole = built.problem
-    inside = slice(int(whole.domains[domain]), int(whole.domains[domain + 1]))
+    whole, inside = built.problem, _inside(built, domain)
     first = set(cluster.preemptor.required[:members])
     free = np.ascontiguousarray(gone.free[built.nodes[inside]])
     held = np.ascontiguousarray(gone.held[built.nodes[inside]])
@@ -166,12 +194,3 @@ def _part(cluster: Cluster, built: Built, domain: int, gone: Room, members: int)
         unit_terms=np.zeros((0, 0), np.int64),
         domain_terms=np.zeros((0, 0), np.int64),
     )
-
-
-def _place(built: Built, domain: int, room: Room, placed: list[list[int]]) -> None:
-    """Place the members in `room`. `placed` has a row for each shape, or is empty."""
-    nodes = built.nodes[built.problem.domains[domain] : built.problem.domains[domain + 1]].tolist()
-    for shape, row in zip(built.shapes, placed, strict=False):
-        for node, members in zip(nodes, row, strict=True):
-            if members:
-                room.place(shape[0], node, members)

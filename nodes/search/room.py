@@ -67,6 +67,12 @@ class Room:
         if len(self._cluster.conditions):
             self.counts[node] += members * self._cluster.conditions.brings[pod]
 
+    def place_each(self, pod: int, nodes: NDArray[np.intp], members: NDArray[np.int64]) -> None:
+        """Put so many members like this pod on each of these nodes, if no pod brings or forbids tokens."""
+        self.free[nodes] -= np.outer(members, self._cluster.request(pod))
+        if len(self._cluster.conditions):
+            self.counts[nodes] += np.outer(members, self._cluster.conditions.brings[pod])
+
     def fits(self, pod: int, nodes: NDArray[np.intp]) -> Bools:
         """Which of the nodes take the member."""
         admitted = self._cluster.mask(pod)[nodes]
@@ -129,9 +135,9 @@ class Room:
             unmet[:, column] = ~admits[admitted]
         why = np.concatenate([self._kept_off(pod, admitted), self._short(pod, admitted), unmet], axis=1)
         if why.size:
-            _, rows, sizes = np.unique(
-                np.packbits(why, axis=1), axis=0, return_index=True, return_counts=True
-            )
+            packed = np.packbits(why, axis=1)
+            alike = packed.ravel() if packed.shape[1] == 1 else packed  # numbers are sorted faster than rows
+            _, rows, sizes = np.unique(alike, axis=0, return_index=True, return_counts=True)
             for row, size in zip(rows.tolist(), sizes.tolist(), strict=True):
                 reasons = [each.reason for each, _ in conditions]
                 counts.update(dict.fromkeys(self._words(why[row].tolist(), reasons), size))

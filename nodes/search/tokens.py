@@ -65,7 +65,10 @@ class Tokens:
 
     def held(self, gone: Rows = NOBODY) -> Int32s:
         """[N, T], how many pods on each node bring each token; those that leave or are `gone` do not count."""
-        return self._count(~self._leave() & ~np.isin(self._holders, gone))
+        stays = ~self._leave()
+        if len(self._holders):  # to sort those who are gone takes longer than all the rest
+            stays &= ~np.isin(self._holders, gone)
+        return self._count(stays)
 
     def leaving(self) -> Int32s:
         """[N, T], how many of those that leave bring each token."""

@@ -13,7 +13,7 @@ from native.nodes._units import list_units, rearranged, sorted_by
 from nodes.search.preemptor import priority_of_group
 from nodes.state.snapshot import KEPT, STAYING, TERMINATING, GroupColumns, Snapshot
 
-__all__ = ["Units", "candidates", "is_needed", "started"]
+__all__ = ["Units", "candidates", "in_order", "is_needed", "started"]
 
 Rows = NDArray[np.intp]
 Int64s = NDArray[np.int64]
@@ -56,6 +56,13 @@ class Units:
     terms: Int64s
     """[K, U], what each unit adds to each optional term of the score."""
 
+    def none(self, terms: int) -> Units:
+        """None of the units, and so many terms."""
+        nobody = self.priority[:0]
+        return Units(
+            nobody, nobody, nobody, self.whole[:0], self.first[:1], nobody, np.zeros((terms, 0), np.int64)
+        )
+
     def __len__(self) -> int:
         return len(self.priority)
 
@@ -86,14 +93,14 @@ Priced = Callable[[Units, Rows], Int64s]
 """What these of the units add to each optional term of the score: [K, len(rows)]."""
 
 
-def candidates(
-    snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: int, strict: bool, priced: Priced
-) -> Units:
+def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: int, strict: bool) -> Units:
     """Units of a priority lower than `below` with a pod on a node in `on` [N].
 
     Pods of the group `but` (its row; -1 for none) are left out, and so are units with a mirror pod.
 
     If the PriorityClass of a group does not exist, `strict` raises DecisionError. Otherwise its pods are left out.
+
+    They are in no order, and have no terms yet: see `in_order`.
     """
     groups = snapshot.group_columns
     if strict:
@@ -111,8 +118,7 @@ def candidates(
         (TERMINATING, KEPT | STAYING, NEEDED_SECONDS),
     )
     nothing = np.zeros((0, len(priority)), np.int64)
-    units = Units(priority, start, size, whole.view(np.bool_), first, rows, nothing)
-    return _sorted(snapshot, units, priced(units, np.arange(len(units))))
+    return Units(priority, start, size, whole.view(np.bool_), first, rows, nothing)
 
 
 def _demand_classes(snapshot: Snapshot, groups: GroupColumns, but: int) -> None:
@@ -128,8 +134,9 @@ def _demand_classes(snapshot: Snapshot, groups: GroupColumns, but: int) -> None:
             priority_of_group(snapshot, group)
 
 
-def _sorted(snapshot: Snapshot, units: Units, terms: Int64s) -> Units:
-    """The units in order of importance. `terms`: of the units, [K, U]."""
+def in_order(snapshot: Snapshot, units: Units, priced: Priced) -> Units:
+    """The units in order of importance, with their terms."""
+    terms = priced(units, np.arange(len(units)))
     alone = (~units.whole).astype(np.int64)
     keys = (-units.priority, alone, -units.size, units.start, *-terms, _name_ranks(snapshot, units))
     order = sorted_by(keys)

@@ -101,6 +101,22 @@ def test_they_find_the_same_pieces(data: st.DataObject) -> None:
 
 @settings(max_examples=examples(500), deadline=None)
 @given(st.data())
+def test_they_free_the_same_room(data: st.DataObject) -> None:
+    def some(least: int, most: int, dtype: Any, count: int) -> Any:
+        return np.array([data.draw(st.integers(least, most)) for _ in range(count)], dtype)
+
+    node, of_class = some(-1, NODES - 1, np.int32, 6), some(0, CLASSES - 1, np.int32, 6)
+    pods = np.array(data.draw(st.lists(st.integers(0, 5), unique=True)), np.int64)
+    room, requests = some(-9, 9, np.int64, 2 * NODES), some(0, 9, np.int64, 2 * CLASSES)
+    room, requests = room.reshape(NODES, 2), requests.reshape(CLASSES, 2)
+    expected = plain(room)
+    twin.free_up(expected, *map(plain, (pods, node, of_class, requests)))
+    native.free_up(room, pods, node, of_class, requests)
+    assert plain(room) == expected
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(st.data())
 def test_they_count_the_same_pods_against_budgets(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=5))
     first = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

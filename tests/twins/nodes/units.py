@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["budgets_of", "list_units", "pieces_of", "rearranged", "sorted_by"]
+__all__ = ["budgets_of", "free_up", "list_units", "pieces_of", "rearranged", "sorted_by"]
 
 Ints = Sequence[int]
 NO_GROUP = (0, 0, 0, 0, -1)
@@ -64,6 +64,16 @@ def rearranged(first: Ints, pods: Ints, order: Ints) -> tuple[list[int], list[in
     """Where the part of each unit begins, and the pods, in this order of the units."""
     parts = [pods[first[unit] : first[unit + 1]] for unit in order]
     return [sum(map(len, parts[:i])) for i in range(len(parts) + 1)], [pod for part in parts for pod in part]
+
+
+def free_up(
+    room: list[list[int]], pods: Ints, pod_node: Ints, pod_class: Ints, requests: Sequence[Ints]
+) -> None:
+    """Add what the pods hold to the room of their nodes."""
+    for pod in pods:
+        if pod_node[pod] >= 0:
+            for r, amount in enumerate(requests[pod_class[pod]]):
+                room[pod_node[pod]][r] += amount
 
 
 def pieces_of(
