@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,23 +70,6 @@ class Units:
         """The unit's pods, as rows of the snapshot."""
         rows: list[int] = self.pods[self.first[unit] : self.first[unit + 1]].tolist()
         return rows
-
-    def kind(self, unit: int) -> Literal["PodGroup", "Pod"]:
-        """The kind of the object that names the unit."""
-        return "PodGroup" if self.whole[unit] else "Pod"
-
-    def name(self, snapshot: Snapshot, unit: int) -> tuple[str, str]:
-        """(namespace, name)."""
-        pod = int(self.pods[self.first[unit]])
-        if self.whole[unit]:
-            return snapshot.group_keys[int(snapshot.pod_group[pod])]
-        return snapshot.pod_namespaces[pod], snapshot.pod_names[pod]
-
-    def uid(self, snapshot: Snapshot, unit: int) -> str:
-        """The metadata.uid of the unit's PodGroup or pod."""
-        pod = int(self.pods[self.first[unit]])
-        group = snapshot.groups[snapshot.pod_group[pod]] if self.whole[unit] else None
-        return snapshot.pod_uids[pod] if group is None else group.metadata.uid
 
 
 Priced = Callable[[Units, Rows], Int64s]

@@ -3,56 +3,66 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
 
 from api import plans
+from native.nodes._units import rearranged, sorted_by
 from nodes.search.problem import Built
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["victims_of", "violations_of"]
 
+Int64s = NDArray[np.int64]
+
 
 def victims_of(snapshot: Snapshot, built: Built, victims: list[int]) -> list[plans.Victim]:
     """The victims in the given order, each with all its pods. `victims` are units of `built`."""
     violating = _violating(built, victims)
-    units = built.units
-    rows = [_ordered(snapshot, units.members(unit)) for unit in victims]
-    pods = iter(_pods(snapshot, [row for members in rows for row in members]))
+    units, chosen = built.units, np.array(victims, np.int64)
+    first, rows = rearranged(units.first, units.pods, chosen)
+    rows = _ordered(snapshot, first, rows[: first[-1]])
+    pods = _pods(snapshot, rows)
+    groups = np.where(units.whole[chosen], snapshot.pod_group[rows[first[:-1]]], -1).tolist()
     found = []
-    for unit, members in zip(victims, rows, strict=True):
-        namespace, name = units.name(snapshot, unit)
+    begin = 0
+    for unit, end, group, priority in zip(
+        victims, first[1:].tolist(), groups, units.priority[chosen].tolist(), strict=True
+    ):
+        mine, begin = pods[begin:end], end
+        whole = snapshot.groups[group] if group >= 0 else None
         found.append(
             plans.Victim(
-                kind=units.kind(unit),
-                namespace=namespace,
-                name=name,
-                uid=units.uid(snapshot, unit),
-                priority=int(units.priority[unit]),
+                kind="Pod" if whole is None else "PodGroup",
+                namespace=mine[0].namespace,
+                name=mine[0].name if whole is None else snapshot.group_keys[group][1],
+                uid=mine[0].uid if whole is None else whole.metadata.uid,
+                priority=priority,
                 violates_pod_disruption_budget=unit in violating,
-                pods=[*islice(pods, len(members))],
+                pods=mine,
             )
         )
     return found
 
 
-def _ordered(snapshot: Snapshot, members: list[int]) -> list[int]:
-    """The pods of a unit. One that makes its priority as low as it is goes last: until then the unit keeps it."""
-    if len(members) == 1:
-        return members
-    names = snapshot.pod_names.at(members)
-    own = [-priority for priority in snapshot.pod_priority[members].tolist()]
-    return [row for *_, row in sorted(zip(own, names, members, strict=True))]
+def _ordered(snapshot: Snapshot, first: Int64s, rows: Int64s) -> Int64s:
+    """The pods of each unit in order. One that makes its priority low goes last: until then the unit keeps it.
+
+    `first` [U + 1]: where each unit's part of the rows begins.
+    """
+    if len(rows) == len(first) - 1:
+        return rows
+    unit = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    rank = snapshot.pod_name_rank[rows].astype(np.int64)
+    return rows[sorted_by([unit, -snapshot.pod_priority[rows], rank])]
 
 
-def _pods(snapshot: Snapshot, rows: list[int]) -> list[plans.VictimPod]:
+def _pods(snapshot: Snapshot, rows: Int64s) -> list[plans.VictimPod]:
+    pods = rows.tolist()
     nodes = [snapshot.node_names[node] for node in snapshot.pod_node[rows].tolist()]
-    columns = (
-        snapshot.pod_namespaces.at(rows),
-        snapshot.pod_names.at(rows),
-        snapshot.pod_uids.at(rows),
-        nodes,
-    )
-    return [plans.VictimPod(*each) for each in zip(*columns, strict=True)]
+    names = (column.at(pods) for column in (snapshot.pod_namespaces, snapshot.pod_names, snapshot.pod_uids))
+    return [*map(plans.VictimPod, *names, nodes)]
 
 
 def violations_of(built: Built, victims: list[int]) -> int:
