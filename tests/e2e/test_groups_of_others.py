@@ -280,6 +280,24 @@ def wait_event(sandbox: Sandbox, reason: str, name: str) -> None:
     wait_for(lambda: sandbox.events(reason, name), what=lambda: sandbox.report())
 
 
+def test_pods_that_contradict_are_named(sandbox: Sandbox) -> None:
+    """One names groups of two kinds, and one has another priority than its group's other pod."""
+    sandbox.node("n", cpu="3")
+    label = {"scheduling.x-k8s.io/pod-group": "first"}
+    sandbox.pod("both", labels=label, annotations={"scheduling.k8s.io/group-name": "second"})
+    mixed = [
+        sandbox.pod(f"mixed-{each}", priority=each, labels={"scheduling.x-k8s.io/pod-group": "mixed"})
+        for each in (5, 9)
+    ]
+    sandbox.wait_bound("both", *mixed)
+    wait_event(sandbox, "PodGroupAmbiguous", "both")
+    wait_event(sandbox, "PodGroupPriorityDiffers", "mixed-5")
+    [ambiguous] = sandbox.events("PodGroupAmbiguous", "both")
+    assert "it belongs to podgroups.scheduling.x-k8s.io:first, and not to" in ambiguous["note"]
+    [differs] = sandbox.events("PodGroupPriorityDiffers", "mixed-5")
+    assert "mixed-9 has 9" in differs["note"]
+
+
 @pytest.mark.usefixtures("served")
 def test_gangs_of_other_kinds_preempt_while_their_crds_are_there(
     sandbox: Sandbox, plane: ControlPlane

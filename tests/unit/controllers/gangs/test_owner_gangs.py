@@ -130,6 +130,20 @@ async def test_an_owner_that_does_not_come_holds_nobody(by_owner: str) -> None:
         assert stage.filter(first, "n0") == ["n0"]
 
 
+@pytest.mark.parametrize("pods_first", [True, False])
+async def test_members_that_succeeded_make_up_for_missing_ones(pods_first: bool) -> None:
+    """Nobody creates them again. Their pods may be listed before the owner and the namespace."""
+    pods: list[Any] = [member(0, phase="Succeeded", node="n0"), member(1)]
+    owners: list[Any] = [namespace("Gangs"), sim()]
+    async with staged(node("n0"), *(pods + owners if pods_first else owners + pods)) as stage:
+        await call(stage)
+        await stage.settle()
+        gang = stage.leading.gangs.get(KEY)
+        assert gang is not None
+        assert gang.life.phase == "Ready"
+        assert stage.filter(member(1), "n0") == ["n0"]
+
+
 async def test_nothing_is_planned_for_a_scheduler_that_never_calls() -> None:
     pods = [member(index, schedulerName="elsewhere") for index in range(2)]
     async with staged(*cluster(), sim(), *pods, by_owner="Gangs") as stage:
