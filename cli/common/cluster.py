@@ -9,7 +9,7 @@ from typing import Final
 
 from cli.common.documents import InputError
 
-__all__ = ["FAILED", "ClusterError", "Connection", "existing"]
+__all__ = ["FAILED", "ClusterError", "Connection", "checked", "existing"]
 
 FAILED: Final = 1
 """The exit status if the API server refuses or does not answer."""
@@ -27,6 +27,13 @@ class Connection:
     context: str | None = None
     user: str | None = None
     groups: tuple[str, ...] = ()
+
+
+def checked(connection: Connection) -> str:
+    """The files of the kubeconfig that exist, as a list of paths. Raises InputError for options that do not fit."""
+    if connection.groups and not connection.user:
+        raise InputError("--as-group: needs --as")
+    return existing(connection.kubeconfig)
 
 
 def existing(kubeconfig: str) -> str:

@@ -59,7 +59,9 @@ def a_namespace(context: click.Context, parameter: click.Parameter, begun: str) 
 
 
 def a_queue(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """ClusterQueues by name, and LocalQueues as NAMESPACE/NAME."""
+    """ClusterQueues by name, and LocalQueues as NAMESPACE/NAME; with -n, LocalQueues by name."""
+    if namespace := _text(context.params.get("namespace")):
+        return _items((name for _, name in _listed(context, [_path(LOCAL_QUEUES, namespace)])), begun)
     paths = [_path(CLUSTER_QUEUES), _path(LOCAL_QUEUES)]
     return _items((_whole(*key) for key in _listed(context, paths)), begun)
 

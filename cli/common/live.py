@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from api.meta import ListMeta, Struct
-from cli.common.cluster import ClusterError, Connection, existing
-from cli.common.documents import InputError, JsonDocument, Reader
+from cli.common.cluster import ClusterError, Connection, checked
+from cli.common.documents import JsonDocument, Reader
 from kube.client import ApiClient, ApiError
 from kube.discovery import list_path, served
 
@@ -33,9 +33,7 @@ def read_cluster(reader: Reader, connection: Connection) -> None:
 
     Raises InputError for a wrong option or an object that cannot be used, and ClusterError.
     """
-    if connection.groups and not connection.user:
-        raise InputError("--as-group: needs --as")
-    files = existing(connection.kubeconfig)
+    files = checked(connection)
     try:
         pages = asyncio.run(_pages(files, connection, reader))
     except ApiError as error:

@@ -8,7 +8,7 @@ import click
 
 from cli.common.completion import a_file, a_namespace
 
-__all__ = ["FILES", "KUBECONFIG", "MORE_FILES", "NAMESPACE", "OUTPUT"]
+__all__ = ["FILES", "MORE_FILES", "NAMESPACE", "OUTPUT"]
 
 FILES: Final = click.option(
     "-f",
@@ -27,15 +27,6 @@ NAMESPACE: Final = click.option(
     metavar="NAME",
     help="Of what names none. By default that of the context, or default with -f.",
     shell_complete=a_namespace,
-)
-KUBECONFIG: Final = click.option(
-    "--kubeconfig",
-    envvar="KUBECONFIG",
-    default="~/.kube/config",
-    show_default=True,
-    metavar="FILE",
-    help="The kubeconfig of the cluster. Its current context counts. KUBECONFIG is used if this is not given.",
-    shell_complete=a_file,
 )
 OUTPUT: Final = click.option(
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), help="text is the default."

@@ -15,7 +15,7 @@ from cli.common.contexts import contexts
 from cli.common.documents import DEFAULT_NAMESPACE, Reader, read_file, split_key
 from cli.common.options import FILES, MORE_FILES
 
-__all__ = ["Sources", "reading", "reading_beside"]
+__all__ = ["Sources", "connecting", "reading", "reading_beside"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,6 +56,26 @@ class Sources:
             read_cluster(reader, self.connection)
 
 
+CONNECTION: Final = (
+    click.option(
+        "--kubeconfig",
+        envvar="KUBECONFIG",
+        default="~/.kube/config",
+        metavar="FILE",
+        help="The cluster, unless files are read. By default KUBECONFIG, or else ~/.kube/config.",
+        shell_complete=a_file,
+    ),
+    click.option(
+        "--context",
+        metavar="NAME",
+        help="A context of the kubeconfig; by default its current one.",
+        shell_complete=a_context,
+    ),
+    click.option("--as", "user", metavar="USER", help="Ask the cluster as this user (impersonation)."),
+    click.option(
+        "--as-group", "groups", multiple=True, metavar="GROUP", help="With --as: as a member of it."
+    ),
+)
 OPTIONS: Final = (
     FILES,
     MORE_FILES,
@@ -67,24 +87,7 @@ OPTIONS: Final = (
         help="Objects that replace those of the same names, or are added to them.",
         shell_complete=a_file,
     ),
-    click.option(
-        "--kubeconfig",
-        envvar="KUBECONFIG",
-        default="~/.kube/config",
-        metavar="FILE",
-        help="Without -f the objects are those of this cluster. By default KUBECONFIG, or else ~/.kube/config.",
-        shell_complete=a_file,
-    ),
-    click.option(
-        "--context",
-        metavar="NAME",
-        help="A context of the kubeconfig; by default its current one.",
-        shell_complete=a_context,
-    ),
-    click.option("--as", "user", metavar="USER", help="Read the cluster as this user (impersonation)."),
-    click.option(
-        "--as-group", "groups", multiple=True, metavar="GROUP", help="With --as: as a member of it."
-    ),
+    *CONNECTION,
 )
 
 
@@ -96,6 +99,29 @@ def reading(command: F) -> Callable[..., Any]:
 def reading_beside(command: F) -> Callable[..., Any]:
     """As `reading`, for a command whose arguments are files of another kind: only -f names where it reads."""
     return _with([option for option in OPTIONS if option is not MORE_FILES], command)
+
+
+def connecting(command: F) -> Callable[..., Any]:
+    """The command with the options that say which cluster it changes. It gets a `connection` in their place."""
+
+    @wraps(command)
+    def connects(
+        *arguments: Any,
+        kubeconfig: str,
+        context: str | None,
+        user: str | None,
+        groups: tuple[str, ...],
+        **others: Any,
+    ) -> Any:
+        return command(*arguments, connection=Connection(kubeconfig, context, user, groups), **others)
+
+    return _all(CONNECTION, connects)
+
+
+def _all(options: Iterable[Callable[..., Any]], command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(list(options)):
+        command = option(command)
+    return command
 
 
 def _with(options: Iterable[Callable[..., Any]], command: F) -> Callable[..., Any]:
@@ -114,7 +140,4 @@ def _with(options: Iterable[Callable[..., Any]], command: F) -> Callable[..., An
         connection = Connection(kubeconfig, context, user, groups)
         return command(*arguments, sources=Sources(files + more, overlays, connection), **others)
 
-    whole: Callable[..., Any] = reads
-    for option in reversed(list(options)):
-        whole = option(whole)
-    return whole
+    return _all(options, reads)

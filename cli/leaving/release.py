@@ -9,7 +9,9 @@ import click
 from api.groups import SCHEDULING_GATE
 from api.integration import ADMISSION_GATE
 from api.words import counted
-from cli.common.options import KUBECONFIG, OUTPUT
+from cli.common.cluster import Connection
+from cli.common.options import OUTPUT
+from cli.common.sources import connecting
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, Sweep, sweep_all
 from cli.leaving.sweeps import (
@@ -54,7 +56,7 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@KUBECONFIG
+@connecting
 @click.option(
     "--to",
     "successor",
@@ -65,7 +67,7 @@ Exit status:
 )
 @OUTPUT
 @click.pass_context
-def release(context: click.Context, kubeconfig: str, successor: str, output: str | None) -> None:
+def release(context: click.Context, connection: Connection, successor: str, output: str | None) -> None:
     """Free all that reprieve holds in a cluster: pods, Jobs, Workloads, queues and plans.
 
     For a cluster that reprieve leaves. docs/leaving.md has all steps, and says what stays.
@@ -75,7 +77,7 @@ def release(context: click.Context, kubeconfig: str, successor: str, output: str
         await _warn(client, successor)
         return await sweep_all(client, await _sweeps(client, successor), tell)
 
-    run(context, kubeconfig, work, _summary, output)
+    run(context, connection, work, _summary, output)
 
 
 async def _sweeps(client: ApiClient, successor: str) -> list[Sweep[Any]]:

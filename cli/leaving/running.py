@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import click
 import structlog
 
-from cli.common.cluster import FAILED, existing
+from cli.common.cluster import FAILED, Connection, checked
 from cli.common.documents import InputError
 from cli.common.output import BAD_INPUT, formatted
 from cli.leaving.sweep import Result
@@ -23,7 +23,7 @@ Tell = Callable[[str], None]
 
 def run(
     context: click.Context,
-    kubeconfig: str,
+    connection: Connection,
     work: Callable[[ApiClient, Tell], Awaitable[Result]],
     summary: Callable[[Result], str],
     output: str | None,
@@ -34,13 +34,13 @@ def run(
     """
     tell: Tell = click.echo if output in (None, "text") else _quiet
     try:
-        files = existing(kubeconfig)
+        files = checked(connection)
     except InputError as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(BAD_INPUT)
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
-        result = asyncio.run(_on_cluster(files, work, tell))
+        result = asyncio.run(_on_cluster(files, connection, work, tell))
     except ApiError as error:
         click.echo(f"Error: {error}", err=True)
         context.exit(FAILED)
@@ -59,7 +59,9 @@ def _quiet(_: str) -> None:
 
 
 async def _on_cluster(
-    kubeconfig: str, work: Callable[[ApiClient, Tell], Awaitable[Result]], tell: Tell
+    files: str, connection: Connection, work: Callable[[ApiClient, Tell], Awaitable[Result]], tell: Tell
 ) -> Result:
-    async with ApiClient.connect(kubeconfig) as client:
+    async with ApiClient.connect(
+        files, context=connection.context, user=connection.user, groups=connection.groups
+    ) as client:
         return await work(client, tell)

@@ -8,7 +8,9 @@ import click
 
 from api.groups import SCHEDULING_GATE
 from api.words import counted
-from cli.common.options import KUBECONFIG, OUTPUT
+from cli.common.cluster import Connection
+from cli.common.options import OUTPUT
+from cli.common.sources import connecting
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, sweep_all
 from cli.leaving.sweeps import gates
@@ -42,11 +44,11 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@KUBECONFIG
+@connecting
 @click.option("-n", "--namespace", metavar="NAME", help="Only pods of this namespace. By default of all.")
 @OUTPUT
 @click.pass_context
-def ungate(context: click.Context, kubeconfig: str, namespace: str | None, output: str | None) -> None:
+def ungate(context: click.Context, connection: Connection, namespace: str | None, output: str | None) -> None:
     """Remove the scheduling gate reprieve.dev/gang from all pods of a cluster.
 
     For a cluster that reprieve leaves. Other gates of the pods stay. docs/gates.md has all steps.
@@ -57,7 +59,7 @@ def ungate(context: click.Context, kubeconfig: str, namespace: str | None, outpu
             click.echo(WARNING, err=True)
         return await sweep_all(client, [gates(SCHEDULING_GATE)], tell, namespace)
 
-    run(context, kubeconfig, work, _summary, output)
+    run(context, connection, work, _summary, output)
 
 
 def _summary(result: Result) -> str:

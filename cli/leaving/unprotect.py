@@ -7,7 +7,9 @@ from typing import Final
 import click
 
 from api.words import counted
-from cli.common.options import KUBECONFIG, OUTPUT
+from cli.common.cluster import Connection
+from cli.common.options import OUTPUT
+from cli.common.sources import connecting
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, sweep_all
 from cli.leaving.sweeps import QUEUE_FINALIZERS
@@ -38,10 +40,10 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@KUBECONFIG
+@connecting
 @OUTPUT
 @click.pass_context
-def unprotect(context: click.Context, kubeconfig: str, output: str | None) -> None:
+def unprotect(context: click.Context, connection: Connection, output: str | None) -> None:
     """Remove the finalizer kueue.x-k8s.io/resource-in-use from all objects of a cluster.
 
     For a cluster in which neither reprieve nor Kueue manages quota any longer. Other finalizers stay, and no object is
@@ -53,7 +55,7 @@ def unprotect(context: click.Context, kubeconfig: str, output: str | None) -> No
             click.echo(WARNING, err=True)
         return await sweep_all(client, QUEUE_FINALIZERS, tell)
 
-    run(context, kubeconfig, work, _summary, output)
+    run(context, connection, work, _summary, output)
 
 
 def _summary(result: Result) -> str:

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
-from cli.common.completion import a_queue
+from cli.common.completion import a_namespace, a_queue
 from cli.common.documents import InputError
 from cli.common.ending import ending
 from cli.common.options import OUTPUT
@@ -49,6 +49,13 @@ Exit status:
 
 @click.command(epilog=EPILOG)
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=a_queue)
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    help="NAME is a LocalQueue of this namespace.",
+    shell_complete=a_namespace,
+)
 @reading
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
@@ -63,6 +70,7 @@ Exit status:
 def queue(
     context: click.Context,
     name: str | None,
+    namespace: str | None,
     sources: Sources,
     now: str | None,
     fair_sharing: bool,
@@ -74,6 +82,10 @@ def queue(
     NAME is a ClusterQueue, or NAMESPACE/NAME of a LocalQueue. Without it, all queues are shown, as the tree of their
     Cohorts. The command reads a live cluster, or files with -f (one -f for each file). It changes nothing.
     """
+    if namespace is not None:
+        if name is None or "/" in name:
+            raise click.UsageError("-n: needs the NAME of a LocalQueue")
+        name = f"{namespace}/{name}"
     with ending(context):
         options = Options(fair_sharing=fair_sharing)
         clock = now if now is not None else rfc3339_micro(SYSTEM_CLOCK.wall())

@@ -26,6 +26,7 @@ OBJECTS: Final = {
     "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads": [("team-a", "job-train")],
     "/apis/kueue.x-k8s.io/v1beta2/clusterqueues": [("", "research")],
     "/apis/kueue.x-k8s.io/v1beta2/localqueues": [("team-a", "main")],
+    "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues": [("team-a", "main")],
 }
 
 
@@ -94,6 +95,7 @@ class _nothing:
         (["plan", "-n", "team-a", "--pod", "--for", "db"], ["db-0"]),
         (["quota", "-n", "team-a", "--for", ""], ["job-train"]),
         (["queue", ""], ["research", "team-a/main"]),
+        (["queue", "-n", "team-a", ""], ["main"]),
         (["who-evicted", "team-a/"], [f"team-a/{n}" for n in ("db-0", "job-train", "train", "web-0", "web-1")]),
         (["queue", "--as-"], ["--as-group"]),
         (["queue", "-o", ""], ["text", "json", "yaml"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from kube.client import ApiError
+from kube.client import ApiClient, ApiError
 from tests.kit.apiserver import Api
 
 COMMANDS = ("ungate", "unprotect", "release")
@@ -29,3 +29,20 @@ def test_a_kubeconfig_that_is_not_there_is_bad_input(
 ) -> None:
     result = invoke(command, "--kubeconfig", f"{tmp_path}/no")
     assert (result.exit_code, result.stderr) == (2, f"Error: --kubeconfig: {tmp_path}/no: no such file\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_cluster_is_asked_as_the_options_say(
+    cluster: Api, invoke: Callable[..., Result], command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, connect = list[dict[str, object]](), ApiClient.connect
+
+    def connecting(files: str, **options: object) -> object:
+        asked.append(options)
+        return connect(files)
+
+    monkeypatch.setattr(ApiClient, "connect", connecting)
+    invoke(command, "--context", "there", "--as", "jane", "--as-group", "admins")
+    assert asked == [{"context": "there", "user": "jane", "groups": ("admins",)}]
+    result = invoke(command, "--as-group", "admins")
+    assert (result.exit_code, result.stderr) == (2, "Error: --as-group: needs --as\n")

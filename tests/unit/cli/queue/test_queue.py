@@ -126,6 +126,13 @@ def test_a_local_queue() -> None:
     }
 
 
+def test_a_local_queue_of_a_namespace() -> None:
+    assert ask(OBJECTS, "lq", "-n", "d").stdout == ask(OBJECTS, "d/lq").stdout
+    for arguments in (("-n", "d"), ("d/lq", "-n", "d")):
+        result = ask(OBJECTS, *arguments)
+        assert (result.exit_code, "-n: needs the NAME of a LocalQueue" in result.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
