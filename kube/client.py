@@ -20,6 +20,7 @@ import msgspec
 from yarl import URL
 
 from api.clock import SYSTEM_CLOCK, Clock
+from api.meta import ListMeta
 from kube.metrics import API_REQUESTS
 
 __all__ = [
@@ -84,6 +85,7 @@ class Status(msgspec.Struct, rename="camel"):
     message: str = ""
     code: int = 0
     details: StatusDetails | None = None
+    metadata: ListMeta | None = None
 
 
 class ApiError(Exception):
@@ -101,6 +103,7 @@ class ApiError(Exception):
         retry_after: float | None = None,
         *,
         over_budget: bool = False,
+        continue_: str = "",
     ) -> None:
         super().__init__(f"{status or 'no answer'} {reason}: {message}".replace("\n", " ")[:2000])
         self.status = status
@@ -109,6 +112,8 @@ class ApiError(Exception):
         self.retry_after = retry_after
         self.over_budget = over_budget
         """Whether a PodDisruptionBudget does not allow an eviction now."""
+        self.continue_ = continue_
+        """With status 410 for a page: the token to go on with at the newest version of the list."""
 
     @property
     def is_retriable(self) -> bool:
@@ -360,4 +365,5 @@ def _error(response: aiohttp.ClientResponse, body: bytes) -> ApiError:
         status.message,
         after,
         over_budget=any(cause.reason == BUDGET_CAUSE for cause in causes),
+        continue_=status.metadata.continue_ if status.metadata is not None else "",
     )

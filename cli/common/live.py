@@ -21,7 +21,7 @@ PAGE_SECONDS: Final = 60.0
 AT_ONCE: Final = 8
 """Requests in flight."""
 TRIES: Final = 3
-"""So often a list begins again that took longer than the API server keeps its version."""
+"""So often a page is asked for that comes later than the API server keeps the version of its list."""
 
 
 class _Page(Struct):
@@ -35,26 +35,17 @@ def read_cluster(reader: Reader, connection: Connection) -> None:
     """
     files = checked(connection)
     try:
-        pages = asyncio.run(_pages(files, connection, reader))
+        refused = asyncio.run(_read(files, connection, reader))
     except ApiError as error:
         raise ClusterError(_said(error)) from error
-    for (version, kind), bodies in pages:
-        if isinstance(bodies, ApiError):
-            if not reader.do_without((version, kind), _said(bodies)):
-                raise ClusterError(_said(bodies)) from bodies
-            continue
-        for body in bodies:
-            reader.add(JsonDocument(body), f"cluster: {kind}")
+    for kind, refusal in refused.items():
+        if not reader.do_without(kind, _said(refusal)):
+            raise ClusterError(_said(refusal)) from refusal
 
 
-async def _pages(
-    files: str, connection: Connection, reader: Reader
-) -> list[tuple[tuple[str, str], list[bytes] | ApiError]]:
-    """The pages of the lists of each kind that is served, in the order of the reader's kinds.
-
-    An error in place of pages: a right is missing.
-    """
-    kinds = reader.kinds
+async def _read(files: str, connection: Connection, reader: Reader) -> dict[tuple[str, str], ApiError]:
+    """Give the reader the objects of each kind that is served. Returns which kinds may not be read, in their order."""
+    kinds, refused = reader.kinds, dict[tuple[str, str], ApiError]()
     async with ApiClient.connect(
         files, context=connection.context, user=connection.user, groups=connection.groups
     ) as client:
@@ -62,55 +53,69 @@ async def _pages(
         found = dict(
             zip(versions, await asyncio.gather(*(served(client, each) for each in versions)), strict=True)
         )
-        limit = asyncio.Semaphore(AT_ONCE)
-        there = [(version, kind) for version, kind in kinds if kind in found[version]]
-        lists = (
-            _allowed(
-                client, list_path(each, found[each][kind].plural), reader.fields.get((each, kind), ""), limit
-            )
-            for each, kind in there
-        )
-        return list(zip(there, await asyncio.gather(*lists), strict=True))
+        pages = _Pages(client, reader)
+
+        async def read(version: str, kind: str) -> None:
+            try:
+                path = list_path(version, found[version][kind].plural)
+                await pages.read(path, kind, reader.fields.get((version, kind), ""))
+            except ApiError as error:
+                if error.status != HTTPStatus.FORBIDDEN:
+                    raise
+                refused[version, kind] = error
+
+        await asyncio.gather(*(read(version, kind) for version, kind in kinds if kind in found[version]))
+    return {kind: refused[kind] for kind in kinds if kind in refused}
 
 
-async def _allowed(
-    client: ApiClient, path: str, fields: str, limit: asyncio.Semaphore
-) -> list[bytes] | ApiError:
-    """The pages, or what the API server says of a right that is missing."""
-    try:
-        return await _list(client, path, fields, limit)
-    except ApiError as error:
-        if error.status != HTTPStatus.FORBIDDEN:
-            raise
-        return error
+class _Pages:
+    """Reads lists page by page. A page is decoded in a thread while the API server makes the next one."""
 
+    def __init__(self, client: ApiClient, reader: Reader) -> None:
+        self._client, self._reader = client, reader
+        self._limit = asyncio.Semaphore(AT_ONCE)
+        self._turn = asyncio.Lock()
+        """The reader takes one page at a time."""
 
-async def _list(client: ApiClient, path: str, fields: str, limit: asyncio.Semaphore) -> list[bytes]:
-    for _ in range(TRIES - 1):
-        try:
-            return await _list_once(client, path, fields, limit)
-        except ApiError as error:
-            if error.status != 410:
-                raise
-    return await _list_once(client, path, fields, limit)
+    async def read(self, path: str, kind: str, fields: str) -> None:
+        """Read all objects of the list. Raises ApiError and InputError."""
+        taken: asyncio.Task[None] | None = None
+        token: str | None = ""
+        while token is not None:
+            try:
+                body, token = await self._page(path, fields, token)
+            finally:
+                if taken is not None:
+                    await taken
+            taken = asyncio.create_task(self._take(body, kind))
+        if taken is not None:
+            await taken
 
+    async def _take(self, body: bytes, kind: str) -> None:
+        async with self._turn:
+            await asyncio.to_thread(self._reader.add, JsonDocument(body), f"cluster: {kind}")
 
-async def _list_once(client: ApiClient, path: str, fields: str, limit: asyncio.Semaphore) -> list[bytes]:
-    pages: list[bytes] = []
-    token = ""
-    while True:
-        query = {"limit": str(PAGE)}
-        query |= {"continue": token} if token else {}
-        query |= {"fieldSelector": fields} if fields else {}
-        async with limit:
-            body = await client.request("GET", path, query=query, seconds=PAGE_SECONDS)
-        try:
-            token = msgspec.json.decode(body, type=_Page).metadata.continue_
-        except msgspec.DecodeError as error:
-            raise ApiError(0, "InvalidAnswer", f"{path}: the answer cannot be read: {error}") from error
-        pages.append(body)
-        if not token:
-            return pages
+    async def _page(self, path: str, fields: str, token: str) -> tuple[bytes, str | None]:
+        """A page of the list, and the token of the next one; None for the last one.
+
+        If the version of the list is too old, the API server has a token to go on from here at the newest version. No
+        object comes twice: the lists of two kinds are of different versions, too.
+        """
+        for _ in range(TRIES):
+            query = {"limit": str(PAGE)}
+            query |= {"continue": token} if token else {}
+            query |= {"fieldSelector": fields} if fields else {}
+            try:
+                async with self._limit:
+                    body = await self._client.request("GET", path, query=query, seconds=PAGE_SECONDS)
+                return body, msgspec.json.decode(body, type=_Page).metadata.continue_ or None
+            except msgspec.DecodeError as error:
+                raise ApiError(0, "InvalidAnswer", f"{path}: the answer cannot be read: {error}") from error
+            except ApiError as error:
+                if error.status != HTTPStatus.GONE or not error.continue_:
+                    raise
+                token = error.continue_
+        raise ApiError(HTTPStatus.GONE, "Expired", f"{path}: each page took longer than its version is kept")
 
 
 def _said(error: ApiError) -> str:
