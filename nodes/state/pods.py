@@ -202,15 +202,18 @@ class PodTable:
                 changed = max(changed, facts.weight)
         return changed
 
-    def regroup(self, key: GroupKey) -> Change:
-        """It has changed whether pods belong to this group of their owner: see `OwnerGroups.rows`."""
+    def regroup(self, rows: Set[int]) -> Change:
+        """The pods in these rows may belong to another group of an owner than before, or to none."""
         changed = NOTHING
-        for row, group in self._owners.rows(key).items():
+        for row in sorted(rows):
+            group, held = self._owners.group_in(row), self.group.cells[row]
+            if group == (self._groups.keys.keys[held] if held != NOWHERE else None):
+                continue
             before = self._read(row)
             facts = before._replace(group=self._groups.hold(group) if group is not None else NOWHERE)
             changed = max(changed, self._set(row, facts, before))
-            if before.group != NOWHERE:
-                self._groups.drop(before.group)
+            if held != NOWHERE:
+                self._groups.drop(held)
             if group is None:
                 self.status.pop(row, None)
         return changed

@@ -26,7 +26,7 @@ class SucceededMembers:
     """Pods whose label names a group and whose phase is Succeeded, until the pod object is deleted."""
 
     def __init__(self, groups: GroupTable, gang_of: Callable[[Pod], GroupKey | None]) -> None:
-        """`gang_of`: which group the pod was scheduled with, if that is a gang."""
+        """`gang_of`: which gang counts the pod, now that it has Succeeded."""
         self._groups, self._gang_of = groups, gang_of
         self._members: dict[tuple[str, str], _Member] = {}
         self._of_group: dict[int, dict[str, int]] = {}

@@ -25,7 +25,7 @@ from nodes.state.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.owner_groups import OwnerGroups
+from nodes.state.owner_groups import Moves, OwnerGroups
 from nodes.state.pod_facts import Change
 from nodes.state.pod_view import MemberCounts, PodView
 from nodes.state.pods import ENDED, PodTable
@@ -72,7 +72,7 @@ class Tables:
         self.volumes = VolumeTable(is_complete)
         beside = self.classes, self.nodes, self.groups, self.label_sets, self.volumes, self.owners
         self.pods = PodTable(*beside, profiles, self.costs.daemon_set_pods)
-        self.succeeded_members = SucceededMembers(self.groups, self.owners.gang_of)
+        self.succeeded_members = SucceededMembers(self.groups, self.owners.succeeded_of)
         self.priority_classes: dict[str, PriorityClass] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         """Labels by namespace."""
@@ -134,10 +134,10 @@ class Tables:
         """Remove such an object. Its pods stay."""
         return self._regroup(self.owners.delete_owner(kind, namespace, name))
 
-    def _regroup(self, keys: Set[GroupKey]) -> Change:
-        changed = [self._note(self.pods.regroup(key)) for key in sorted(keys)]
-        forms = [self._decides_unit(self.groups.renew(key), *key) for key in sorted(keys)]
-        return max([Change.NOTHING, *changed, *forms])
+    def _regroup(self, moves: Moves) -> Change:
+        changed = self._note(self.pods.regroup(moves.rows))
+        forms = [self._decides_unit(self.groups.renew(key), *key) for key in sorted(moves.groups)]
+        return max([changed, *forms])
 
     def upsert_budget(self, budget: PodDisruptionBudget) -> Change:
         """Add or change a PodDisruptionBudget."""

@@ -13,6 +13,8 @@ from api.foreign_owners import JobSet, LeaderWorkerSet, OwningJob
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
 from nodes.groups.forms import asking, by_its_pods, object_name
+from nodes.search.demand import count_members
+from nodes.state.owner_groups import Moves
 from nodes.state.tables import Tables
 from tests.kit.objects import pod
 
@@ -30,20 +32,25 @@ def job_set(uid: str = "", annotations: dict[str, str] | None = None, replicas: 
     return msgspec.convert({"metadata": meta("sim", said(annotations or {}), uid), "spec": spec}, JobSet)
 
 
-def job(**annotations: str) -> OwningJob:
-    return msgspec.convert(
-        {"metadata": meta("ring", said(annotations)), "spec": {"parallelism": 2}}, OwningJob
-    )
+def job(
+    parallelism: int = 2, completions: int | None = None, succeeded: int = 0, **annotations: str
+) -> OwningJob:
+    spec = {"parallelism": parallelism, "completions": completions}
+    body = {"metadata": meta("ring", said(annotations)), "spec": spec, "status": {"succeeded": succeeded}}
+    return msgspec.convert(body, OwningJob)
 
 
 def said(annotations: dict[str, str]) -> dict[str, str]:
     return {f"reprieve.dev/{name.replace('_', '-')}": value for name, value in annotations.items()}
 
 
+def set_labels(index: str, **more: str) -> dict[str, str]:
+    labels = {"jobset-name": "sim", "replicatedjob-name": "w", "job-index": index, **more}
+    return {f"jobset.sigs.k8s.io/{key}": value for key, value in labels.items()}
+
+
 def of_set(name: str, uid: str = "", **fields: Any) -> Pod:
-    labels = {"jobset-name": "sim", "replicatedjob-name": "w", "job-index": "0"}
-    labels |= {"jobset-uid": uid} if uid else {}
-    named = {f"jobset.sigs.k8s.io/{key}": value for key, value in labels.items()}
+    named = set_labels("0", **{"jobset-uid": uid} if uid else {})
     return pod(name, owner=("batch/v1", "Job", "sim-w-0"), labels=named, node="n", **fields)
 
 
@@ -223,13 +230,65 @@ def test_a_change_of_its_size_touches_the_group() -> None:
     assert minimum(tables.groups.find(*SIM)) == 3
 
 
+def test_only_pods_that_may_move_are_looked_at() -> None:
+    """A JobSet may have thousands of Jobs, and each of them comes with an event of its own."""
+    tables = Tables(by_owner="Gangs")
+    put(
+        tables,
+        *(of_job(f"r{number}", gang="true") for number in range(3)),
+        *(of_set(f"p{number}") for number in range(3)),
+    )
+    other = pod("other", owner=("batch/v1", "Job", "sim-w-1"), labels=set_labels("1"), node="n")
+    put(tables, other)
+    owners, row = tables.owners, tables.pod(f"uid-{NS}-other")
+    its_job = of_set_job("sim")
+    its_job.metadata.uid, its_job.metadata.name = "uid-sim-w-1", "sim-w-1"
+    assert owners.upsert_owner(its_job).rows == {row}
+    assert owners.upsert_owner(its_job) == Moves()
+    assert owners.delete_owner(OwningJob, NS, "sim-w-1").rows == {row}
+    assert owners.upsert_owner(of_set_job("elsewhere")).rows == tables.members(SIM) - {row}
+    assert owners.upsert_owner(job_set()) == Moves({SIM}, frozenset())
+    assert owners.upsert_owner(job_set(annotations={"gang": "false"})).rows == tables.members(SIM)
+    assert owners.upsert_owner(job(gang="true")).rows == tables.members(RING)
+    assert owners.upsert_owner(job(3, gang="true")) == Moves({RING}, frozenset())
+    assert owners.upsert_namespace(NS, {"reprieve.dev/groups-by-owner": "Victims"}) == Moves(
+        {SIM, RING}, frozenset()
+    )
+    off = owners.upsert_namespace(NS, {"reprieve.dev/groups-by-owner": "Off"})
+    assert off.rows == tables.members(SIM) | tables.members(RING)
+
+
+def test_a_pod_of_the_same_name_may_be_of_another_job() -> None:
+    tables = Tables(by_owner="Gangs")
+    put(tables, of_set("p"), pod("p", owner=("batch/v1", "Job", "sim-w-1"), labels=set_labels("1"), node="n"))
+    assert unit(tables) == SIM
+    put(tables, of_set_job("elsewhere"))
+    assert unit(tables) == SIM
+    tables.delete_pod(NS, "p")
+    assert tables.owners._of_job == {}
+
+
+def test_the_number_of_a_job_leaves_out_the_pods_that_succeeded() -> None:
+    """Its last two pods wait for one another, though as many have Succeeded before."""
+    tables = Tables(by_owner="Gangs")
+    ended = [
+        pod(f"e{number}", owner=("batch/v1", "Job", "ring"), annotations=said({"gang": "true"}))
+        for number in range(2)
+    ]
+    for each in ended:
+        each.status.phase = "Succeeded"
+    last = pod("last", owner=("batch/v1", "Job", "ring"), annotations=said({"gang": "true"}))
+    put(tables, *ended, last, job(2, completions=4, succeeded=2, gang="true"))
+    assert count_members(tables, RING)[:4] == (1, 0, 0, 2)
+
+
 def test_nothing_is_kept_of_pods_that_are_gone() -> None:
     tables = Tables(by_owner="Gangs")
     put(tables, job_set(), of_set("p"), of_job("q"))
     tables.delete_pod(NS, "p")
     tables.delete_pod(NS, "q")
     owners = tables.owners
-    assert (owners._pods, owners._rows, owners._keys) == ({}, {}, {})
+    assert (owners._pods, owners._rows, owners._keys, owners._of_job) == ({}, {}, {}, {})
     assert tables.groups.find(*SIM) is None
     put(tables, job_set(replicas=5), of_set("p"))
     assert minimum(tables.groups.find(*SIM)) == 5
