@@ -74,6 +74,7 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
         "mutatingwebhookconfigurations",
         False,
     ),
+    ("kubeflow.org/v1", "PyTorchJob"): ("pytorchjobs", True),
     ("reprieve.dev/v1alpha1", "PodGroup"): ("podgroups", True),
     ("reprieve.dev/v1alpha1", "PreemptionPlan"): ("preemptionplans", True),
     ("reprieve.dev/v1alpha1", "ClusterPreemptionPlan"): ("clusterpreemptionplans", False),

@@ -19,6 +19,7 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.stress.cluster import Cluster
 from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
+from tests.e2e.stress.owners import ACTIONS_OF_OWNERS
 from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress, take_step
 from tests.e2e.support import PlaneFactory, Sandbox, condition, wait_for
 
@@ -88,7 +89,8 @@ def test_a_random_history_with_faults(planes: PlaneFactory, seed: int) -> None:
 
 @pytest.mark.usefixtures("stopped")
 def test_half_a_minute_of_random_load(planes: PlaneFactory) -> None:
-    result = stress(planes(**OPTIONS), seed=1, seconds=30)
+    """Gangs that are so by their owners among them."""
+    result = stress(planes(**OPTIONS), seed=1, seconds=30, actions=ACTIONS_OF_OWNERS)
     print(result)
     assert result.violations == [], str(result)
     assert result.deletions > 0, "a run in which nobody is evicted proves nothing"

@@ -16,7 +16,7 @@ import click
 from hack.controlplane.binaries import BinariesError
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import ProcessFailedError
-from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
+from tests.e2e.stress.owners import ACTIONS_OF_OWNERS, ACTIONS_OF_OWNERS_WITH_FAULTS
 from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress
 
 
@@ -47,9 +47,10 @@ def _run(seed: int, seconds: int, *, faults: bool = False, keep: bool) -> bool:
     try:
         with plane:
             if faults:
-                result = stress(plane, seed, seconds, actions=ACTIONS_WITH_FAULTS, rest_seconds=SHORT_REST)
+                actions = ACTIONS_OF_OWNERS_WITH_FAULTS
+                result = stress(plane, seed, seconds, actions=actions, rest_seconds=SHORT_REST)
             else:
-                result = stress(plane, seed, seconds)
+                result = stress(plane, seed, seconds, actions=ACTIONS_OF_OWNERS)
     except (BinariesError, ProcessFailedError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(result)

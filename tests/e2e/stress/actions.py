@@ -296,6 +296,7 @@ def _remove_namespace(cluster: Cluster, name: str) -> None:
     cluster.namespaces.remove(name)
     cluster.gangs = [gang for gang in cluster.gangs if gang.namespace != name]
     cluster.owned = [each for each in cluster.owned if each.namespace != name]
+    cluster.training = {key: each for key, each in cluster.training.items() if key[0] != name}
     cluster.delete("v1", "Namespace", name)
 
 

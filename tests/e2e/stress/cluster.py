@@ -24,6 +24,7 @@ __all__ = [
     "Cluster",
     "Gang",
     "Owned",
+    "Training",
 ]
 
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
@@ -60,6 +61,15 @@ class Owned:
     name: str
 
 
+@dataclass(frozen=True)
+class Training:
+    """A PyTorchJob and its pods, which the load creates in place of its controller."""
+
+    body: Json
+    pods: tuple[Json, ...]
+    """Without their owner, whose UID is not known before."""
+
+
 @dataclass
 class Cluster:
     """The cluster under load. Every list is in the order of creation."""
@@ -68,6 +78,8 @@ class Cluster:
     rng: random.Random
     gangs: list[Gang] = field(default_factory=list)
     owned: list[Owned] = field(default_factory=list)
+    training: dict[tuple[str, str], Training] = field(default_factory=dict)
+    """PyTorchJobs by namespace and name."""
     stuck: list[tuple[str, str]] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     """Pods that may not be deleted or marked."""

@@ -9,16 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
+from hack.controlplane.processes import wait_until
 from tests.e2e.stress.actions import ACTIONS, Action
 from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
 from tests.e2e.stress.mirrors import showing, wrong_mirrors
+from tests.e2e.stress.owners import TRAINING, install
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.stress import evictions, marked, rest, vain
 from tests.kit.stress.history import History
+from tests.kit.stress.owned import show_groups, show_groups_at_rest
+from tests.kit.stress.rest import Rest
 
-__all__ = ["OPTIONS", "REPLICATED", "SHORT_REST", "Result", "judge", "stress", "take_step"]
+__all__ = ["OPTIONS", "OWNERS", "REPLICATED", "SHORT_REST", "Result", "judge", "stress", "take_step"]
 
 STEP_SECONDS: Final = 0.15
 REST_SECONDS: Final = 30.0
@@ -36,7 +41,8 @@ OPTIONS: Final[dict[str, Any]] = {
             "confirmationSeconds": 2,
             "backoffMaxSeconds": 10,
             "exclusionSeconds": 20,
-        }
+        },
+        "groups": {"byOwner": "Gangs"},
     },
     **showing(),
 }
@@ -45,6 +51,8 @@ OPTIONS: Final[dict[str, Any]] = {
 
 REPLICATED: Final[dict[str, Any]] = {**OPTIONS, "replicas": 2}
 """The same with two processes of reprieve."""
+OWNERS: Final = (("v1", "Namespace"), ("batch/v1", "Job"), (TRAINING, "PyTorchJob"))
+"""What says something of groups by owner."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +109,21 @@ def judge(
     bound: Collection[str] = (),
 ) -> Result:
     """Do something to a new plane, and see what is wrong after a rest. `bound`: pods that have a node then."""
-    recorder = Recorder(plane)
     cluster = Cluster(plane, random.Random(seed))
+    install(cluster)
+    wait_until(lambda: _serves_owners(plane), PATIENCE_SECONDS, "the CRD is not served".__str__)
+    recorder = Recorder(plane, OWNERS)
     cluster.prepare()
     try:
         load(cluster)
+        install(cluster)  # somebody may have removed it
         cluster.clear()
         late, left = _rest(plane, rest_seconds, bound)
         history = recorder.history()
     finally:
         recorder.close()
     history.write(plane.layout.logs / "history.jsonl")
+    show_groups(history)
     return Result(
         seed=seed,
         steps=cluster.step,
@@ -119,7 +131,7 @@ def judge(
         plans=len(history.states["PreemptionPlan"]),
         violations=[*_wrong(history), *left],
         late=late,
-        pieces=rest.in_pieces(look_around(plane.client), history),
+        pieces=rest.in_pieces(_look_around(plane), history),
         in_vain=vain.in_vain(history),
     )
 
@@ -154,9 +166,27 @@ def _rest(plane: ControlPlane, seconds: float, bound: Collection[str]) -> tuple[
 
 
 def _left(plane: ControlPlane, bound: Collection[str]) -> list[str]:
-    around = look_around(plane.client)
+    around = _look_around(plane)
     wrong = [wrong for check in rest.CHECKS for wrong in check(around)]
     return [*wrong, *rest.unbound(around, bound), *wrong_mirrors(plane)]
+
+
+def _look_around(plane: ControlPlane) -> Rest:
+    """The whole cluster, with the groups that are so by their owners."""
+    spaces, *owners = (
+        [{**each, "kind": kind} for each in plane.client.list(version, kind)] for version, kind in OWNERS
+    )
+    return show_groups_at_rest(
+        look_around(plane.client), [each for found in owners for each in found], spaces
+    )
+
+
+def _serves_owners(plane: ControlPlane) -> bool:
+    try:
+        plane.client.list(TRAINING, "PyTorchJob")
+    except ApiError:
+        return False
+    return True
 
 
 def _wrong(history: History) -> list[str]:
