@@ -18,6 +18,7 @@ import structlog
 from api.clock import Clock
 from extender.configuration import PeersConfiguration
 from extender.metrics import PASSED_ON
+from kube.descriptors import set_aside
 
 __all__ = ["PASSED_ON_HEADER", "TURNED_DOWN_PATH", "Breaker", "Peers", "Verb"]
 
@@ -143,7 +144,9 @@ class Peers:
         try:
             async with asyncio.timeout(seconds):
                 status, answer = await self._post(address, path, body)
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError, RuntimeError) as error:
+            if isinstance(error, RuntimeError):
+                set_aside(error)
             self._breaker.failed(address)
             log.warning(
                 "the leader does not answer",

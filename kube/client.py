@@ -21,6 +21,7 @@ from yarl import URL
 
 from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import ListMeta
+from kube.descriptors import set_aside
 from kube.metrics import API_REQUESTS
 
 __all__ = [
@@ -305,9 +306,9 @@ class ApiClient:
                 0, type(error).__name__, str(error) or "no answer in time"
             ) from error
         except RuntimeError as error:
-            # uvloop: a descriptor is used again before its last transport has closed. The next attempt gets another.
             if code:
                 raise
+            set_aside(error)
             raise ApiError(0, type(error).__name__, str(error)) from error
         finally:
             API_REQUESTS.labels(self.cluster, method, str(code)).inc()

@@ -163,6 +163,23 @@ async def test_a_leader_that_does_not_answer_is_left_alone_for_a_while(how: str)
         assert len(asked) == 2
 
 
+async def test_a_loop_that_refuses_a_descriptor_is_a_leader_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """uvloop raises RuntimeError. No part of the process ends for it."""
+
+    async def connect(*_: object, **__: object) -> socket.socket:
+        raise RuntimeError("File descriptor 99999 is used by transport <TCPTransport closed=False>")
+
+    standby = Replica(None)
+    standby.leader, notice = nowhere(), b"notice"
+    standby.said.put_back(notice)
+    async with standby.peers.connected():
+        monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", connect)
+        await standby.peers._tell()
+    assert standby.said.waits == [notice]
+
+
 def test_another_leader_is_asked_at_once() -> None:
     clock = ManualClock()
     breaker = Breaker(clock)

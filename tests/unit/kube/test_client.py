@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -55,18 +56,27 @@ async def test_a_proxys_answer_is_an_error_too() -> None:
     assert error.is_retriable
 
 
-async def test_a_loop_that_still_has_the_descriptor_is_no_other_error(
+async def test_a_descriptor_that_the_loop_still_has_is_not_used_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """uvloop raises RuntimeError if a descriptor is used again before its last transport has closed."""
+    """uvloop raises RuntimeError if it takes the last transport with the descriptor for open. It may do so for ever."""
+    tried: list[int] = []
 
     async def connect(*_: object, **__: object) -> socket.socket:
-        raise RuntimeError("File descriptor 17 is used by transport <TCPTransport>")
+        with socket.socket() as made:
+            tried.append(made.fileno())
+        raise RuntimeError(f"File descriptor {tried[-1]} is used by transport <TCPTransport closed=False>")
 
     monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", connect)
-    error = await failure(Script())
-    assert (error.status, error.reason) == (0, "RuntimeError")
-    assert error.is_retriable
+    async with faulty_server(Script()) as client:
+        for _ in range(3):
+            with pytest.raises(ApiError) as caught:
+                await client.request("GET", "/api/v1/pods")
+            assert (caught.value.status, caught.value.reason) == (0, "RuntimeError")
+            assert caught.value.is_retriable
+    assert len(set(tried)) == 3
+    for each in tried:
+        os.close(each)
 
 
 async def test_what_a_caller_raises_is_not_the_servers_error() -> None:
