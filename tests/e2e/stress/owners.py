@@ -16,7 +16,7 @@ from tests.e2e.stress.cluster import PRIORITIES, SECOND_SCHEDULER, Cluster, Owne
 from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
 from tests.kit.stress.owned import BY_OWNER, GANG
 
-__all__ = ["ACTIONS_OF_OWNERS", "ACTIONS_OF_OWNERS_WITH_FAULTS", "TRAINING", "install"]
+__all__ = ["ACTIONS_OF_OWNERS", "ACTIONS_OF_OWNERS_WITH_FAULTS", "TRAINING", "serves"]
 
 TRAINING: Final = "kubeflow.org/v1"
 CRDS: Final = "apiextensions.k8s.io/v1"
@@ -36,6 +36,20 @@ def install(cluster: Cluster) -> None:
     spec = {"group": "kubeflow.org", "scope": "Namespaced", "names": names, "versions": [version]}
     meta = {"name": CRD}
     cluster.create({"apiVersion": CRDS, "kind": "CustomResourceDefinition", "metadata": meta, "spec": spec})
+
+
+def serves(cluster: Cluster) -> bool:
+    """Whether PyTorchJobs are served, and will be. If nothing is there that could serve them, they are installed."""
+    found = cluster.client.find(CRDS, "CustomResourceDefinition", CRD)
+    if found is None:
+        install(cluster)
+    if found is None or "deletionTimestamp" in found["metadata"]:
+        return False
+    try:
+        cluster.client.list(TRAINING, "PyTorchJob")
+    except ApiError:
+        return False
+    return True
 
 
 def remove_kind(cluster: Cluster) -> None:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
 from tests.e2e.stress.actions import ACTIONS, Action
 from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
 from tests.e2e.stress.mirrors import showing, wrong_mirrors
-from tests.e2e.stress.owners import TRAINING, install
+from tests.e2e.stress.owners import TRAINING, serves
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.stress import evictions, marked, rest, vain
@@ -110,14 +109,13 @@ def judge(
 ) -> Result:
     """Do something to a new plane, and see what is wrong after a rest. `bound`: pods that have a node then."""
     cluster = Cluster(plane, random.Random(seed))
-    install(cluster)
-    wait_until(lambda: _serves_owners(plane), PATIENCE_SECONDS, "the CRD is not served".__str__)
+    _serve_owners(cluster)
     recorder = Recorder(plane, OWNERS)
     cluster.prepare()
     try:
         load(cluster)
-        install(cluster)  # somebody may have removed it
         cluster.clear()
+        _serve_owners(cluster)
         late, left = _rest(plane, rest_seconds, bound)
         history = recorder.history()
     finally:
@@ -181,12 +179,8 @@ def _look_around(plane: ControlPlane) -> Rest:
     )
 
 
-def _serves_owners(plane: ControlPlane) -> bool:
-    try:
-        plane.client.list(TRAINING, "PyTorchJob")
-    except ApiError:
-        return False
-    return True
+def _serve_owners(cluster: Cluster) -> None:
+    wait_until(lambda: serves(cluster), PATIENCE_SECONDS, "the CRD is not served".__str__)
 
 
 def _wrong(history: History) -> list[str]:
