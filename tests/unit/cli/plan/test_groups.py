@@ -101,6 +101,26 @@ def test_a_gang_of_another_kind_is_planned_for(kind: str, called: str, tmp_path:
     assert plan["metadata"]["name"].startswith(NAMES[kind].replace(":", ".") + "-")
 
 
+OWNED: Final = ("indexed-job", "jobset", "leaderworkerset", "pytorchjob", "raycluster")
+
+
+@pytest.mark.parametrize("kind", OWNED)
+@pytest.mark.parametrize("by_owner", ["Gangs", "Victims"])
+def test_pods_of_an_owner_are_a_gang_where_their_namespace_says_so(
+    kind: str, by_owner: str, tmp_path: Path
+) -> None:
+    """Of such a gang three pods must run, which is what the owner's object says. The others ask one by one."""
+    meta = {"name": "research", "annotations": {"reprieve.dev/groups-by-owner": by_owner}}
+    space = tmp_path / "namespace.yaml"
+    space.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": meta}))
+    files = ["-f", str(CLUSTER), "-f", str(space), "-f", waiting(kind, tmp_path)]
+    result = CliRunner().invoke(reprieve, ["plan", *files, "--for", f"research/{NAMES[kind]}", "-o", "json"])
+    assert result.exit_code == 0, result.output
+    placements = json.loads(result.stdout)["spec"]["placements"]
+    needed = [each for each in placements if not each.get("beyondMinCount")]
+    assert (len(placements), len(needed)) == (3, 3 if by_owner == "Gangs" else 0)
+
+
 def test_a_name_of_several_groups_is_not_guessed(tmp_path: Path) -> None:
     files = ["-f", str(CLUSTER)]
     for kind in ("volcano", "scheduler-plugins"):
