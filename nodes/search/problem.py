@@ -125,11 +125,12 @@ def shapes_of(
     shapes: dict[tuple[bytes, ...], list[int]] = {}
     keys: dict[tuple[int, bytes], tuple[bytes, bytes]] = {}
     alike: dict[tuple[int, int, bytes], list[int]] = {}
-    tokens, attachments = cluster.tokens, cluster.attachments
-    for pod in members:
-        its_class = int(cluster.snapshot.pod_class[pod])
-        attached = attachments.request(pod).tobytes() if len(attachments) else b""
-        kind = its_class, int(cluster.snapshot.pod_labels[pod]), attached
+    tokens, attachments, snapshot = cluster.tokens, cluster.attachments, cluster.snapshot
+    pods, has_limits = list(members), len(cluster.attachments) > 0
+    classes, labels = snapshot.pod_class[pods].tolist(), snapshot.pod_labels[pods].tolist()
+    for pod, its_class, labelled in zip(pods, classes, labels, strict=True):
+        attached = attachments.request(pod).tobytes() if has_limits else b""
+        kind = its_class, labelled, attached
         if not within and kind in alike:
             alike[kind].append(pod)
             continue

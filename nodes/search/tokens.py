@@ -33,9 +33,11 @@ class Tokens:
         rows = np.array(list(members), np.intp)
         kinds = Kinds(snapshot, rows)
         brings, forbids, brought = [], [], []
-        bound, node = on_nodes(snapshot)
+        needing = {place: interested(snapshot, place) for place, _ in POD_FILTERS}
+        nobody = not any(classes.any() for classes in needing.values())
+        bound, node = (NOBODY, NOBODY) if nobody else on_nodes(snapshot)
         for place, each in POD_FILTERS:
-            classes = interested(snapshot, place)
+            classes = needing[place]
             running = classes[snapshot.pod_class[bound]] if classes.any() else np.zeros(len(bound), np.bool_)
             theirs = Kinds(snapshot, bound[running])
             mine = kinds.tenants(place)

@@ -103,7 +103,10 @@ def _between(
     bound = np.flatnonzero(staying)
     mine = Kinds(snapshot, np.array(list(members), np.intp))
     for place, each in POD_FILTERS:
-        pods = bound[interested(snapshot, place)[snapshot.pod_class[bound]]]
+        needing = interested(snapshot, place)
+        if not needing.any():
+            continue
+        pods = bound[needing[snapshot.pod_class[bound]]]
         theirs = Kinds(snapshot, pods)
         members_seen = mine.tenants(place)
         for kind, running in enumerate(theirs.tenants(place)):
