@@ -65,7 +65,7 @@ def run(console: Console) -> bool:
     for what, value, budget, within in rows:
         table.add_row(what, value, budget, "[green]within[/]" if within else "[red]over[/]")
     console.print(table)
-    by_kind = Table("kind", ">objects", ">memory", box=None)
+    by_kind = Table("kind", "objects", "memory", box=None)
     for kind, (count, held) in kinds.items():
         by_kind.add_row(kind, f"{count:,}", f"{held / 2**20:.1f} MiB")
     console.print(by_kind)

@@ -71,10 +71,19 @@ def run(console: Console) -> bool:
         began = time.perf_counter()
         with console.status("objects are made"):
             fill(plane)
+            _warm_up(plane)
         console.print(f"[dim]the objects were there after {time.perf_counter() - began:.0f} s[/]")
         submitted = folder / "job.json"
         submitted.write_text(json.dumps(_job()))
-        table = Table("question", "bare, s", "the question, s", "more, s", "CPU s", "aim, s", box=None)
+        table = Table(
+            "question",
+            "bare, s",
+            "the question, s",
+            "more, s",
+            "aim, s",
+            "bare, CPU s",
+            "the question, CPU s",
+        )
         right = True
         for question in (
             Question(("why", "pod", "default/hero-0"), World),
@@ -88,8 +97,7 @@ def run(console: Console) -> bool:
 
 def _measure(table: Table, plane: ControlPlane, question: Question) -> bool:
     """Add the row of the question. Returns whether it was answered."""
-    kinds = [(*key, question.reader.fields.get(key, "")) for key in question.reader.kinds]
-    bare = [sys.executable, "-m", "bench.bare_lists", str(plane.kubeconfig), json.dumps(kinds)]
+    bare = _bare(plane, question.reader)
     command = str(Path(sys.executable).with_name("reprieve"))
     ask = [command, *question.arguments, "--kubeconfig", str(plane.kubeconfig)]
     lists, questions, right = [], [], True
@@ -106,10 +114,26 @@ def _measure(table: Table, plane: ControlPlane, question: Question) -> bool:
         f"{statistics.median(each.wall for each in lists):.1f}",
         f"{statistics.median(each.wall for each in questions):.1f}",
         f"{more:.1f}",
-        f"{statistics.median(each.cpu for each in questions):.1f}",
         f"{AIM:.1f}",
+        f"{statistics.median(each.cpu for each in lists):.1f}",
+        f"{statistics.median(each.cpu for each in questions):.1f}",
     )
     return right
+
+
+def _warm_up(plane: ControlPlane) -> None:
+    """Wait until the API server answers all lists. After so many writes its caches are behind for a while."""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while subprocess.run(_bare(plane, World), stderr=subprocess.DEVNULL, check=False).returncode:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the API server does not answer all lists")
+        time.sleep(1)
+
+
+def _bare(plane: ControlPlane, reader: type[Reader]) -> list[str]:
+    """The command that sends the lists of the reader."""
+    kinds = [(*key, reader.fields.get(key, "")) for key in reader.kinds]
+    return [sys.executable, "-m", "bench.bare_lists", str(plane.kubeconfig), json.dumps(kinds)]
 
 
 def _spent(arguments: list[str]) -> tuple[Spent, bool]:
