@@ -152,6 +152,26 @@ async def test_nothing_is_planned_for_a_scheduler_that_never_calls() -> None:
         assert (stage.api.plans, stage.reserved) == ({}, 0)
 
 
+async def test_a_gang_of_two_schedulers_evicts_nobody_and_holds_nobody_for_ever() -> None:
+    """One of them never calls us. The pods of the other one are woken when they are no gang any longer."""
+    other = member(1, schedulerName="elsewhere")
+    async with staged(*cluster(), sim(), member(0), other, by_owner="Gangs") as stage:
+        await call(stage)
+        await stage.settle()
+        assert (stage.api.plans, stage.reserved) == ({}, 0), "nobody has tried a pod of it"
+        assert stage.filter(member(0), "n0", "n1") == []
+        for _ in range(3):
+            stage.clock += 10.0
+            await stage.settle()
+        assert (stage.api.deleted, set(stage.phases()), stage.reserved) == ([], {"Unschedulable"}, 0)
+        assert stage.filter(member(0), "n0", "n1") == []
+        stage.api.woken.clear()
+        stage.add(namespace("Victims"))
+        await stage.settle()
+        assert "m0" in stage.api.woken
+        assert stage.filter(member(0), "n0", "n1") == ["n0", "n1"]
+
+
 @pytest.mark.parametrize(
     "ends", ["deleted", "grows", "no gang any longer", "no group any longer", "victims", "another one"]
 )
