@@ -21,7 +21,7 @@ from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.audit import AuditTrail
-from tests.e2e.order import LAST, group_of, place_of
+from tests.e2e.order import LAST, LONGEST, group_of, place_of
 from tests.e2e.quota_sandbox import QUOTA, QuotaSandbox
 from tests.e2e.rules.gates_retries import GATE, OPENER
 from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
@@ -40,8 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
             places[item.path] = place_of(item.path)
-    others = (len(items), "")
-    places[LAST] = (len(items) + 1, "")
+    others = (len(LONGEST) + 1, "")
+    places[LAST] = (len(LONGEST) + 2, "")
     items.sort(key=lambda item: places.get(item.path, others))
 
 
