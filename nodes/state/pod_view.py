@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from nodes.state.classes import PodClass
 from nodes.state.groups import GroupKey
 from nodes.state.pod_facts import Controller, MemberStatus
-from nodes.state.pods import DEFAULT_GRACE
 
 if TYPE_CHECKING:
     from nodes.state.tables import Tables
@@ -97,7 +96,7 @@ class PodView:
     @property
     def grace_seconds(self) -> int:
         """spec.terminationGracePeriodSeconds."""
-        return self._tables.pods.graces.get(self.row, DEFAULT_GRACE)
+        return self._tables.pods.terminations.grace(self.row)
 
     @property
     def status(self) -> MemberStatus | None:

@@ -42,6 +42,7 @@ from nodes.state.pod_facts import (
 )
 from nodes.state.shared import SharedDict
 from nodes.state.snapshot import GATED, STAYING, TERMINATING, UNSAID
+from nodes.state.terminations import Terminations
 from nodes.state.volume_facts import ClaimKey
 from nodes.state.volumes import VolumeTable
 
@@ -49,8 +50,6 @@ __all__ = ["ENDED", "PodTable"]
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases in which a pod uses nothing any more."""
-DEFAULT_GRACE: Final = 30
-"""Seconds that a pod has to end if its spec does not say."""
 NO_LABELS: Final[dict[str, str]] = {}
 NOTHING: Final = Change.NOTHING
 """A name of the module is found faster than a member of an enumeration. Every event of a pod comes here."""
@@ -105,12 +104,7 @@ class PodTable:
         self._on_node: dict[int, set[int]] = {}
         """Bound pods by the row of their node."""
         self.nominations = Nominations(nodes)
-        self.graces: dict[int, int] = {}
-        """spec.terminationGracePeriodSeconds of pods for which it is not DEFAULT_GRACE."""
-        self._deletions: dict[int, float] = {}
-        """When a bound pod that terminates should be gone, in seconds since the epoch."""
-        self._overdue = float("-inf")
-        """A pod is overdue if it should have been gone by then."""
+        self.terminations = Terminations()
         self.changed: ChangeLog[str] = ChangeLog()
         """UIDs of the pods that came, went or changed in a column or in `status`."""
         self.apart_changes = 0
@@ -165,8 +159,7 @@ class PodTable:
         self.claimants.note(row, bare, claims)
         if (group := self._owners.note(row, told)) is not None:
             self._groups.renew(group)
-        self._note_deletion(row, deletion)
-        self._note_grace(row, pod)
+        self.terminations.note(row, pod, deletion)
         nominated = self.nominations.note(row, facts, pod.status.nominated_node_name, asks_otherwise)
         return max(replaced, changed, nominated, self._note_status(row, facts.group, pod))
 
@@ -177,10 +170,9 @@ class PodTable:
 
     def tell_time(self, overdue: float) -> list[str]:
         """See `Tables.tell_time`."""
-        self._overdue = overdue
         changed = []
-        for row, deletion in self._deletions.items():
-            if bool(self.flags.array[row] & STAYING) != (deletion <= overdue):
+        for row, stays in self.terminations.tell_time(overdue):
+            if bool(self.flags.array[row] & STAYING) != stays:
                 before = self._read(row)
                 self._set(row, before._replace(flags=before.flags ^ STAYING), before)
                 changed.append(self.uids[row])
@@ -243,8 +235,7 @@ class PodTable:
         self._release(before)
         nominated = self.nominations.end(row)
         self.changed.note(self.uids[row])
-        self._deletions.pop(row, None)
-        self.graces.pop(row, None)
+        self.terminations.forget(row)
         self.claimants.forget(row)
         self._owners.forget(row)
         del self._by_name[self.namespaces[row], self.names[row]]
@@ -265,7 +256,7 @@ class PodTable:
         start = whole_seconds(pod.status.start_time, "status.startTime", created)
         labels = meta.labels or NO_LABELS
         controller = controller_of(pod)
-        stays = STAYING if deletion is not None and deletion <= self._overdue else 0
+        stays = STAYING if self.terminations.is_overdue(deletion) else 0
         facts = (
             self._nodes.hold(spec.node_name) if spec.node_name else NOWHERE,
             self._classes.hold(its_class),
@@ -380,19 +371,6 @@ class PodTable:
     def _requests_otherwise(self, facts: Facts, before: Facts) -> bool:
         classes = [facts.pod_class, before.pod_class]
         return classes[0] != classes[1] and not np.array_equal(*self._classes.requests.array[classes])
-
-    def _note_grace(self, row: int, pod: Pod) -> None:
-        seconds = pod.spec.termination_grace_period_seconds
-        if seconds is None or seconds == DEFAULT_GRACE:
-            self.graces.pop(row, None)
-        else:
-            self.graces[row] = seconds
-
-    def _note_deletion(self, row: int, deletion: float | None) -> None:
-        if deletion is None:
-            self._deletions.pop(row, None)
-        else:
-            self._deletions[row] = deletion
 
     def _note_status(self, row: int, group: int, pod: Pod) -> Change:
         """Keep the status of a group's member. The status of all pods would be the largest part of the mirror."""

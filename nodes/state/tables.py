@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Set
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from nodes.state.budgets import BudgetTable, LabelSets
 from nodes.state.claimants import ClaimUse
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import NO_PROFILES
+from nodes.state.copying import copy_columns
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
@@ -78,7 +78,7 @@ class Tables:
         """Labels by namespace."""
         self._unsettled: set[ClaimKey] = set()
         """Claims behind which something else may be: see `settle`."""
-        self._backed: dict[str, str] = {}
+        self.backed: dict[str, str] = {}
         """Extended resources by the name of the DeviceClass that backs them."""
         self.class_changes = 0
         """Grows whenever a PriorityClass comes, goes, or changes what decisions depend on."""
@@ -163,13 +163,13 @@ class Tables:
         name, resource = device_class.metadata.name, device_class.spec.extended_resource_name
         if not resource:
             return self.delete_device_class(name)
-        before = self._backed.get(name)
-        self._backed[name] = resource
+        before = self.backed.get(name)
+        self.backed[name] = resource
         return self._decides(before != resource)
 
     def delete_device_class(self, name: str) -> Change:
         """Remove a DeviceClass."""
-        return self._decides(self._backed.pop(name, None) is not None)
+        return self._decides(self.backed.pop(name, None) is not None)
 
     def upsert_storage(self, item: StorageObject) -> Change:
         """Add or change a claim, a volume or what describes storage. Pods have what it changes after `settle`."""
@@ -332,57 +332,7 @@ class Tables:
         """A copy of the columns."""
         self.settle()
         self.label_sets.match_again()
-        resources, order = self.resources.ordered()
-        nodes, pods, groups = self.nodes, self.pods, self.groups
-        n, p, c = nodes.names.size, pods.size, self.classes.classes.size
-        succeeded = self.succeeded_members.counts()
-        return Snapshot(
-            version=self.version,
-            resources=resources,
-            node_live=nodes.live.array[:n].copy(),
-            node_names=[name or "" for name in nodes.names.keys],
-            node_order=nodes.order(),
-            node_shapes=nodes.shapes.copy(),
-            allocatable=nodes.allocatable.array[:n, order],
-            used=nodes.used.array[:n, order],
-            leaving=nodes.leaving.array[:n, order],
-            pod_live=pods.live.array[:p].copy(),
-            pod_namespaces=pods.namespaces.share(),
-            pod_names=pods.names.share(),
-            pod_uids=pods.uids.share(),
-            pod_name_rank=pods.name_order.ranks(),
-            pod_rows=pods.share_rows(),
-            pod_node=pods.node.array[:p].copy(),
-            pod_class=pods.pod_class.array[:p].copy(),
-            pod_group=pods.group.array[:p].copy(),
-            pod_labels=pods.labels.array[:p].copy(),
-            pod_priority=pods.priority.array[:p].copy(),
-            pod_scheduler=pods.scheduler.array[:p].copy(),
-            pod_start=pods.start.array[:p].copy(),
-            pod_created=pods.created.array[:p].copy(),
-            pod_cost=pods.cost.array[:p].copy(),
-            pod_flags=pods.flags.array[:p].copy(),
-            schedulers=[name or "" for name in pods.schedulers.keys],
-            classes=self.classes.classes.keys.copy(),
-            class_requests=self.classes.requests.array[:c, order],
-            group_keys=[key or ("", "") for key in groups.keys.keys],
-            groups=groups.objects.copy(),
-            group_succeeded=succeeded,
-            group_columns=groups.columns.at(self.priority_classes, succeeded),
-            label_sets=self.label_sets.sets.copy(),
-            label_budgets=self.label_sets.selected_by.copy(),
-            label_budget=self.label_sets.only.array[: len(self.label_sets.sets)].copy(),
-            budgets=self.budgets.rows.copy(),
-            profiles=self.profiles,
-            backed_by_devices=frozenset(self._backed.values()),
-            priority_classes=MappingProxyType(self.priority_classes.copy()),
-            costs=self.costs,
-            namespaces=MappingProxyType(self.namespaces.copy()),
-            pod_claims=pods.claimants.share(),
-            csi_drivers=self.volumes.limits.share(),
-            needed_drivers=self.volumes.needed_drivers,
-            nominated=MappingProxyType(pods.nominations.by_pod.copy()),
-        )
+        return copy_columns(self)
 
     def _has_changed(self, drivers: object, kind: type[StorageObject], name: str) -> bool:
         """Whether `_drivers` is something else now. If a node's CSINode says so, the node has changed."""

@@ -367,13 +367,12 @@ class TablesMachine(RuleBasedStateMachine):
         registers = (
             tables.nodes.names, tables.classes.classes, tables.groups.keys, tables.label_sets.keys,
             tables.pods, tables.succeeded_members, tables.pods.schedulers, tables.pods.controllers,
-            tables.nodes, tables.groups, tables.budgets,
+            tables.nodes, tables.groups, tables.budgets, tables.pods.terminations,
         )  # fmt: skip
         assert [len(register) for register in registers] == [0] * len(registers)
         assert not tables.pods.status
         assert not tables.pods.nominations.by_node
         assert not tables.pods.nominations.by_pod
-        assert not tables.pods._deletions
         assert not any(tables.groups.members)
 
 
