@@ -53,7 +53,7 @@ class Terminations:
         return deletion is not None and deletion <= self._overdue
 
     def tell_time(self, overdue: float) -> Iterator[tuple[int, bool]]:
-        """Pods that should be gone by `overdue` are overdue now. Yields each terminating row, and whether it is overdue."""
+        """Pods that should be gone by `overdue` are overdue now. Yields each terminating row, and if it is."""
         self._overdue = overdue
         for row, deletion in self._deletions.items():
             yield row, self.is_overdue(deletion)
