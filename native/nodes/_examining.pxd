@@ -41,6 +41,7 @@ cdef class Examiner:
     cdef void improve(self, int64_t cutoff) noexcept nogil
     cdef void lower(self, int64_t cutoff, int64_t work) noexcept nogil
     cdef bint lowers(self, int64_t cutoff, int64_t work) noexcept nogil
+    cdef void descend(self, int64_t cutoff) noexcept nogil
     cdef void refine(self, int64_t work, int64_t ceiling, int64_t enough) noexcept nogil
     cdef void adopt(self) noexcept nogil
     cdef bint exact(self) noexcept nogil

@@ -260,6 +260,8 @@ cdef class Examiner:
         self.attempt(cutoff)
         if self.nobody_goes:
             return True
+        if not self.any_plan or self.best.score.violations > self.kept.score.violations:
+            self.descend(cutoff)
         if self.any_plan and self.best.score.violations > self.kept.score.violations:
             self.refine(work, cutoff, self.kept.score.violations)
         if self.any_plan and less(&self.best.score, &self.kept.score):
@@ -267,6 +269,15 @@ cdef class Examiner:
         self.any_plan = True
         self.best.copy(self.kept, self.domain.first, self.domain.end)
         return False
+
+    cdef void descend(self, int64_t cutoff) noexcept nogil:
+        """The plan that was kept, changed so that no unit above the cut-off goes, if that is better."""
+        self.improver.begin(&self.kept.victims[0], self.kept.count, self.kept.placement)
+        if self.improver.lower(cutoff) and (not self.any_plan or less(&self.improver.best, &self.best.score)):
+            self.adopt()
+            self.any_plan = True
+        self.domain.clear()
+        self.left += self.improver.left
 
     cdef void refine(self, int64_t work, int64_t ceiling, int64_t enough) noexcept nogil:
         """The best plan becomes better, with units up to the ceiling."""

@@ -12,8 +12,9 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from native.nodes._changes cimport Changes
 from native.nodes._domain cimport Domain, Score, less
-from native.nodes._needs cimport Need, Needs
+from native.nodes._needs cimport Need
 
 
 cdef int64_t WEIGHT = 1 << 31
@@ -21,34 +22,26 @@ cdef int64_t WEIGHT = 1 << 31
 # What a step that makes the plan worse counts, and how much of it is borne at first.
 cdef int64_t WORSE_VIOLATION = 8192
 cdef int64_t WORSE_UNIT = 1024
+cdef int64_t SEEKING = 4  # a unit counts that much less while fewer violations are sought
 cdef int64_t WORSE_PRIORITY = 128
 cdef int64_t WORSE_POD = 16
 cdef int64_t WARMTH = 256
 
 cdef Py_ssize_t LOOKED = 64
-cdef int64_t BATCH = 8
+cdef Py_ssize_t LOWERED = 8  # how many plans with a lower cut-off are tried
 cdef int64_t STEP = 16  # the work of a step that changes nothing
 cdef uint64_t SEED = 88172645463325252
 cdef uint64_t FACTOR = 2685821657736338717
 
-NEED = np.dtype([(name, np.int64) for name in ("strain", "price", "members")])
 
-
-cdef class Improver:
+cdef class Improver(Changes):
 
     def __init__(self, Domain domain, problem):
         nodes, units = len(problem.free), len(problem.unit_priority)
-        # A step takes, spares and puts back each unit at most once, moves each member at most twice.
-        longest = 4 * units + 2 * int(problem.counts.sum()) + 1
-        self.domain, self.needs = domain, Needs(domain, problem)
-        self.victims, self.best_victims = np.zeros(units, np.int32), np.zeros(units, np.int32)
-        self.place = np.full(units, -1, np.int32)
+        super().__init__(domain, problem)
+        self.best_victims = np.zeros(units, np.int32)
         self.best_placed = np.zeros((domain.shapes, nodes), np.int32)
-        self.log_unit, self.log_shape = np.zeros(longest, np.int32), np.zeros(longest, np.int32)
-        self.log_node, self.log_members = np.zeros(longest, np.int32), np.zeros(longest, np.int32)
-        self.lacking = np.zeros(domain.shapes, np.int32)
         self.looked = np.zeros(max(nodes, LOOKED), np.int32)
-        self.cost = np.zeros(nodes, NEED)
 
     cdef void begin(self, int32_t* victims, Py_ssize_t count, int32_t[:, ::1] placement) noexcept nogil:
         """Exactly these victims are gone, and the members are placed so."""
@@ -63,6 +56,7 @@ cdef class Improver:
             self.take(victims[i])
             self.logged = 0
         self.domain.assume(placement)
+        self.needs.forget()
         self.now = self.domain.score(&self.victims[0], self.count)
         self.keep()
 
@@ -73,11 +67,39 @@ cdef class Improver:
         """
         cdef int64_t low = self.domain.unit_priority[self.domain.units[self.domain.count - 1]]
         self.whole = self.left = work
+        self.seeks = enough >= 0
         self.needs.ceiling = ceiling
         self.span = max(1, min(ceiling, self.domain.unit_priority[self.domain.units[0]]) - low + 1)
         while self.left > 0 and self.best.violations > enough:
             self.step()
         return self.best.violations <= enough
+
+    cdef bint lower(self, int64_t ceiling) noexcept nogil:
+        """The best of some plans in which all units above the ceiling stay; False if none is found.
+
+        `left` is then minus the work.
+        """
+        cdef Py_ssize_t _i, i
+        cdef bint found = False
+        self.needs.ceiling = ceiling
+        self.left = 0
+        for _i in range(LOWERED):
+            self.prepare()
+            i = 0
+            while i < self.count:
+                if self.domain.unit_priority[self.victims[i]] > ceiling:
+                    self.spare(self.victims[i])
+                else:
+                    i += 1
+            if self.recreate():
+                self.reprieve()
+                if self.count:
+                    self.now = self.domain.score(&self.victims[0], self.count)
+                    if not found or less(&self.now, &self.best):
+                        found = True
+                        self.keep()
+            self.undo()
+        return found
 
     cdef void keep(self) noexcept nogil:
         cdef Py_ssize_t i, shape
@@ -96,60 +118,20 @@ cdef class Improver:
         self.random ^= self.random >> 27
         return ((self.random * FACTOR) >> 33) % below
 
-    # ---- changes that can be undone
-
-    cdef void take(self, Py_ssize_t unit) noexcept nogil:
-        self.domain.take(unit)
-        self.place[unit] = <int32_t>self.count
-        self.victims[self.count] = <int32_t>unit
-        self.count += 1
-        self.log(unit, 0, 0, 1)
-        self.left -= 2 + self.domain.unit_pieces[unit + 1] - self.domain.unit_pieces[unit]
-
-    cdef void put_back(self, Py_ssize_t unit) noexcept nogil:
-        cdef Py_ssize_t last
-        self.domain.put_back(unit)
-        self.count -= 1
-        last = self.victims[self.count]
-        self.victims[self.place[unit]] = <int32_t>last
-        self.place[last] = self.place[unit]
-        self.place[unit] = -1
-        self.log(unit, 0, 0, -1)
-        self.left -= 2 + self.domain.unit_pieces[unit + 1] - self.domain.unit_pieces[unit]
-
-    cdef void add(self, Py_ssize_t shape, Py_ssize_t node, int32_t members) noexcept nogil:
-        self.domain.add(shape, node, members)
-        self.lacking[shape] -= members
-        self.log(-1, shape, node, members)
-
-    cdef void log(
-        self, Py_ssize_t unit, Py_ssize_t shape, Py_ssize_t node, int32_t members,
-    ) noexcept nogil:
-        self.log_unit[self.logged], self.log_members[self.logged] = <int32_t>unit, members
-        self.log_shape[self.logged], self.log_node[self.logged] = <int32_t>shape, <int32_t>node
-        self.logged += 1
-
-    cdef void undo(self) noexcept nogil:
-        cdef Py_ssize_t i, end = self.logged
-        for i in range(end - 1, -1, -1):
-            self.logged = i + 1
-            if self.log_unit[i] < 0:
-                self.domain.add(self.log_shape[i], self.log_node[i], -self.log_members[i])
-            elif self.log_members[i] > 0:
-                self.put_back(self.log_unit[i])
-            else:
-                self.take(self.log_unit[i])
-        self.logged = 0
-
     # ---- one step
 
-    cdef void step(self) noexcept nogil:
-        cdef Score score
+    cdef void prepare(self) noexcept nogil:
+        """Nobody is spared yet, no node is closed, and no member lacks a node."""
         self.needs.step += 1
         self.logged = 0
         self.lacking[:] = 0
-        self.needs.shared, self.batches = self.draw(2), self.draw(2)
+        self.needs.shared, self.needs.batches = self.draw(2), self.draw(2)
         self.left -= STEP
+
+    cdef void step(self) noexcept nogil:
+        cdef Score score
+        cdef Py_ssize_t i
+        self.prepare()
         self.ruin()
         if not self.recreate():
             self.undo()
@@ -163,6 +145,11 @@ cdef class Improver:
             self.undo()
             return
         self.now = score
+        for i in range(self.logged):
+            # What is remembered of their nodes leaves them out.
+            if self.log_unit[i] >= 0 and self.needs.spared[self.log_unit[i]] == self.needs.step:
+                self.touch(self.log_unit[i])
+        self.needs.settle()
         if less(&score, &self.best):
             self.keep()
 
@@ -170,7 +157,8 @@ cdef class Improver:
         """Whether the plan may be so much worse: at times while much work is left, never in the end."""
         cdef int64_t units = score.units - self.now.units
         cdef int64_t priorities = score.priorities - self.now.priorities - units * WEIGHT
-        cdef int64_t worse = WORSE_VIOLATION * (score.violations - self.now.violations) + WORSE_UNIT * units
+        cdef int64_t worse = WORSE_VIOLATION * (score.violations - self.now.violations)
+        worse += (WORSE_UNIT // SEEKING if self.seeks else WORSE_UNIT) * units
         worse += WORSE_POD * (score.pods - self.now.pods) + priorities * WORSE_PRIORITY // self.span
         if worse <= 0:
             return True
@@ -178,8 +166,8 @@ cdef class Improver:
         return worse < 30 and self.draw(<uint64_t>1 << worse) == 0
 
     cdef void ruin(self) noexcept nogil:
-        """One to eight victims stay, or the members leave one to four nodes."""
-        cdef Py_ssize_t _i, unit, many = 1 + self.draw(min(8, self.count))
+        """One to four victims stay, or the members leave one or two nodes."""
+        cdef Py_ssize_t _i, unit, many = 1 + self.draw(min(4, self.count))
         cdef Py_ssize_t first = self.victims[self.draw(self.count)]
         cdef uint64_t way = self.draw(4)
         if way == 0:
@@ -196,12 +184,16 @@ cdef class Improver:
             self.reprieve()
 
     cdef void empty_nodes(self, Py_ssize_t many) noexcept nogil:
-        cdef Py_ssize_t _i, node
+        """The members leave some nodes, and some unit goes instead: its nodes may take them all."""
+        cdef Py_ssize_t _i, node, unit
         for _i in range(many):
             node = self.node_of(self.victims[self.draw(self.count)])
             self.needs.closed[node] = self.needs.step
             self.displace(node, -1)
         self.reprieve()
+        unit = self.domain.units[self.draw(self.domain.count)]
+        if self.place[unit] < 0 and self.domain.unit_priority[unit] <= self.needs.ceiling:
+            self.take(unit)
 
     cdef void spare(self, Py_ssize_t unit) noexcept nogil:
         """The victim stays, whoever is in its way."""
@@ -264,16 +256,14 @@ cdef class Improver:
         return True
 
     cdef bint recreate_shape(self, Py_ssize_t shape) noexcept nogil:
-        cdef Py_ssize_t i, node
+        cdef Py_ssize_t node
+        cdef Need found
         self.look()
-        for i in range(self.looks):
-            self.weigh(shape, self.looked[i])
         while self.lacking[shape]:
-            node = self.cheapest(shape)
+            found = self.cheapest(shape, &node)
             if node < 0:
                 return False
-            if not self.commit(shape, node):
-                self.cost[node].members = self.cost[node].price = 0
+            self.commit(shape, node, found.members)
         return True
 
     cdef void look(self) noexcept nogil:
@@ -283,73 +273,41 @@ cdef class Improver:
         for i in range(self.looks):
             self.looked[i] = <int32_t>(self.domain.first + (i if nodes <= LOOKED else self.draw(nodes)))
 
-    cdef Py_ssize_t cheapest(self, Py_ssize_t shape) noexcept nogil:
+    cdef Need cheapest(self, Py_ssize_t shape, Py_ssize_t* best) noexcept nogil:
         """The node that costs least for each member, nearly always: some are passed over by chance."""
-        cdef Py_ssize_t i, node, best = -1
-        cdef Need* one
-        cdef Need* other
+        cdef Py_ssize_t i, node
+        cdef Need one, least
+        least.strain = least.price = least.members = 0
+        best[0] = -1
         self.left -= self.looks // 4
+        self.needs.spent = 0
         for i in range(self.looks):
             node = self.looked[i]
-            one = &self.cost[node]
-            if one.members > self.lacking[shape]:
-                self.weigh(shape, node)
+            one = self.needs.least(shape, node, self.lacking[shape])
             if one.members == 0:
                 continue
-            if best >= 0:
-                other = &self.cost[best]
-                if self.draw(16) == 0 or one.strain * other.members > other.strain * one.members:
+            if best[0] >= 0:
+                if self.draw(16) == 0 or one.strain * least.members > least.strain * one.members:
                     continue
-                if one.strain * other.members == other.strain * one.members:
-                    if one.price * other.members > other.price * one.members:
+                if one.strain * least.members == least.strain * one.members:
+                    if one.price * least.members > least.price * one.members:
                         continue
-                    if one.price * other.members == other.price * one.members and self.draw(2):
+                    if one.price * least.members == least.price * one.members and self.draw(2):
                         continue
-            best = node
-        return best
+            best[0], least = node, one
+        self.left -= self.needs.spent
+        return least
 
-    cdef bint commit(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
-        """Place the members, and weigh the nodes again that cost less now. False: no room any longer."""
-        cdef Need found = self.need(shape, node, self.cost[node].members)
-        cdef Py_ssize_t i, unit, piece, other, first = self.logged
-        if found.members == 0:
-            return False
+    cdef void commit(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
+        """Place the members, and take who has to go for them."""
+        cdef Py_ssize_t i
+        self.needs.spent = 0
+        self.needs.list_candidates(node)
+        self.needs.of(shape, node, members)
+        self.left -= self.needs.spent
         for i in range(self.needs.count):
             self.take(self.needs.needed[i])
-        self.add(shape, node, <int32_t>found.members)
-        self.weigh(shape, node)
-        for i in range(first, self.logged - 1):
-            unit = self.log_unit[i]
-            for piece in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
-                other = self.domain.piece_node[piece]
-                if self.domain.first <= other < self.domain.end and other != node:
-                    if self.cost[other].price > 0:
-                        self.weigh(shape, other)
-        return True
-
-    cdef void weigh(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
-        """What the node needs for one member; in batches: for as many as are cheapest together."""
-        cdef Need one, best = self.need(shape, node, 1)
-        cdef int64_t members, most = min(<int64_t>self.lacking[shape], BATCH) if self.batches else 1
-        if best.members:
-            for members in range(2, most + 1):
-                one = self.need(shape, node, members)
-                if one.members == 0:
-                    break
-                if one.strain * best.members > best.strain * members:
-                    continue
-                if one.strain * best.members == best.strain * members:
-                    if one.price * best.members > best.price * members:
-                        continue
-                best = one
-        self.cost[node] = best
-
-    cdef Need need(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
-        cdef Need found
-        self.needs.spent = 0
-        found = self.needs.of(shape, node, members)
-        self.left -= self.needs.spent
-        return found
+        self.add(shape, node, <int32_t>members)
 
     # ---- the plan
 

@@ -8,19 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.twins.nodes.domain import Domain, Score
+from tests.twins.nodes.needs import Need, Needs
 
 __all__ = ["Improver", "Plan"]
 
 WEIGHT = 2**31
-POD_WEIGHT = 2**22
-STRAIN = 2**40
-GAIN = 1024
-MOST_PODS = 2**16
-MOST_STRAIN = 255
 WORSE_VIOLATION, WORSE_UNIT, WORSE_PRIORITY, WORSE_POD = 8192, 1024, 128, 16
+SEEKING = 4
 WARMTH = 256
 LOOKED = 64
-BATCH = 8
+LOWERED = 8
 STEP = 16
 SEED = 88172645463325252
 FACTOR = 2685821657736338717
@@ -39,19 +36,6 @@ class Plan:
     placement: list[list[int]]
 
 
-@dataclass(frozen=True)
-class Need:
-    """What some more members on a node cost."""
-
-    strain: int
-    price: int
-    members: int
-    units: tuple[int, ...] = ()
-
-
-NO_ROOM = Need(0, 0, 0)
-
-
 class Improver:
     """A plan in a domain, the best one so far, and the work that is left."""
 
@@ -60,13 +44,11 @@ class Improver:
         self.victims: list[int] = []
         self.log: list[Change] = []
         self.lacking = [0] * len(domain.problem.requests)
-        self.spared: set[int] = set()
-        self.closed: set[int] = set()
+        self.needs = Needs(domain)
         self.looked: list[int] = []
-        self.cost: dict[int, Need] = {}
         self.random = SEED
-        self.whole = self.left = self.ceiling = self.span = 0
-        self.shared = self.batches = False
+        self.whole = self.left = self.span = 0
+        self.seeks = False
 
     def begin(self, plan: Plan) -> None:
         """Exactly these victims are gone, and the members are placed so."""
@@ -79,6 +61,7 @@ class Improver:
             self._take(unit)
         self.log.clear()
         self.domain.assume(plan.placement)
+        self.needs.forget()
         self.now = self._measure()
         self._keep()
 
@@ -86,10 +69,37 @@ class Improver:
         """Until the work is spent, or no more violations are left than are enough."""
         priorities = [self.domain.problem.unit_priority[unit] for unit in self.domain.units]
         self.whole = self.left = work
-        self.ceiling = ceiling
+        self.seeks = enough >= 0
+        self.needs.ceiling = ceiling
         self.span = max(1, min(ceiling, max(priorities)) - min(priorities) + 1)
         while self.left > 0 and self.best.score[0] > enough:
             self._step()
+
+    def lower(self, ceiling: int) -> bool:
+        """The best of some plans in which all units above the ceiling stay, if any is found.
+
+        `left` is then minus the work.
+        """
+        found = False
+        self.needs.ceiling = ceiling
+        self.left = 0
+        for _ in range(LOWERED):
+            self._prepare()
+            i = 0
+            while i < len(self.victims):
+                if self.domain.problem.unit_priority[self.victims[i]] > ceiling:
+                    self._spare(self.victims[i])
+                else:
+                    i += 1
+            if self._recreate():
+                self._reprieve()
+                if self.victims:
+                    self.now = self._measure()
+                    if not found or self.now < self.best.score:
+                        found = True
+                        self._keep()
+            self._undo()
+        return found
 
     def finish(self) -> None:
         """Exchange victims for units of lower priority on their nodes, until no exchange makes the plan better."""
@@ -141,6 +151,7 @@ class Improver:
     def _take(self, unit: int) -> None:
         self.domain.take(unit)
         self.victims.append(unit)
+        self._touch(unit)
         self.log.append((unit, 0, 0, 1))
         self.left -= 2 + self._pieces(unit)
 
@@ -149,14 +160,20 @@ class Improver:
         self.domain.put_back(unit)
         self.victims[self.victims.index(unit)] = self.victims[-1]
         self.victims.pop()
+        self._touch(unit)
         self.log.append((unit, 0, 0, -1))
         self.left -= 2 + self._pieces(unit)
+
+    def _touch(self, unit: int) -> None:
+        for piece in self.domain.pieces_of(unit):
+            self.needs.touch(self.domain.problem.piece_node[piece])
 
     def _pieces(self, unit: int) -> int:
         return self.domain.problem.unit_pieces[unit + 1] - self.domain.problem.unit_pieces[unit]
 
     def _add(self, shape: int, node: int, members: int) -> None:
         self.domain.add(shape, node, members)
+        self.needs.touch(node)
         self.lacking[shape] -= members
         self.log.append((-1, shape, node, members))
 
@@ -169,16 +186,22 @@ class Improver:
             else:
                 self._take(unit)
         self.log.clear()
+        self.needs.restore()
 
     # ---- one step
 
-    def _step(self) -> None:
+    def _prepare(self) -> None:
+        """Nobody is spared yet, no node is closed, and no member lacks a node."""
+        self.needs.step += 1
         self.log.clear()
-        self.spared.clear()
-        self.closed.clear()
+        self.needs.spared.clear()
+        self.needs.closed.clear()
         self.lacking = [0] * len(self.lacking)
-        self.shared, self.batches = self._draw(2) > 0, self._draw(2) > 0
+        self.needs.shared, self.needs.batches = self._draw(2) > 0, self._draw(2) > 0
         self.left -= STEP
+
+    def _step(self) -> None:
+        self._prepare()
         self._ruin()
         if not self._recreate():
             self._undo()
@@ -188,6 +211,9 @@ class Improver:
             self._undo()
             return
         self.now = self._measure()
+        for unit in self.needs.spared:  # what is remembered of their nodes leaves them out
+            self._touch(unit)
+        self.needs.settle()
         if self.now < self.best.score:
             self._keep()
 
@@ -195,7 +221,8 @@ class Improver:
         """Whether the plan may be this much worse: never in the end, at times while there is much work left."""
         violations, _, priorities, units, pods = (a - b for a, b in zip(score[:5], self.now[:5], strict=True))
         priorities = (priorities - units * WEIGHT) * WORSE_PRIORITY
-        worse = WORSE_VIOLATION * violations + WORSE_UNIT * units + WORSE_POD * pods
+        unit = WORSE_UNIT // SEEKING if self.seeks else WORSE_UNIT
+        worse = WORSE_VIOLATION * violations + unit * units + WORSE_POD * pods
         worse += priorities // self.span if priorities >= 0 else -(-priorities // self.span)
         if worse <= 0:
             return True
@@ -203,16 +230,19 @@ class Improver:
         return worse < 30 and self._draw(2**worse) == 0
 
     def _ruin(self) -> None:
-        """One to eight victims stay, or the members leave one to four nodes."""
-        many = 1 + self._draw(min(8, len(self.victims)))
+        """One to four victims stay, or the members leave one or two nodes, and some unit goes instead."""
+        many = 1 + self._draw(min(4, len(self.victims)))
         first = self.victims[self._draw(len(self.victims))]
         way = self._draw(4)
         if way == 0:
             for _ in range((many + 1) // 2):
                 node = self._node_of(self.victims[self._draw(len(self.victims))])
-                self.closed.add(node)
+                self.needs.closed.add(node)
                 self._displace(node, None)
             self._reprieve()
+            unit = self.domain.units[self._draw(len(self.domain.units))]
+            if not self.domain.gone[unit] and self.domain.problem.unit_priority[unit] <= self.needs.ceiling:
+                self._take(unit)
             return
         self._spare(first)
         for _ in range(many - 1):
@@ -230,7 +260,7 @@ class Improver:
 
     def _spare(self, unit: int) -> None:
         """The victim stays, whoever is in its way."""
-        self.spared.add(unit)
+        self.needs.spared.add(unit)
         for piece in self.domain.pieces_of(unit):
             self._displace(self.domain.problem.piece_node[piece], piece)
         self._put_back(unit)
@@ -282,128 +312,42 @@ class Improver:
             self.looked = list(range(first, first + nodes))
         else:
             self.looked = [first + self._draw(nodes) for _ in range(LOOKED)]
-        for node in self.looked:
-            self._weigh(shape, node)
         while self.lacking[shape]:
-            best = self._cheapest(shape)
-            if best is None:
+            node, found = self._cheapest(shape)
+            if node is None:
                 return False
-            if not self._commit(shape, best):
-                self.cost[best] = NO_ROOM
+            self._commit(shape, node, found.members)
         return True
 
-    def _cheapest(self, shape: int) -> int | None:
+    def _cheapest(self, shape: int) -> tuple[int | None, Need]:
         """The node that costs least for each member, nearly always: some are passed over by chance."""
         self.left -= len(self.looked) // 4
+        self.needs.spent = 0
         best: int | None = None
+        least = Need(0, 0, 0)
         for node in self.looked:
-            if self.cost[node].members > self.lacking[shape]:
-                self._weigh(shape, node)
-            one = self.cost[node]
+            one = self.needs.least(shape, node, self.lacking[shape])
             if not one.members:
                 continue
             if best is not None:
                 if self._draw(16) == 0:
                     continue
-                other = self.cost[best]
-                mine, its = _each(one, other.members), _each(other, one.members)
+                mine = one.strain * least.members, one.price * least.members
+                its = least.strain * one.members, least.price * one.members
                 if mine > its or (mine == its and self._draw(2)):
                     continue
-            best = node
-        return best
+            best, least = node, one
+        self.left -= self.needs.spent
+        return best, least
 
-    def _commit(self, shape: int, node: int) -> bool:
-        """Place the members, and weigh anew the nodes that cost less now. False: there is no room any longer."""
-        found = self._need(shape, node, self.cost[node].members)
-        if not found.members:
-            return False
+    def _commit(self, shape: int, node: int, members: int) -> None:
+        """Place the members, and take who has to go for them."""
+        self.needs.spent = 0
+        found = self.needs.of(shape, node, members)
+        self.left -= self.needs.spent
         for unit in found.units:
             self._take(unit)
-        self._add(shape, node, found.members)
-        self._weigh(shape, node)
-        for unit in found.units:
-            for piece in self.domain.pieces_of(unit):
-                other = self.domain.problem.piece_node[piece]
-                if other != node and other in self.cost and self.cost[other].price > 0:
-                    self._weigh(shape, other)
-        return True
-
-    def _weigh(self, shape: int, node: int) -> None:
-        """What the node needs for one member; in batches: for as many as are cheapest together."""
-        best = self._need(shape, node, 1)
-        most = min(self.lacking[shape], BATCH) if self.batches else 1
-        for members in range(2, most + 1) if best.members else ():
-            one = self._need(shape, node, members)
-            if not one.members:
-                break
-            if _each(one, best.members) <= _each(best, members):
-                best = one
-        self.cost[node] = best
-
-    def _need(self, shape: int, node: int, members: int) -> Need:
-        """The units that have to go for so many more members on the node."""
-        p = self.domain.problem
-        self.left -= 1
-        if not p.admitted[shape][node] or node in self.closed or not self._beside(shape, node, members):
-            return NO_ROOM
-        missing = [
-            max(0, members * request - room) if request > 0 else 0
-            for request, room in zip(p.requests[shape], self.domain.room[node], strict=True)
-        ]
-        strain = price = 0
-        units: list[int] = []
-        while any(missing):
-            piece, cost = self._most_useful(node, missing, units)
-            if piece is None:
-                return NO_ROOM
-            units.append(p.piece_unit[piece])
-            strain, price = strain + cost // STRAIN, price + cost % STRAIN
-            missing = [max(0, lack - room) for lack, room in zip(missing, p.piece_room[piece], strict=True)]
-        return Need(strain, price, members, tuple(units))
-
-    def _beside(self, shape: int, node: int, members: int) -> bool:
-        """Whether the pods and members on the node, and one another, let so many be there."""
-        if self.domain.kept_off(shape, node):
-            return False
-        return members == 1 or not self.domain.are_apart(shape, shape)
-
-    def _most_useful(self, node: int, missing: list[int], units: list[int]) -> tuple[int | None, int]:
-        """The piece on the node that frees most of what is missing for its unit's price, and the price."""
-        p = self.domain.problem
-        pieces = p.node_piece[p.node_pieces[node] : p.node_pieces[node + 1]]
-        self.left -= len(pieces)
-        best: int | None = None
-        best_gain = best_price = 0
-        for piece in pieces:
-            unit = p.piece_unit[piece]
-            if self.domain.gone[unit] or unit in self.spared or unit in units:
-                continue
-            if p.unit_priority[unit] > self.ceiling:
-                continue
-            gain = sum(
-                min(GAIN, room * GAIN // lack)
-                for room, lack in zip(p.piece_room[piece], missing, strict=True)
-                if lack
-            )
-            if gain <= 0:
-                continue
-            price = self._price(unit)
-            if best is None or gain * best_price > best_gain * price:
-                best, best_gain, best_price = piece, gain, price
-        return best, best_price
-
-    def _price(self, unit: int) -> int:
-        """What it costs that the unit goes too: its priority and pods, and STRAIN for each violation."""
-        p = self.domain.problem
-        price = p.unit_priority[unit] + WEIGHT + min(p.unit_pods[unit], MOST_PODS) * POD_WEIGHT
-        if self.shared:
-            price //= self._pieces(unit)
-        return price + min(self.domain.strain(unit, 1), MOST_STRAIN) * STRAIN
+        self._add(shape, node, members)
 
     def _measure(self) -> Score:
         return self.domain.score(sorted(self.victims))
-
-
-def _each(need: Need, members: int) -> tuple[int, int]:
-    """What it costs for each member, both sides multiplied by the other's members."""
-    return need.strain * members, need.price * members

@@ -301,6 +301,9 @@ class _Search:
         found: Score | None = self.best
         if self.nobody_goes:
             return True
+        if found is None or found[0] > kept.score[0]:
+            self._descend(kept, cutoff)
+            found = self.best
         if found is not None and found[0] > kept.score[0]:
             self._refine(work, cutoff, kept.score[0])
             found = self.best
@@ -312,6 +315,14 @@ class _Search:
     def _best(self) -> Plan:
         assert self.best is not None
         return Plan(self.best, self.victims, self.placement)
+
+    def _descend(self, kept: Plan, cutoff: int) -> None:
+        """The plan that was kept, changed so that no unit above the cut-off goes, if that is better."""
+        self.improver.begin(kept)
+        if self.improver.lower(cutoff) and (self.best is None or self.improver.best.score < self.best):
+            self._adopt()
+        self.domain.clear()
+        self.left += self.improver.left
 
     def _refine(self, work: int, ceiling: int, enough: int) -> None:
         self.improver.begin(self._best())
