@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from api.plans import PreemptionPlanSpec
 
@@ -21,9 +23,11 @@ MAX_NAME = 253
 def plan_name(spec: PreemptionPlanSpec) -> str:
     """The name of the plan object: at most 253 characters. Equal decisions get equal names.
 
-    Different decisions for one preemptor get different names, because the name ends with a digest.
+    Different decisions for one preemptor get different names, because the name ends with a digest. How far the search
+    went is no part of the decision.
     """
-    digest = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:DIGEST]
+    decision = replace(spec, search=UNSET)
+    digest = hashlib.sha256(msgspec.json.encode(decision)).hexdigest()[:DIGEST]
     # Groups of other kinds have names with colons and capitals: see nodes.groups.keys.
     name = spec.preemptor.name.replace(":", ".").lower()
     # After the cut, the prefix may end in a character that a DNS label must not end in.

@@ -34,6 +34,7 @@ __all__ = [
     "PreemptorQuota",
     "QuotaAmount",
     "Score",
+    "SearchReport",
     "StoppingBudget",
     "TermValue",
     "Victim",
@@ -259,6 +260,19 @@ class Excluded(PlanStruct):
     """What was seen of the scheduler."""
 
 
+class SearchReport(PlanStruct):
+    """How far the search for the victims went."""
+
+    work_microseconds: int
+    """The work that went into better victims, in microseconds of a reference machine. It is counted and not measured,
+    so it is the same on every machine."""
+    ended: bool
+    """True if everything was tried: no plan costs less. False if the work that the configuration allows was not enough
+    for that: there may be a better plan."""
+    lowest_cutoff: bool
+    """True if it is proven that no plan in this domain has a lower priorityCutoff, unless it violates more budgets."""
+
+
 class PreemptionPlanSpec(PlanStruct):
     """The decision. It never changes."""
 
@@ -275,8 +289,11 @@ class PreemptionPlanSpec(PlanStruct):
     domain: Domain | None = None
     """The domain of the placements. Null if the plan places no pod."""
     priority_cutoff: int | None = None
-    """The lowest priority limit for victims that is enough. The plan considers no unit of higher priority. Null without
-    victims."""
+    """The lowest priority limit for victims that was found to be enough. `search` says whether it is proven to be the
+    lowest. The plan evicts no unit of higher priority. Null without victims."""
+    search: SearchReport | UnsetType = UNSET
+    """How far the search for the victims went. Absent unless the outcome is Preempts, and in plans of versions that did
+    not have this field."""
     placements: list[Placement] = field(default_factory=list)
     """The nodes of the preemptor's pods. Empty unless the outcome is Fits or Preempts."""
     victims: list[Victim] = field(default_factory=list)

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from api.disruption import DISRUPTION_TARGET, ScoreTerm
-from api.plans import Outcome, PreemptionPlanSpec, Score, Victim
+from api.plans import Outcome, PreemptionPlanSpec, Score, SearchReport, Victim
 from api.words import counted
 from cli.common.output import line, plain_table, some, title, with_rest
 from nodes.groups.keys import short_name
@@ -79,7 +79,10 @@ def _head(spec: PreemptionPlanSpec) -> RenderableType:
     head.append(f", priority {preemptor.priority}")
     if why := blocked or ("" if spec.mismatch is UNSET else spec.mismatch):
         head.append(f": {why}")
-    return Group(head, line(_sentence(spec)))
+    parts: list[RenderableType] = [head, line(_sentence(spec))]
+    if spec.search is not UNSET:
+        parts.append(line(_search(spec.search), "dim"))
+    return Group(*parts)
 
 
 def _sentence(spec: PreemptionPlanSpec) -> str:
@@ -95,6 +98,14 @@ def _sentence(spec: PreemptionPlanSpec) -> str:
     if spec.placements:
         return f"{counted(len(spec.placements), 'pod')} can run in {_place(spec)}: {spec.reason}."
     return f"{spec.reason[:1].upper()}{spec.reason[1:]}. Nobody goes."
+
+
+def _search(report: SearchReport) -> str:
+    if report.ended:
+        return "Everything was tried: no plan costs less."
+    cutoff = ", but none with a lower highest priority" if report.lowest_cutoff else ""
+    spent = f"{report.work_microseconds / 1000:.0f} ms of work"
+    return f"The search stopped after {spent}: there may be a better plan{cutoff}."
 
 
 def _place(spec: PreemptionPlanSpec) -> str:

@@ -13,7 +13,7 @@ from api.validation import FieldError
 from controllers.gangs.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
-from nodes.search.decision import BUDGET
+from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND, MILLISECONDS, Limits
 from nodes.state.costs import CostRules
 from serving.sections import Count, FilePath, Seconds, Section
 
@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 
+Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 Cost = Annotated[int, Meta(ge=0, le=COST_MOST)]
 
 
@@ -70,6 +71,8 @@ class PlanningConfiguration(Section):
     daemonSetPods: whether pods of DaemonSets may be evicted. Keep: never, because their DaemonSet creates them again on
     the same node. Evict: like any other pod, as kube-scheduler does. Static pods always stay.
     searchBudget: steps that one exact packing may take before its domain is given up (SearchBudgetExhausted).
+    searchMilliseconds: work that one search may do to make its first plan better, in milliseconds of a reference
+    machine. It is counted and not measured, so the plan is the same on every machine. 0: the first plan counts.
     planDeadlineSeconds: a plan and its reservation end so long after it was committed.
     backoff*Seconds: between two plans for a gang that does not fit.
     keptPlansPerPreemptor: ended plans that evicted nobody, the newest ones. The current decision always stays.
@@ -106,6 +109,7 @@ class PlanningConfiguration(Section):
     looser_budget_namespaces: list[str] = field(default_factory=list)
     daemon_set_pods: DaemonSetPods = "Keep"
     search_budget: Count = BUDGET
+    search_milliseconds: Milliseconds = MILLISECONDS
     plan_deadline_seconds: Seconds = 300
     backoff_initial_seconds: Seconds = 1
     backoff_max_seconds: Seconds = 60
@@ -124,6 +128,10 @@ class PlanningConfiguration(Section):
     partial_gangs: PartialGangs = "Release"
     partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None
+
+    def limits(self) -> Limits:
+        """What bounds a search."""
+        return Limits(self.search_budget, self.search_milliseconds * EFFORT_PER_MILLISECOND)
 
     def costs(self) -> CostRules:
         """What the engine reads of it."""

@@ -95,7 +95,7 @@ class GangController:
             self.mirror.tables,
             self.reservations,
             executor,
-            configuration.search_budget,
+            configuration.limits(),
             self._prepared,
             self._workload_claims,
             self._nudge,

@@ -24,7 +24,7 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.singles import Singles
 from controllers.gangs.sparing import Sparing
-from nodes.search.decision import Decision, DecisionError, group_decision, pod_decision
+from nodes.search.decision import Decision, DecisionError, Limits, group_decision, pod_decision
 from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
@@ -50,13 +50,13 @@ class Decider:
         singles: Singles,
         gated: Container[str],
         executor: Executor,
-        search_budget: int,
+        limits: Limits,
     ) -> None:
-        """`gated`: the pods (UIDs) that have our scheduling gate. `search_budget`: states that a search may visit."""
+        """`gated`: the pods (UIDs) that have our scheduling gate."""
         self._tables, self._roster, self._reservations = tables, roster, reservations
         self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
         self._evidence, self._singles, self._gated = evidence, singles, gated
-        self._executor, self._budget = executor, search_budget
+        self._executor, self._limits = executor, limits
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
         """The decision for one gang, or for a pod that preempts alone.
@@ -77,7 +77,7 @@ class Decider:
         loop = asyncio.get_running_loop()
         with PLANNING_SECONDS.time():
             decided = await loop.run_in_executor(
-                self._executor, _decide, snapshot, key, self._budget, barred, among
+                self._executor, _decide, snapshot, key, self._limits, barred, among
             )
         if isinstance(decided, DecisionError):
             return NotDecided(str(decided))
@@ -119,7 +119,7 @@ class Decider:
 
 
 def _decide(
-    snapshot: Snapshot, key: GroupKey, budget: int, barred: str, among: frozenset[str]
+    snapshot: Snapshot, key: GroupKey, limits: Limits, barred: str, among: frozenset[str]
 ) -> Decision | DecisionError:
     """On the search's thread. A fault of ours holds one gang back, and never the others.
 
@@ -131,9 +131,24 @@ def _decide(
             if pod.uid not in snapshot.pod_rows:
                 return DecisionError(spoken(key), "", "it is gone")
             return pod_decision(
-                snapshot, pod.namespace, pod.name, budget=budget, strict=False, barred=barred, among=among
+                snapshot,
+                pod.namespace,
+                pod.name,
+                budget=limits.budget,
+                effort=limits.effort,
+                strict=False,
+                barred=barred,
+                among=among,
             )
-        return group_decision(snapshot, namespace, name, budget=budget, strict=False, barred=barred)
+        return group_decision(
+            snapshot,
+            namespace,
+            name,
+            budget=limits.budget,
+            effort=limits.effort,
+            strict=False,
+            barred=barred,
+        )
     except DecisionError as error:
         return error
     except Exception as error:

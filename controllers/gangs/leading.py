@@ -186,7 +186,7 @@ class Leading:
             self.singles,
             known.gated,
             executor,
-            configuration.search_budget,
+            configuration.limits(),
         )
         performer = Performer(
             hands,

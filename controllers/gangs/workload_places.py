@@ -18,7 +18,7 @@ from controllers.gangs.account import subtract
 from controllers.gangs.keys import workload_key
 from controllers.gangs.reservations import Claim, Reservations
 from controllers.gangs.workload_claims import WorkloadClaims
-from nodes.search.decision import Decision, DecisionError, workload_decision
+from nodes.search.decision import Decision, DecisionError, Limits, workload_decision
 from nodes.search.supposed import SupposedPods, WorkloadName, leaving_with, priority_of
 from nodes.search.unmodelled import why_blocked
 from nodes.state.classes import counted_requests
@@ -42,7 +42,7 @@ class WorkloadPlaces:
         tables: Tables,
         reservations: Reservations,
         executor: Executor,
-        budget: int,
+        limits: Limits,
         prepared: Callable[[Snapshot, str], Snapshot | None],
         claims: WorkloadClaims,
         nudge: Callable[[], None],
@@ -50,12 +50,11 @@ class WorkloadPlaces:
     ) -> None:
         """`prepared`: the snapshot without what plans in this namespace must not use; None: nobody may be evicted now.
 
-        `budget`: states that a search may visit. `nudge`: have the planner look again. `synced`: whether nodes and pods
-        are known.
+        `nudge`: have the planner look again. `synced`: whether nodes and pods are known.
         """
         self._claims, self._nudge, self._synced = claims, nudge, synced
         self._tables, self._reservations, self._executor = tables, reservations, executor
-        self._budget, self._prepared = budget, prepared
+        self._limits, self._prepared = limits, prepared
         self._promises = 0
         self._listeners: list[Callable[[], None]] = []
 
@@ -93,7 +92,7 @@ class WorkloadPlaces:
             if isinstance(snapshot, NoPlace):
                 return snapshot
             loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(self._executor, _search, snapshot, asking, pods, self._budget)
+            answer = await loop.run_in_executor(self._executor, _search, snapshot, asking, pods, self._limits)
             if version == self.changes:
                 break
         if isinstance(answer, Placed):
@@ -178,10 +177,10 @@ def _pods(asking: Asking, tables: Tables) -> list[SupposedPods]:
     ]
 
 
-def _search(snapshot: Snapshot, asking: Asking, pods: list[SupposedPods], budget: int) -> Answer:
+def _search(snapshot: Snapshot, asking: Asking, pods: list[SupposedPods], limits: Limits) -> Answer:
     """On the search's thread. A fault of ours is an answer that evicts nobody."""
     try:
-        found = workload_decision(snapshot, _name(asking), pods, budget=budget)
+        found = workload_decision(snapshot, _name(asking), pods, budget=limits.budget, effort=limits.effort)
     except (DecisionError, ValueError) as error:
         return NoPlace(str(error))
     except Exception as error:

@@ -26,6 +26,10 @@ cdef class Examiner:
     cdef Plan best, kept
     cdef bint any_plan, nobody_goes
 
+    # The work in all domains. Of the last one: whether all was tried, and no lower cut-off is possible.
+    cdef int64_t work
+    cdef bint ended, lowest
+
     cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil
     cdef int preempt(self, Bound* bound) noexcept nogil
     cdef bint fits(self) noexcept nogil

@@ -49,6 +49,7 @@ cdef class Examiner:
         self.priorities = np.zeros(units, np.int64)
         self.chosen = np.zeros(units, np.int32)
         self.listed = np.zeros(units, np.int32)
+        self.work = 0
         self.best, self.kept = (Plan(units, shapes, nodes) for _ in range(2))
 
     cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil:
@@ -70,7 +71,9 @@ cdef class Examiner:
         cdef int64_t cutoff = bound.cutoff
         cdef bint known = bound.status == FEASIBLE
         cdef bint violates = self.domain.violations > 0
+        self.ended = self.lowest = False
         if not known and self.packer.pack() == INFEASIBLE:
+            self.ended = True
             return UNSCHEDULABLE
         if not known and not self.fits():
             return EXHAUSTED
@@ -81,11 +84,18 @@ cdef class Examiner:
         self.left = self.effort
         self.packer.steps = 0
         self.attempt(cutoff)
+        if self.any_plan and not self.nobody_goes:
+            self.ended = self.left > 0 and self.exact()
+            if not self.ended:
+                self.improve(bound.cutoff)
+        self.work += self.effort - self.left
         if not self.any_plan:
             return EXHAUSTED
-        if not self.nobody_goes and not self.exact():
-            self.improve(bound.cutoff)
-        return FITS if self.nobody_goes else PREEMPTS
+        if self.nobody_goes:
+            self.ended = True
+            return FITS
+        self.lowest = self.ended or self.best.score.highest <= bound.cutoff
+        return PREEMPTS
 
     # ---- the steps
 

@@ -45,6 +45,7 @@ cdef class Search:
     cdef Examiner examiner
     cdef Plan won
     cdef Py_ssize_t winner
+    cdef bint ended, lowest
     cdef int32_t[::1] outcomes
     cdef int32_t[::1] statuses
     cdef int64_t[:, ::1] scores
@@ -58,7 +59,7 @@ cdef class Search:
         self.open = np.zeros(domains, BOUND)
         self.bounded = np.zeros(domains, np.uint8)
         self.won = Plan(units, len(problem.requests), nodes)
-        self.winner = -1
+        self.winner, self.ended, self.lowest = -1, True, False
         self.outcomes = np.zeros(domains, np.int32)
         self.statuses = np.zeros(domains, np.int32)
         self.scores = np.zeros((domains, 6 + self.domain.terms), np.int64)
@@ -75,6 +76,7 @@ cdef class Search:
             outcomes=np.asarray(self.outcomes).tolist(), scores=np.asarray(self.scores).tolist(),
             bounded=np.asarray(self.bounded).astype(bool).tolist(),
             winner=self.winner, victims=victims, placed=placed.tolist() if self.winner >= 0 else [],
+            work=self.examiner.work, ended=self.ended, lowest=self.lowest,
         )
 
     cdef void run(self) noexcept nogil:
@@ -109,6 +111,7 @@ cdef class Search:
             self.scores[bound.domain, 1], self.scores[bound.domain, 2] = bound.cutoff, bound.priorities
             return
         self.outcomes[bound.domain] = self.examiner.examine(bound.domain, bound)
+        self.ended = self.ended and self.examiner.ended
         if self.outcomes[bound.domain] == PREEMPTS:
             self.note(bound.domain)
         elif self.outcomes[bound.domain] == FITS and self.note_fit(bound.domain):
@@ -141,7 +144,7 @@ cdef class Search:
                 return False
             if self.winner < index and not self.domain.is_dearer(self.winner, index):
                 return False
-        self.winner = index
+        self.winner, self.lowest = index, False
         self.examiner.effort = 0
         return True
 
@@ -158,7 +161,7 @@ cdef class Search:
             return
         if self.winner >= 0 and self.winner < index and not less(&score, &self.won.score):
             return
-        self.winner = index
+        self.winner, self.lowest = index, self.examiner.lowest
         self.won.copy(self.examiner.best, self.domain.first, self.domain.end)
 
     cdef int fits(self, Py_ssize_t index) noexcept nogil:

@@ -110,3 +110,9 @@ class Solution:
     """Units to evict, most important first."""
     placed: list[list[int]]
     """[S, N], the number of members of the shape on the node."""
+    work: int = 0
+    """What was looked at (units, nodes and pieces) to make plans better, in all domains."""
+    ended: bool = False
+    """Whether everything was tried in each domain that can win: no plan costs less."""
+    lowest: bool = False
+    """Whether it is proven that no plan in the winning domain has a lower `highest`. False if nobody goes."""

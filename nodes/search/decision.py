@@ -38,8 +38,10 @@ __all__ = [
     "BUDGET",
     "EFFORT",
     "EFFORT_PER_MILLISECOND",
+    "MILLISECONDS",
     "Decision",
     "DecisionError",
+    "Limits",
     "decide_for",
     "decide_group",
     "decide_pod",
@@ -54,11 +56,22 @@ BUDGET: Final = 20_000_000
 EFFORT_PER_MILLISECOND: Final = 100_000
 """The work of the search (units, nodes and pieces that it looks at) in a millisecond of a reference machine."""
 
-EFFORT: Final = 200 * EFFORT_PER_MILLISECOND
-"""The work that the search may do, over all domains, to improve a first plan."""
+MILLISECONDS: Final = 200
+"""The work that the search may do, over all domains, to make a first plan better: in such milliseconds."""
+
+EFFORT: Final = MILLISECONDS * EFFORT_PER_MILLISECOND
+"""The same, in counted work."""
 
 NAMED: Final = 3
 """Members that a reason names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds a search: counts, not times."""
+
+    budget: int = BUDGET
+    effort: int = EFFORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,19 +257,21 @@ def _search(cluster: Cluster, budget: int, effort: int, strict: bool) -> tuple[C
     """The search for the oldest members that are needed. If they fit nowhere, for others: see `others`.
 
     All searches for others together have the budget of the first one. If one of them spends its part, and no other one
-    finds a plan, then it is the answer: it is not known whether those members fit.
+    finds a plan, then it is the answer: it is not known whether those members fit. The work of all is summed.
     """
     built = build(cluster, strict=strict)
     preemptor = cluster.preemptor
     answer = cluster, built, bounded(search(built.problem, budget, effort), preemptor.budgets)
+    work = answer[2].work
     if _decides(answer[2]) or len(preemptor.unbound) == preemptor.needed:
         return answer
     for other in others(cluster, strict=strict):
         asking = cluster.asking_with(other)
         built = build(asking, strict=strict)
         found = bounded(search(built.problem, max(1, budget // TRIES), effort), preemptor.budgets)
+        work += found.work
         if found.winner >= 0:
-            return asking, built, found
+            return asking, built, replace(found, work=work)
         if _decides(found) and not _decides(answer[2]):
             answer = asking, built, found
     return answer
@@ -271,12 +286,16 @@ def _in_cells(
     cluster: Cluster, built: Built, found: Solution, budget: int, effort: int, strict: bool
 ) -> tuple[plans.PreemptionPlanSpec, Built, Solution] | None:
     """A plan in the same domain that the filters take, though members look at one another; None if none is found."""
+    work = found.work
     gone = [pod for unit in found.victims for pod in built.units.members(unit)]
     nodes = cluster.layout.of(found.winner)
     for within in dealt(cluster, _required_nodes(built, found), gone, nodes):
         narrow = build(cluster, strict=strict, within=within)
         other = bounded(search(narrow.problem, budget, effort), cluster.preemptor.budgets)
+        work += other.work
         if other.winner >= 0:
+            # That no plan costs less is true of these cells, and not of the whole domain.
+            other = replace(other, work=work, ended=False, lowest=False)
             spec, broken = _placed(cluster, narrow, other)
             if not broken:
                 return spec, narrow, other
@@ -314,6 +333,8 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.Pree
         victims, pods = counted(len(found.victims), "victim"), counted(len(gone), "pod")
         spec.reason = f"it fits with {victims} ({pods}) gone"
         spec.priority_cutoff = found.scores[found.winner][1]
+        work = found.work * 1000 // EFFORT_PER_MILLISECOND
+        spec.search = plans.SearchReport(work, found.ended, found.lowest)
         spec.victims = victims_of(snapshot, built, found.victims)
         spec.pod_disruption_budget_violations = violations_of(built, found.victims)
     if passed := _passed_over(cluster.preemptor, snapshot, {pod for pod, _ in later}):

@@ -59,3 +59,6 @@ class Solution:
     winner: int
     victims: list[int]
     placed: Rows
+    work: int = 0
+    ended: bool = False
+    lowest: bool = False

@@ -32,7 +32,8 @@ class _Search:
         self.placer = Placer(self.domain, self.packer)
         self.improver = Improver(self.domain)
         self.effort = effort // max(1, len(problem.domains) - 1)
-        self.left = 0
+        self.left = self.work = 0
+        self.all_ended, self.ended, self.lowest, self.won_lowest = True, True, False, False
         count = len(problem.domains) - 1
         zeros = [*NOBODY, *(0 for _ in problem.domain_terms)]
         self.found = Solution([0] * count, [zeros[:] for _ in range(count)], [False] * count, -1, [], [])
@@ -66,7 +67,17 @@ class _Search:
         for *_, index, least in sorted(contest):
             self._contest(index, least)
         _, victims, placed = self.won
-        return Solution(found.outcomes, found.scores, found.bounded, self.winner, victims, placed)
+        return Solution(
+            found.outcomes,
+            found.scores,
+            found.bounded,
+            self.winner,
+            victims,
+            placed,
+            self.work,
+            self.all_ended,
+            self.won_lowest,
+        )
 
     def _fit_score(self, index: int) -> list[int]:
         return [*NOBODY, *(domain[index] for domain in self.problem.domain_terms)]
@@ -80,6 +91,7 @@ class _Search:
             found.scores[index][:3] = [0, *lowest]
             return
         found.outcomes[index] = self._examine(index, least)
+        self.all_ended = self.all_ended and self.ended
         if found.outcomes[index] == FITS:
             self._note_fit(index)
         if found.outcomes[index] != PREEMPTS or self.best is None:
@@ -87,6 +99,7 @@ class _Search:
         found.scores[index] = list(self.best)
         if self.winner < 0 or (not fits and (self.best, index) < (self.won[0], self.winner)):
             self.winner, self.won = index, (self.best, list(self.victims), self._placed(index))
+            self.won_lowest = self.lowest
 
     def _note_fit(self, index: int) -> None:
         """It fits with nobody gone, by a packing that was not found at first."""
@@ -95,6 +108,7 @@ class _Search:
         fits = self.winner >= 0 and found.outcomes[self.winner] == FITS
         if not fits or (score, index) < (self._fit_score(self.winner), self.winner):
             self.winner, self.won = index, (NOBODY, [], self._in_domain(index, self.placement))
+            self.won_lowest = False
 
     def _placed(self, index: int) -> list[list[int]]:
         """The placement in that domain alone."""
@@ -145,7 +159,9 @@ class _Search:
         status, cutoff, _ = least
         known = status == FEASIBLE
         violates = self.domain.violations > 0
+        self.ended = self.lowest = False
         if not known and self.packer.pack() == INFEASIBLE:
+            self.ended = True
             return UNSCHEDULABLE
         if not known and not self._can_place():
             return EXHAUSTED
@@ -156,11 +172,18 @@ class _Search:
         self.left = self.effort
         self.packer.steps = 0
         self._attempt(cutoff)
+        if self.best is not None and not self.nobody_goes:
+            self.ended = self.left > 0 and self._exact()
+            if not self.ended:
+                self._improve(least[1])
+        self.work += self.effort - self.left
         if self.best is None:
             return EXHAUSTED
-        if not self.nobody_goes and not self._exact():
-            self._improve(least[1])
-        return FITS if self.nobody_goes else PREEMPTS
+        if self.nobody_goes:
+            self.ended = True
+            return FITS
+        self.lowest = self.ended or self._best().score[1] <= least[1]
+        return PREEMPTS
 
     # ---- the steps
 

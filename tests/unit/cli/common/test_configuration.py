@@ -175,6 +175,10 @@ def test_plain_http_on_loopback(address: str) -> None:
             "webhooks.certificates.managed.hosts: expected",
         ),
         (LOOPBACK + "planning: {searchBudget: 0}", "planning.searchBudget: expected an integer >= 1"),
+        (
+            LOOPBACK + "planning: {searchMilliseconds: -1}",
+            "planning.searchMilliseconds: expected an integer >= 0",
+        ),
         (LOOPBACK + "planning: {planDeadlineSeconds: .nan}", "planning.planDeadlineSeconds: expected"),
         (LOOPBACK + "planning: {backoffMaxSeconds: 0.5}", "planning.backoffMaxSeconds: is less than"),
         (

@@ -66,6 +66,7 @@ def test_the_object_is_the_plain_one() -> None:
         "reason",
         "domain",
         "priorityCutoff",
+        "search",
         "placements",
         "victims",
         "podDisruptionBudgetViolations",

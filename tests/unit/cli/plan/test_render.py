@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
-from api.plans import Excluded
+from api.plans import Excluded, SearchReport
 from cli.common.documents import JsonDocument
 from cli.common.objects import Objects
 from cli.common.output import show
@@ -101,6 +101,28 @@ def test_every_reason_to_stay() -> None:
     assert (equal.kind, equal.priority, len(equal.pods)) == ("PodGroup", 100, 2)
     assert stay.terminating == 1
     assert [unit.reason for unit in stay.units] == sorted(unit.reason for unit in stay.units)
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        (SearchReport(7, ended=True, lowest_cutoff=True), "Everything was tried: no plan costs less."),
+        (
+            SearchReport(200_400, ended=False, lowest_cutoff=True),
+            "The search stopped after 200 ms of work: there may be a better plan, "
+            "but none with a lower highest priority.",
+        ),
+        (
+            SearchReport(1_000, ended=False, lowest_cutoff=False),
+            "The search stopped after 1 ms of work: there may be a better plan.",
+        ),
+    ],
+)
+def test_how_far_the_search_went(capsys: pytest.CaptureFixture[str], report: SearchReport, said: str) -> None:
+    spec, snapshot = decide(loaded(node("n"), *GANG, pod("v", 1, "4", "n")), "d/gang")
+    spec.search = report
+    show(render(spec, snapshot))
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_long_lists_are_cut(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.workload_claims import WorkloadClaims
 from controllers.gangs.workload_places import WorkloadPlaces
+from nodes.search.decision import Limits
 from nodes.state.tables import Tables
 from runtime.placements import Asking, NoPlace, Owner, Place, Placed, PodsOfSet
 from tests.kit.clock import ManualClock
@@ -35,7 +36,7 @@ class Stage:
             self.tables,
             reservations,
             self.executor,
-            10_000,
+            Limits(budget=10_000),
             lambda snapshot, _: snapshot,
             self.claims,
             lambda: None,

@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
-from api.plans import PreemptionPlanSpec
-from nodes.search.decision import DecisionError, decide_group, decide_pod, pod_decision
+from api.plan_names import plan_name
+from api.plans import PreemptionPlanSpec, SearchReport
+from nodes.search.decision import EFFORT, DecisionError, decide_group, decide_pod, pod_decision
 from tests.kit.objects import budget, gang, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
@@ -25,6 +27,30 @@ def test_exactly_the_needed_victims_go() -> None:
     assert (plan.outcome, plan.priority_cutoff, len(plan.victims)) == ("Preempts", 1, 2)
     assert plan.reason == "it fits with 2 victims (2 pods) gone"
     assert {each.pod for each in plan.placements} == {"m0", "m1"}
+
+
+def test_the_plan_says_how_far_its_search_went() -> None:
+    full = [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(3)]
+    cluster = (gang(), *members(2), *(node(f"n{i}") for i in range(3)), *full)
+    whole, first = decide(*cluster), decide(*cluster, effort=0)
+    assert whole.search is not UNSET
+    assert first.search is not UNSET
+    assert whole.search == SearchReport(whole.search.work_microseconds, ended=True, lowest_cutoff=True)
+    assert first.search == SearchReport(first.search.work_microseconds, ended=False, lowest_cutoff=True)
+    assert plan_name(whole) == plan_name(first)
+    assert decide(*cluster, node("n3"), node("n4")).search is UNSET
+
+
+def test_a_cutoff_that_spares_a_budget_is_not_proven_to_be_the_lowest() -> None:
+    low = pod("low", node="n0", requests={"cpu": "4"}, priority=1, labels={"app": "kept"})
+    high = pod("high", node="n1", requests={"cpu": "4"}, priority=2)
+    kept = budget("kept", selector={"matchLabels": {"app": "kept"}})
+    cluster = (gang(minimum=1), *members(1), node("n0"), node("n1"), low, high, kept)
+    for effort, proven in ((0, False), (EFFORT, True)):
+        plan = decide(*cluster, effort=effort)
+        assert (names(plan), plan.priority_cutoff) == (["high"], 2)
+        assert plan.search is not UNSET
+        assert (plan.search.ended, plan.search.lowest_cutoff) == (proven, proven)
 
 
 def test_what_does_not_fit_says_what_is_short() -> None:
