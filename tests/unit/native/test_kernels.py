@@ -82,7 +82,7 @@ def test_others_run_during_a_search() -> None:
     try:
         counter.start()
         before = count
-        found = search(problem, budget=1000, effort=10**6)
+        found = search(problem, budget=1000, effort=10**7)
         during = count - before
     finally:
         stop.set()
