@@ -15,7 +15,7 @@ BY_OWNER: Final[tuple[ByOwner, ...]] = ("Victims", "Gangs", "Off")
 
 GANG_ANNOTATION: Final = "reprieve.dev/gang"
 """On a pod, so in the pod template of its owner, or on the owner. "true": the pods of one owner are one group, whatever
-its kind is. "false": they are none."""
+its kind is. "false": they are not a group."""
 BY_OWNER_ANNOTATION: Final = "reprieve.dev/groups-by-owner"
 """On an owner or a namespace: what counts there in place of `groups.byOwner` of the Configuration."""
 

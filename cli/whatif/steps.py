@@ -167,7 +167,7 @@ def _gang_of(cluster: Cluster, pod: Pod) -> PodGroup | None:
 
 
 def _owned(forms: Sequence[PodGroup | None]) -> PodGroup | None:
-    """The gang that all pods of an owner are; None if they are none, or several."""
+    """The gang of all pods of an owner. None if they belong to no gang, or to several."""
     first = forms[0] if forms else None
     if first is None or not is_owned(first.metadata.name):
         return None
