@@ -23,7 +23,6 @@ __all__ = [
     "OwnerName",
     "job_set_named",
     "job_set_of",
-    "name_of",
     "owned_pod",
     "owner_name",
 ]
@@ -65,7 +64,7 @@ class OwnedPod(NamedTuple):
     job: str
     """The UID of the Job between the pod and its owner; empty if labels do not tell the owner by a Job."""
 
-    def counts(self, by_owner: ByOwner, owner_said: bool | None = None) -> bool:
+    def counts(self, by_owner: ByOwner, owner_said: bool | None) -> bool:
         """Whether the pod belongs to the group. `by_owner`: the setting. `owner_said`: the annotation of the owner."""
         said = True if self.said else owner_said
         return said if said is not None else self.by_default and by_owner != "Off"
@@ -109,12 +108,6 @@ def job_set_named(job: OwningJob) -> str:
     """The name of the JobSet that the labels of the Job's pods tell; empty if they tell none."""
     template = job.spec.template.metadata if job.spec.template is not None else None
     return (template.labels or {}).get(JOB_SET_NAME, "") if template is not None else ""
-
-
-def name_of(pod: Pod, by_owner: ByOwner) -> str | None:
-    """The group of the pod by its owner, as far as the pod tells it. `by_owner`: what counts where it says nothing."""
-    owned = owned_pod(pod)
-    return owned.name if owned is not None and owned.counts(by_owner) else None
 
 
 def owner_name(name: str) -> OwnerName:

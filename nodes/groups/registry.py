@@ -9,9 +9,8 @@ from typing import Any, Final, NamedTuple
 from api.core import Pod
 from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
 from api.groups import PodGroup
-from nodes.groups import native, ours, owners, scheduler_plugins, volcano
+from nodes.groups import native, ours, scheduler_plugins, volcano
 from nodes.groups.keys import is_foreign
-from nodes.groups.owners import ByOwner
 
 __all__ = [
     "OBJECTS",
@@ -23,7 +22,6 @@ __all__ = [
     "group_of",
     "groups_of",
     "named_group",
-    "unit_of",
 ]
 
 GroupKey = tuple[str, str]
@@ -62,15 +60,6 @@ def first_said(pod: Pod) -> str | None:
         if name := source(pod):
             return name
     return None
-
-
-def unit_of(pod: Pod, by_owner: ByOwner) -> GroupKey | None:
-    """The group with which the pod may be evicted, whether or not its object exists; None for a pod without one.
-
-    As far as the pod tells it: see `nodes.state.owner_groups` for what its owner and its namespace say.
-    """
-    name = first_said(pod) or owners.name_of(pod, by_owner)
-    return (sys.intern(pod.metadata.namespace), name) if name else None
 
 
 def group_of(pod: Pod) -> GroupKey | None:

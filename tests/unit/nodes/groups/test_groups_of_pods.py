@@ -8,7 +8,8 @@ import pytest
 
 from nodes.groups.forms import asking, implied
 from nodes.groups.keys import foreign_name, is_foreign, short_name
-from nodes.groups.registry import group_of, groups_of, unit_of
+from nodes.groups.registry import group_of, groups_of
+from nodes.state.owner_groups import OwnerGroups
 from tests.kit.objects import gang, pod
 
 GANG = {"reprieve.dev/gang": "true"}
@@ -56,7 +57,7 @@ def replica(stateful_set: str, index: str = "0") -> dict[str, Any]:
     ],
 )
 def test_each_kind_has_keys_of_its_own(fields: dict[str, Any], name: str) -> None:
-    assert unit_of(pod("p", namespace="team", **fields), "Victims") == ("team", name)
+    assert OwnerGroups("Victims").unit_of(pod("p", namespace="team", **fields)) == ("team", name)
 
 
 @pytest.mark.parametrize(
@@ -96,12 +97,12 @@ def test_each_kind_has_keys_of_its_own(fields: dict[str, Any], name: str) -> Non
     ],
 )
 def test_what_makes_no_group(fields: dict[str, Any]) -> None:
-    assert unit_of(pod("p", **fields), "Victims") is None
+    assert OwnerGroups("Victims").unit_of(pod("p", **fields)) is None
 
 
 def test_a_group_that_volcano_made_by_itself_does_not_hide_the_owner() -> None:
     made_up = {"scheduling.k8s.io/group-name": "podgroup-uid-train"}
-    key = unit_of(pod("p", owner=KUBEFLOW, annotations=made_up), "Victims")
+    key = OwnerGroups("Victims").unit_of(pod("p", owner=KUBEFLOW, annotations=made_up))
     assert key == ("default", "PyTorchJob.kubeflow.org:train:uid-train")
 
 
@@ -117,7 +118,7 @@ def test_the_order_of_the_kinds() -> None:
     seen = []
     for said in ("schedulingGroup", "group", "labels", "annotations", "owner"):
         names = groups_of(pod("p", **fields))
-        key = unit_of(pod("p", **fields), "Victims")
+        key = OwnerGroups("Victims").unit_of(pod("p", **fields))
         assert key is not None
         seen.append(key[1])
         assert names == ([key[1], *names[1:]] if names else [])
@@ -145,7 +146,7 @@ def test_the_order_of_the_kinds() -> None:
 )
 def test_owners_can_be_left_out(fields: dict[str, Any], name: str | None) -> None:
     """What a pod says itself still counts."""
-    key = unit_of(pod("p", **fields), "Off")
+    key = OwnerGroups("Off").unit_of(pod("p", **fields))
     assert key == (("default", name) if name else None)
 
 

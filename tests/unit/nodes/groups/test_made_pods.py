@@ -9,7 +9,7 @@ import pytest
 from api.meta import ObjectMeta
 from api.validation import FieldError
 from nodes.groups.made_pods import MadePods, Written, made_pods
-from nodes.groups.registry import unit_of
+from nodes.state.owner_groups import OwnerGroups
 
 CONTAINERS = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
 TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": CONTAINERS}
@@ -52,7 +52,7 @@ def test_a_job_set_is_a_group_of_another_kind() -> None:
     ]
     leader, worker = made("JobSet", replicatedJobs=jobs)
     assert (leader.count, worker.count, worker.name) == (1, 6, "x-worker")
-    units = {unit_of(each.pod, "Victims") for each in (leader, worker)}
+    units = {OwnerGroups("Victims").unit_of(each.pod) for each in (leader, worker)}
     assert units == {("ns", "JobSet.jobset.x-k8s.io:x")}
 
 
@@ -65,7 +65,7 @@ def test_a_training_job_is_one_group() -> None:
         ("x-master", "master", 1),
         ("x-worker", "worker", 2),
     ]
-    assert {unit_of(each.pod, "Victims") for each in (master, worker)} == {
+    assert {OwnerGroups("Victims").unit_of(each.pod) for each in (master, worker)} == {
         ("ns", "PyTorchJob.kubeflow.org:x:u")
     }
 
@@ -74,7 +74,7 @@ def test_each_replica_of_a_leader_worker_set_is_a_group() -> None:
     body = {"size": 3, "workerTemplate": TEMPLATE}
     found = made("LeaderWorkerSet", replicas=2, leaderWorkerTemplate=body)
     assert [each.count for each in found] == [1, 2, 1, 2]
-    units = [unit_of(each.pod, "Victims") for each in found]
+    units = [OwnerGroups("Victims").unit_of(each.pod) for each in found]
     assert units[0] == units[1] != units[2] == units[3]
     assert units[2] == ("ns", "LeaderWorkerSet.leaderworkerset.x-k8s.io:x-1")
 

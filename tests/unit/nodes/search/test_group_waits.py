@@ -12,10 +12,10 @@ from api.groups import SCHEDULED, PodGroup, PodGroupStatus
 from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.waits import Wait
-from nodes.groups.registry import unit_of
 from nodes.search.decision import decide_group
 from nodes.search.group_waits import why_group_waits
 from nodes.search.pod_answers import answer_for_pod
+from nodes.state.owner_groups import OwnerGroups
 from tests.kit.objects import GANG, gang, make, node, pod, tables
 
 KEY = ("default", GANG)
@@ -27,7 +27,7 @@ def ask(
     plans: tuple[PreemptionPlan, ...] = (),
     unread: str = "",
 ) -> Wait:
-    pods = [each for each in things if isinstance(each, Pod) and unit_of(each, "Victims") == key]
+    pods = [each for each in things if isinstance(each, Pod) and OwnerGroups("Victims").unit_of(each) == key]
     return why_group_waits(tables(*things).snapshot(), key, pods, plans, unread)
 
 
