@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
 
@@ -22,6 +23,10 @@ AT_ONCE: Final = 8
 """Requests in flight."""
 TRIES: Final = 3
 """So often a page is asked for that comes later than the API server keeps the version of its list."""
+WAITS: Final = 10
+"""So often a request is made again because the API server says when to come back, as kubectl does. It says so when it
+has too much to do, or when its cache lags behind its store after many writes (504, "Too large resource version")."""
+LONGEST_WAIT_SECONDS: Final = 10.0
 
 
 class _Page(Struct):
@@ -107,7 +112,7 @@ class _Pages:
             query |= {"fieldSelector": fields} if fields else {}
             try:
                 async with self._limit:
-                    body = await self._client.request("GET", path, query=query, seconds=PAGE_SECONDS)
+                    body = await _patiently(self._client, path, query)
                 return body, msgspec.json.decode(body, type=_Page).metadata.continue_ or None
             except msgspec.DecodeError as error:
                 raise ApiError(0, "InvalidAnswer", f"{path}: the answer cannot be read: {error}") from error
@@ -116,6 +121,18 @@ class _Pages:
                     raise
                 token = error.continue_
         raise ApiError(HTTPStatus.GONE, "Expired", f"{path}: each page took longer than its version is kept")
+
+
+async def _patiently(client: ApiClient, path: str, query: Mapping[str, str]) -> bytes:
+    """The answer to a GET. Waits as long as the API server asks for. Raises ApiError."""
+    for _ in range(WAITS):
+        try:
+            return await client.request("GET", path, query=query, seconds=PAGE_SECONDS)
+        except ApiError as error:
+            if error.retry_after is None or not error.is_retriable:
+                raise
+            await asyncio.sleep(min(error.retry_after, LONGEST_WAIT_SECONDS))
+    return await client.request("GET", path, query=query, seconds=PAGE_SECONDS)
 
 
 def _said(error: ApiError) -> str:

@@ -66,6 +66,28 @@ def test_a_list_whose_version_is_always_gone_ends() -> None:
         read(Answers((["a"], "x"), gone, gone, gone))
 
 
+LAGS = ApiError(504, "Timeout", "Too large resource version: 7, current: 5", 0.0)
+
+
+def test_an_api_server_that_says_when_to_come_back_is_asked_again() -> None:
+    answers = Answers(LAGS, (["a"], "x"), LAGS, LAGS, (["b"], ""))
+    assert read(answers) == ["a", "b"]
+    assert answers.tokens == ["", "", "x", "x", "x"]
+
+
+def test_an_api_server_that_always_lags_is_left() -> None:
+    answers = Answers(*[LAGS] * 20)
+    with pytest.raises(ApiError, match="Too large resource version"):
+        read(answers)
+    assert len(answers.tokens) == 11
+
+
+def test_an_error_without_a_time_to_come_back_is_said_at_once() -> None:
+    answers = Answers(ApiError(500, "InternalError", "no"), (["a"], ""))
+    with pytest.raises(ApiError, match="InternalError"):
+        read(answers)
+
+
 def test_what_is_wrong_with_an_object_is_said_though_the_next_page_fails() -> None:
     with pytest.raises(
         ValueError, match="cluster: Pod, items\\[1\\], Pod default/a: this object is defined twice"
