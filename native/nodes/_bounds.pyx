@@ -118,7 +118,7 @@ cdef class Bounds:
                 self.missing[r] += self.domain.counts[shape] * self.domain.requests[shape, r]
             for node in range(self.domain.first, self.domain.end):
                 self.missing[r] -= max(0, self.domain.room[node, r])
-            for i in range(self.domain.count):
+            for i in range(self.domain.count if self.missing[r] > 0 else 0):
                 unit, here = self.domain.units[i], 0
                 for piece in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
                     node = self.domain.piece_node[piece]

@@ -28,8 +28,11 @@ cdef class Domain:
     cdef int32_t[:, ::1] placed, asked
     cdef uint8_t[::1] gone
     cdef int64_t[::1] evicted, tally
-    cdef int32_t[::1] units, members, member
+    cdef int32_t[::1] members, member
+    cdef uint8_t[::1] spread
+    cdef int32_t* units  # those with a piece in the domain, most important first: a part of `member`
     cdef Py_ssize_t index, count, first, end
+    cdef Py_ssize_t dearest  # no unit that comes before this one is gone
     cdef int64_t pieces, violations
 
     # Tokens, of the problem and of the state.
@@ -41,6 +44,10 @@ cdef class Domain:
     cdef list_units(self, Py_ssize_t nodes)
     cdef void enter(self, Py_ssize_t index) noexcept nogil
     cdef void leave(self) noexcept nogil
+    cdef bint would_violate(self) noexcept nogil
+    cdef Py_ssize_t up_to(self, int64_t cutoff) noexcept nogil
+    cdef Py_ssize_t first_gone(self) noexcept nogil
+    cdef Py_ssize_t first_gone_on(self, Py_ssize_t node) noexcept nogil
     cdef void take(self, Py_ssize_t unit) noexcept nogil
     cdef void put_back(self, Py_ssize_t unit) noexcept nogil
     cdef void move(self, Py_ssize_t unit, int sign) noexcept nogil

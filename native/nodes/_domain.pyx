@@ -4,6 +4,9 @@
 
 `room[n]` is what is left on node n once the units in `gone` are gone and the members in `placed` are there.
 Then `held[n, t]` pods bring token t to node n, and `barred[n, t]` members there forbid it.
+
+Most of the time only units of low priority are gone, which are few and come last. So it is known from where
+on somebody can be gone, and nobody looks at the others.
 The plain twin is tests/twins/nodes/domain.py.
 """
 
@@ -65,15 +68,19 @@ cdef class Domain:
         self.placed = np.zeros((self.shapes, nodes), np.int32)
         self.asked = np.zeros((nodes, self.resources), np.int32)
         self.gone = np.zeros(units, np.uint8)
-        self.units = np.zeros(units, np.int32)
         self.evicted = np.zeros(self.budgets, np.int64)
         self.tally = np.zeros(self.budgets, np.int64)
         self.members = np.zeros(len(problem.domains), np.int32)
         self.member = np.zeros(0, np.int32)
+        self.spread = np.zeros(len(problem.domains), np.uint8)
+        self.dearest = units
         self.list_units(nodes)
 
     cdef list_units(self, Py_ssize_t nodes):
-        """The units with a piece in each domain, most important first: count them, then write them down."""
+        """The units with a piece in each domain, most important first: count them, then write them down.
+
+        `spread`: whether one of them has several pieces, there or elsewhere.
+        """
         cdef Py_ssize_t unit, piece, domain, domains = self.domains.shape[0] - 1
         cdef bint writes
         cdef int32_t[::1] home = np.full(nodes, -1, np.int32)
@@ -91,6 +98,7 @@ cdef class Domain:
                     latest[domain] = <int32_t>unit
                     if writes:
                         self.member[ends[domain]] = <int32_t>unit
+                        self.spread[domain] |= self.unit_pieces[unit + 1] - self.unit_pieces[unit] > 1
                     ends[domain] += 1
             if not writes:
                 np.cumsum(ends[:domains], out=np.asarray(self.members)[1:])
@@ -98,26 +106,73 @@ cdef class Domain:
                 ends = self.members.copy()
 
     cdef void enter(self, Py_ssize_t index) noexcept nogil:
-        cdef Py_ssize_t k
         self.index = index
         self.first, self.end = self.domains[index], self.domains[index + 1]
         self.pieces = self.node_pieces[self.end] - self.node_pieces[self.first]
         self.count = self.members[index + 1] - self.members[index]
-        for k in range(self.count):
-            self.units[k] = self.member[self.members[index] + k]
+        self.units = &self.member[self.members[index]]
+        self.dearest = self.unit_priority.shape[0]
 
     cdef void leave(self) noexcept nogil:
         cdef Py_ssize_t k
         self.clear()
-        for k in range(self.count):
+        for k in range(self.first_gone(), self.count):
             if self.gone[self.units[k]]:
                 self.put_back(self.units[k])
 
     # ---- units
 
+    cdef bint would_violate(self) noexcept nogil:
+        """Whether budgets would be exceeded with all units of the domain gone. Nobody is gone."""
+        cdef Py_ssize_t i, k, budget, count = self.count if self.budgets else 0
+        cdef bint over = False
+        for i in range(count):
+            for k in range(self.unit_budgets[self.units[i]], self.unit_budgets[self.units[i] + 1]):
+                budget = self.budget[k]
+                self.tally[budget] += self.budget_pods[k]
+                over = over or self.tally[budget] > max(0, self.allowed[budget])
+        for i in range(count):
+            for k in range(self.unit_budgets[self.units[i]], self.unit_budgets[self.units[i] + 1]):
+                self.tally[self.budget[k]] = 0
+        return over
+
+    cdef Py_ssize_t up_to(self, int64_t cutoff) noexcept nogil:
+        """Where in `units` those with a priority up to the cut-off begin."""
+        cdef Py_ssize_t low = 0, high = self.count, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.unit_priority[self.units[middle]] <= cutoff:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    cdef Py_ssize_t first_gone(self) noexcept nogil:
+        """A place in `units`: nobody before it is gone."""
+        cdef Py_ssize_t low = 0, high = self.count, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.units[middle] >= self.dearest:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    cdef Py_ssize_t first_gone_on(self, Py_ssize_t node) noexcept nogil:
+        """A place in `node_piece`: no piece of the node before it belongs to a unit that is gone."""
+        cdef Py_ssize_t low = self.node_pieces[node], high = self.node_pieces[node + 1], middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.piece_unit[self.node_piece[middle]] >= self.dearest:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
     cdef void take(self, Py_ssize_t unit) noexcept nogil:
         self.move(unit, 1)
         self.gone[unit] = 1
+        self.dearest = min(self.dearest, unit)
 
     cdef void put_back(self, Py_ssize_t unit) noexcept nogil:
         self.move(unit, -1)

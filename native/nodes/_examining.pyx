@@ -54,24 +54,24 @@ cdef class Examiner:
 
     cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil:
         """The domain's outcome."""
-        cdef Py_ssize_t i, unit
         cdef int outcome
         self.domain.enter(index)
         self.any_plan = self.nobody_goes = False
-        for i in range(self.domain.count):
-            unit = self.domain.units[i]
-            self.fixed[unit] = 0
-            self.domain.take(unit)
         outcome = self.preempt(bound)
         self.domain.leave()
         return outcome
 
     cdef int preempt(self, Bound* bound) noexcept nogil:
-        """KEP steps 2 to 7, with every potential victim gone."""
+        """KEP steps 2 to 7. Every potential victim is gone first, unless the bound makes that needless."""
+        cdef Py_ssize_t i
         cdef int64_t cutoff = bound.cutoff
         cdef bint known = bound.status == FEASIBLE
-        cdef bint violates = self.domain.violations > 0
+        cdef bint violates = self.domain.would_violate()
         self.ended = self.lowest = False
+        for i in range(self.domain.count):
+            self.fixed[self.domain.units[i]] = 0
+        for i in range(self.domain.count if violates or not known else 0):
+            self.domain.take(self.domain.units[i])
         if not known and self.packer.pack() == INFEASIBLE:
             self.ended = True
             return UNSCHEDULABLE
@@ -148,22 +148,29 @@ cdef class Examiner:
 
     cdef void go(self, int64_t cutoff) noexcept nogil:
         """Exactly the units up to the cut-off are gone, but those fixed."""
-        cdef Py_ssize_t i, unit
+        cdef Py_ssize_t i, unit, first = self.domain.up_to(cutoff)
         cdef bint goes
-        for i in range(self.domain.count):
+        for i in range(min(first, self.domain.first_gone()), self.domain.count):
             unit = self.domain.units[i]
             goes = self.domain.unit_priority[unit] <= cutoff and not self.fixed[unit]
             if goes and not self.domain.gone[unit]:
                 self.domain.take(unit)
             elif not goes and self.domain.gone[unit]:
                 self.domain.put_back(unit)
+        if first < self.domain.count:
+            self.domain.dearest = self.domain.units[first]
 
     cdef bint attempt(self, int64_t cutoff) noexcept nogil:
-        """KEP step 6, in several ways; whether one is better than all before."""
+        """KEP step 6, in several ways; whether one is better than all before.
+
+        Two of the ways share the price of a unit among its pieces: repetitions if each has one piece.
+        """
         cdef bint better = False, placed
         cdef int way
         self.charge(5 * (self.domain.end - self.domain.first + self.domain.pieces))
         for way in range(5):
+            if 1 < way < 4 and not self.domain.spread[self.domain.index]:
+                continue
             self.go(cutoff)
             if way == 4:
                 placed = self.packer.pack() == FEASIBLE
@@ -177,15 +184,16 @@ cdef class Examiner:
 
     cdef bint settle(self, int64_t cutoff) noexcept nogil:
         """KEP step 7: put back the units that can stay: those that a budget protects, then by importance."""
-        cdef Py_ssize_t i, unit, count = 0
+        cdef Py_ssize_t i, unit, count = 0, first
         self.go(cutoff)
+        first = self.domain.first_gone()
         self.domain.assume(self.packer.answer)
         if self.domain.violations:
-            for i in range(self.domain.count):
+            for i in range(first, self.domain.count):
                 unit = self.domain.units[i]
                 if self.domain.gone[unit] and self.domain.strain(unit, -1) > 0 and self.domain.can_stay(unit):
                     self.domain.put_back(unit)
-        for i in range(self.domain.count):
+        for i in range(first, self.domain.count):
             unit = self.domain.units[i]
             if not self.domain.gone[unit]:
                 continue

@@ -16,6 +16,9 @@ cdef class Placer:
     cdef int64_t[::1] budget_most, most_drawn
     cdef int32_t[::1] victims, budget_nodes, budget_node
     cdef Py_ssize_t found
+    cdef int32_t[::1] first_gone  # of each node: see Domain.first_gone_on
+    cdef int32_t[::1] chosen  # the units that are needed
+    cdef Py_ssize_t count
     cdef int32_t[::1] heap, position, dirty
     cdef Py_ssize_t size, dirt
     cdef Cost[::1] costs

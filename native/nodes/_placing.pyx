@@ -68,7 +68,9 @@ cdef class Placer:
         nodes, units = len(problem.free), len(problem.unit_priority)
         here = np.diff(problem.node_pieces)
         widest = int(here.max()) if nodes else 0
-        self.needed = np.zeros(units, np.uint8)
+        self.needed, self.chosen = np.zeros(units, np.uint8), np.zeros(units, np.int32)
+        self.first_gone = np.zeros(nodes, np.int32)
+        self.count = 0
         self.stale = np.zeros(nodes, np.uint8)
         self.handled = np.zeros(widest, np.uint8)
         self.victims = np.zeros(widest, np.int32)
@@ -96,8 +98,9 @@ cdef class Placer:
 
     cdef void forget(self) noexcept nogil:
         cdef Py_ssize_t i
-        for i in range(self.domain.count):
-            self.needed[self.domain.units[i]] = 0
+        for i in range(self.count):
+            self.needed[self.chosen[i]] = 0
+        self.count = 0
         for i in range(self.domain.budgets):
             self.evicted[i] = 0
 
@@ -109,6 +112,7 @@ cdef class Placer:
         for i in range(self.size):
             node = self.domain.first + i
             self.stale[node] = 0
+            self.first_gone[node] = <int32_t>self.domain.first_gone_on(node)
             self.costs[node] = self.best_batch(shape, node, most, shared)
             self.heap[i] = <int32_t>node
             self.position[node] = <int32_t>i
@@ -211,7 +215,7 @@ cdef class Placer:
     cdef void reprieve(self, Py_ssize_t node, bint strained) noexcept nogil:
         """Put back what fits, most important first; those whose going strains a budget have a first round."""
         cdef Py_ssize_t k, r, piece, unit
-        cdef Py_ssize_t first = self.domain.node_pieces[node]
+        cdef Py_ssize_t first = self.first_gone[node]
         cdef bint rounds = self.budgeted[node]
         for k in range(first, self.domain.node_pieces[node + 1]):
             piece = self.domain.node_piece[k]
@@ -277,6 +281,8 @@ cdef class Placer:
         for i in range(self.found):
             unit = self.victims[i]
             self.needed[unit] = 1
+            self.chosen[self.count] = <int32_t>unit
+            self.count += 1
             self.draw(unit)
             for piece in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
                 self.mark(self.domain.piece_node[piece])
