@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from api.words import shown
 
-__all__ = ["BY_OWNER_ANNOTATION", "GANG_ANNOTATION", "ByOwner", "parse_by_owner", "parse_gang"]
+__all__ = ["BY_OWNER", "BY_OWNER_ANNOTATION", "GANG_ANNOTATION", "ByOwner", "parse_by_owner", "parse_gang"]
 
 ByOwner = Literal["Victims", "Gangs", "Off"]
 """Victims: the pods of an owner of a known kind are evicted together, or not at all. Gangs: and they wait for one
@@ -17,7 +17,8 @@ GANG_ANNOTATION: Final = "reprieve.dev/gang"
 """On a pod, so in the pod template of its owner, or on the owner. "true": the pods of one owner are one group, whatever
 its kind is. "false": they are not a group."""
 BY_OWNER_ANNOTATION: Final = "reprieve.dev/groups-by-owner"
-"""On an owner or a namespace: what counts there in place of `groups.byOwner` of the Configuration."""
+"""On an owner or a namespace: what counts there in place of `groups.byOwner` of the Configuration. On the Lease of the
+process: what its Configuration says (`api.published`)."""
 
 
 def parse_gang(text: str) -> bool:

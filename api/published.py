@@ -1,10 +1,16 @@
-"""What a process says of itself on its Lease, for people and for `reprieve doctor`."""
+"""What a process says of itself on its Lease, for people and for commands."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["GATES", "QUOTA_MODE", "SCHEDULERS", "VERSION"]
+from api.owner_annotations import BY_OWNER_ANNOTATION
+
+__all__ = ["BY_OWNER", "GATES", "NAMESPACE", "PROCESS", "QUOTA_MODE", "SCHEDULERS", "VERSION"]
+
+NAMESPACE: Final = "reprieve-system"
+PROCESS: Final = "reprieve"
+"""The name of the Deployment, its Lease, its service account and its role."""
 
 SCHEDULERS: Final = "reprieve.dev/schedulers"
 """Annotation: when each scheduler called last. A JSON object, by schedulerName, with times as RFC 3339."""
@@ -14,3 +20,5 @@ GATES: Final = "reprieve.dev/feature-gates"
 """Annotation: its feature gates, as kube-scheduler's option writes them (A=true,B=false)."""
 QUOTA_MODE: Final = "reprieve.dev/quota-mode"
 """Annotation: its `quota.mode`."""
+BY_OWNER: Final = BY_OWNER_ANNOTATION
+"""Annotation: its `groups.byOwner`. On an owner or a namespace, the same annotation comes before it."""

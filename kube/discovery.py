@@ -9,7 +9,7 @@ import msgspec
 from api.meta import Struct
 from kube.client import ApiClient, ApiError, get_or_none
 
-__all__ = ["Served", "list_path", "served"]
+__all__ = ["Served", "list_path", "object_path", "served"]
 
 
 class Served(NamedTuple):
@@ -45,6 +45,11 @@ async def served(client: ApiClient, api_version: str) -> dict[str, Served]:
 def list_path(api_version: str, plural: str) -> str:
     """The URL path of all objects, in all namespaces."""
     return f"{_root(api_version)}/{plural}"
+
+
+def object_path(api_version: str, plural: str, namespace: str, name: str) -> str:
+    """The URL path of an object in a namespace."""
+    return f"{_root(api_version)}/namespaces/{namespace}/{plural}/{name}"
 
 
 def _root(api_version: str) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "InputError",
     "JsonDocument",
     "Kind",
+    "One",
     "Reader",
     "located",
     "only",
@@ -49,14 +50,25 @@ UNUSABLE: Final = (ValueError, msgspec.DecodeError, RecursionError)
 """What is raised for an object that cannot be used."""
 
 
+class One(NamedTuple):
+    """The name of an object."""
+
+    plural: str
+    """What paths call its kind."""
+    namespace: str
+    name: str
+
+
 class Kind(NamedTuple):
     """How objects of one kind are read and checked."""
 
     struct: type[Any]
     namespaced: bool
-    check: Callable[[Any], None] = lambda _: None
+    check: Callable[[Any], object] = lambda _: None
     title: str = ""
     """What messages call it, if a kind of another API group has the same name. By default its kind."""
+    one: One | None = None
+    """The only object of the kind that matters. By default all do."""
 
 
 class Name(Struct):
@@ -192,7 +204,7 @@ class Reader(ABC):
                 element = Header(header.api_version, kind) if kind else Header()
                 for index, item in enumerate(items):
                     self._add(item, f"{place}, items[{index}]", element, depth - 1)
-            elif reader := self.kinds.get((header.api_version, header.kind)):
+            elif (reader := self._kind_of(header)) is not None:
                 self.take(reader, header, document, place)
             else:
                 if problem := self.unusable(header.api_version, header.kind):
@@ -200,6 +212,15 @@ class Reader(ABC):
                 self.ignored[f"{header.api_version} {header.kind}"] += 1
         except UNUSABLE as error:
             raise _wrong(error, place) from None
+
+    def _kind_of(self, header: Header) -> Kind | None:
+        """How the object is read; None if it does not matter."""
+        kind = self.kinds.get((header.api_version, header.kind))
+        if kind is None or kind.one is None:
+            return kind
+        meta = header.metadata or Name()
+        is_it = (meta.namespace or self.namespace, meta.name) == (kind.one.namespace, kind.one.name)
+        return kind if is_it else None
 
     def take(self, kind: Kind, header: Header, document: Document, place: str) -> None:
         """Read an object of one of the kinds, check it and keep it."""

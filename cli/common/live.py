@@ -11,9 +11,9 @@ import msgspec
 
 from api.meta import ListMeta, Struct
 from cli.common.cluster import ClusterError, Connection, checked
-from cli.common.documents import JsonDocument, Reader
-from kube.client import ApiClient, ApiError
-from kube.discovery import list_path, served
+from cli.common.documents import JsonDocument, One, Reader
+from kube.client import ApiClient, ApiError, get_or_none
+from kube.discovery import list_path, object_path, served
 
 __all__ = ["read_cluster"]
 
@@ -49,18 +49,24 @@ def read_cluster(reader: Reader, connection: Connection) -> None:
 
 
 async def _read(files: str, connection: Connection, reader: Reader) -> dict[tuple[str, str], ApiError]:
-    """Give the reader the objects of each kind that is served. Returns which kinds may not be read, in their order."""
+    """Give the reader the objects of each kind that is served. Returns which kinds may not be read, in their order.
+
+    Also a kind with only one object that matters, if that one cannot be read for another reason.
+    """
     kinds, refused = reader.kinds, dict[tuple[str, str], ApiError]()
     async with ApiClient.connect(
         files, context=connection.context, user=connection.user, groups=connection.groups
     ) as client:
-        versions = sorted({version for version, _ in kinds})
+        ones = {key: kind.one for key, kind in kinds.items() if kind.one is not None}
+        versions = sorted({version for version, _ in kinds.keys() - ones.keys()})
         found = dict(
             zip(versions, await asyncio.gather(*(served(client, each) for each in versions)), strict=True)
         )
         pages = _Pages(client, reader)
 
         async def read(version: str, kind: str) -> None:
+            if kind not in found[version]:
+                return
             try:
                 path = list_path(version, found[version][kind].plural)
                 await pages.read(path, kind, reader.fields.get((version, kind), ""))
@@ -69,7 +75,14 @@ async def _read(files: str, connection: Connection, reader: Reader) -> dict[tupl
                     raise
                 refused[version, kind] = error
 
-        await asyncio.gather(*(read(version, kind) for version, kind in kinds if kind in found[version]))
+        async def read_one(version: str, kind: str, one: One) -> None:
+            try:
+                await pages.read_one(object_path(version, *one), kind)
+            except ApiError as error:
+                refused[version, kind] = error
+
+        lists = (read(*key) for key in kinds if key not in ones)
+        await asyncio.gather(*lists, *(read_one(*key, one) for key, one in ones.items()))
     return {kind: refused[kind] for kind in kinds if kind in refused}
 
 
@@ -95,6 +108,13 @@ class _Pages:
             taken = asyncio.create_task(self._take(body, kind))
         if taken is not None:
             await taken
+
+    async def read_one(self, path: str, kind: str) -> None:
+        """Read the object at this path, if it is there. Raises ApiError and InputError."""
+        async with self._limit:
+            body = await get_or_none(self._client, path, seconds=PAGE_SECONDS)
+        if body is not None:
+            await self._take(body, kind)
 
     async def _take(self, body: bytes, kind: str) -> None:
         async with self._turn:

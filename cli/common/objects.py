@@ -19,6 +19,7 @@ from api.foreign_groups import (
 )
 from api.foreign_owners import OwningJob
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
+from api.owner_annotations import ByOwner
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.storage import (
     CSIDriver,
@@ -38,6 +39,7 @@ from cli.common.checks import (
     check_pod,
 )
 from cli.common.documents import Kind, Reader, located, only
+from cli.common.published import LEASE, LEASE_KIND, PublishedLease, by_owner_said
 from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
@@ -46,7 +48,7 @@ from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from nodes.state.volumes import STORAGE_KINDS
 
-__all__ = ["OWNER_KINDS", "Objects"]
+__all__ = ["HELPFUL", "OWNER_KINDS", "Objects"]
 
 SAME_UID: Final = "metadata.uid: is also that of"
 
@@ -68,6 +70,8 @@ OWNER_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
     if each.type is not OwningJob
 }
 """Kinds that say whether pods belong together. Pods tell most of it without them."""
+HELPFUL: Final = frozenset([*OWNER_KINDS, LEASE])
+"""Kinds without which there is an answer, too."""
 
 
 class Objects(Reader):
@@ -94,12 +98,18 @@ class Objects(Reader):
         ("storage.k8s.io/v1", "CSINode"): Kind(CSINode, False),
         ("storage.k8s.io/v1", "CSIDriver"): Kind(CSIDriver, False),
         ("storage.k8s.io/v1", "CSIStorageCapacity"): Kind(CSIStorageCapacity, True),
+        LEASE: LEASE_KIND,
     }
     matter: ClassVar[str] = "preemption"
 
-    def __init__(self, costs: CostRules | None = None) -> None:
+    def __init__(self, costs: CostRules | None = None, by_owner: ByOwner | None = None) -> None:
+        """`by_owner`: `groups.byOwner`. By default as the process that leads says on its Lease, else Victims."""
         super().__init__()
-        self.tables = Tables(costs)
+        self.tables = Tables(costs) if by_owner is None else Tables(costs, by_owner=by_owner)
+        self.asks_lease = by_owner is None
+        """Whether the Lease matters."""
+        self._misread = ""
+        """What is wrong with the Lease; empty if nothing is."""
         self.jobs: dict[tuple[str, str], OwningJob] = {}
         """By namespace and name."""
         self._ended: dict[str, str] = {}
@@ -108,9 +118,11 @@ class Objects(Reader):
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """See `Reader`. Pods tell their groups without the objects of their owners."""
-        if kind in OWNER_KINDS:
+        if kind not in HELPFUL:
+            return False
+        if kind != LEASE or self.asks_lease:
             click.echo(f"Not read: {problem}", err=True)
-        return kind in OWNER_KINDS
+        return True
 
     def keep(self, thing: Any, place: str) -> None:
         """Store an object. A pod without a priority waits until all classes have been read."""
@@ -119,9 +131,27 @@ class Objects(Reader):
             return
         if isinstance(thing, Pod):
             self._check_uid(thing, place)
+        if isinstance(thing, PublishedLease):
+            self._listen(thing, place)
+            return
         if isinstance(thing, OwningJob):
             self.jobs[thing.metadata.namespace, thing.metadata.name] = thing
         STORES[type(thing)](self.tables, thing)
+
+    def _listen(self, lease: PublishedLease, place: str) -> None:
+        """Do what the process does. An answer does not fail because it says something that cannot be read."""
+        try:
+            said = by_owner_said(lease)
+        except FieldError as error:
+            self._misread = f"{place}: {error}"
+            return
+        if said is not None and self.asks_lease:
+            self.tables.set_by_owner(said)
+
+    def note_misread(self) -> None:
+        """Say on standard error what is wrong with the Lease."""
+        if self._misread:
+            click.echo(f"Not counted: {self._misread}", err=True)
 
     def _check_uid(self, pod: Pod, place: str) -> None:
         uid = pod.metadata.uid

@@ -6,10 +6,17 @@ from typing import Final
 
 import click
 
+from api.owner_annotations import BY_OWNER as SETTINGS
 from cli.common.completion import a_file, a_namespace
 
-__all__ = ["FILES", "MORE_FILES", "NAMESPACE", "OUTPUT"]
+__all__ = ["BY_OWNER", "FILES", "MORE_FILES", "NAMESPACE", "OUTPUT"]
 
+BY_OWNER: Final = click.option(
+    "--groups-by-owner",
+    "by_owner",
+    type=click.Choice(SETTINGS),
+    help="As groups.byOwner of the Configuration. By default as reprieve's Lease says, or else Victims.",
+)
 FILES: Final = click.option(
     "-f",
     "--filename",

@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Final
 import click
 
 from api.kueue import API_VERSION
+from api.owner_annotations import ByOwner
 from cli.common.documents import Kind, Reader
-from cli.common.objects import OWNER_KINDS, Objects
+from cli.common.objects import HELPFUL, Objects
+from cli.common.published import LEASE
 from cli.common.quotas import QuotaObjects
 from nodes.state.snapshot import Snapshot
 from quota.amounts import QuotaError
@@ -38,11 +40,11 @@ class Planes(Reader):
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {**Objects.kinds, **QUOTA_KINDS}
     matter: ClassVar[str] = "the answer"
 
-    def __init__(self, now: int) -> None:
-        """`now`: in microseconds since 1970."""
+    def __init__(self, now: int, by_owner: ByOwner | None = None) -> None:
+        """`now`: in microseconds since 1970. `by_owner`: see `Objects`."""
         super().__init__()
         self.now = now
-        self.nodes = Objects()
+        self.nodes = Objects(by_owner=by_owner)
         self.quota = QuotaState(partial=True, deactivated_hold=False)
         self.refused: dict[tuple[str, str], str] = {}
         """Kinds that could not be read, and the right that is missing."""
@@ -51,7 +53,8 @@ class Planes(Reader):
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """See `Reader`. Without pods there is no answer."""
-        self.refused[kind] = problem
+        if kind != LEASE or self.nodes.asks_lease:
+            self.refused[kind] = problem
         return kind != POD
 
     def keep(self, thing: Any, place: str) -> None:
@@ -76,12 +79,13 @@ class Planes(Reader):
 
     def unread(self, kinds: Iterable[tuple[str, str]] = Objects.kinds) -> str:
         """Which rights are missing to read these kinds; empty if none is."""
-        needed = [kind for kind in kinds if kind in self.refused and kind not in OWNER_KINDS]
+        needed = [kind for kind in kinds if kind in self.refused and kind not in HELPFUL]
         return "; ".join(self.refused[kind] for kind in needed)
 
     def note_refused(self) -> None:
         """Name on standard error what could not be read."""
         for problem in dict.fromkeys(self.refused.values()):
             click.echo(f"Not read: {problem}", err=True)
+        self.nodes.note_misread()
         for problem in self.unusable_quota[:MOST]:
             click.echo(f"Not counted: {problem}", err=True)

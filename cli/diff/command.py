@@ -7,11 +7,12 @@ from typing import Final
 import click
 
 from api.clock import SYSTEM_CLOCK
+from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.documents import InputError, read_file
 from cli.common.ending import ending
-from cli.common.options import NAMESPACE, OUTPUT
+from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading_beside
@@ -43,6 +44,7 @@ Exit status:
 @click.argument("changed", nargs=-1, required=True, metavar="FILE...", shell_complete=a_file)
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
+@BY_OWNER
 @NAMESPACE
 @reading_beside
 @OUTPUT
@@ -52,6 +54,7 @@ def diff(
     changed: tuple[str, ...],
     now: str | None,
     fair_sharing: bool,
+    by_owner: ByOwner | None,
     namespace: str | None,
     sources: Sources,
     output: str | None,
@@ -64,19 +67,22 @@ def diff(
     with ending(context):
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
         options = Options(fair_sharing=fair_sharing)
-        files = Changed(sources.namespace(namespace))
-        context.exit(_answer(files, changed, moment, options, sources, output or "text"))
+        files = _changed(changed, sources.namespace(namespace))
+        worlds = Worlds(moment, files, by_owner)
+        context.exit(_answer(files, worlds, options, sources, output or "text"))
 
 
-def _answer(
-    changed: Changed, files: tuple[str, ...], now: int, options: Options, sources: Sources, output: str
-) -> int:
-    for path in files:
+def _changed(paths: tuple[str, ...], namespace: str) -> Changed:
+    changed = Changed(namespace)
+    for path in paths:
         changed.add_file(read_file(path), path)
     changed.note_ignored()
     if not changed.things:
         raise InputError("the files have no object that decides about quota or nodes")
-    worlds = Worlds(now, changed)
+    return changed
+
+
+def _answer(changed: Changed, worlds: Worlds, options: Options, sources: Sources, output: str) -> int:
     sources.read(worlds)
     worlds.change()
     worlds.now.note_refused()

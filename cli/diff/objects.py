@@ -11,9 +11,11 @@ from api.core import Pod, PriorityClass
 from api.groups import PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
+from api.owner_annotations import ByOwner
 from api.workloads import Workload
 from cli.common.documents import Kind, Reader
 from cli.common.planes import JOB, POD, QUOTA_KINDS, Planes
+from cli.common.published import LEASE, LEASE_KIND, by_owner_said
 from cli.common.quotas import QuotaObjects
 
 __all__ = ["Changed", "Worlds"]
@@ -36,7 +38,8 @@ class Changed(Reader):
     """The changed objects. Pods and Jobs are for `reprieve what-if`."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
-        key: QuotaObjects.kinds.get(key, kind) for key, kind in KINDS.items() if key not in (POD, JOB)
+        **{key: QuotaObjects.kinds.get(key, kind) for key, kind in KINDS.items() if key not in (POD, JOB)},
+        LEASE: LEASE_KIND._replace(check=by_owner_said),
     }
     matter: ClassVar[str] = "diff (pods and Jobs are for what-if)"
 
@@ -78,10 +81,10 @@ class Worlds(Reader):
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = KINDS
     matter: ClassVar[str] = "diff"
 
-    def __init__(self, now: int, changed: Changed) -> None:
-        """`now`: in microseconds since 1970."""
+    def __init__(self, now: int, changed: Changed, by_owner: ByOwner | None = None) -> None:
+        """`now`, `by_owner`: see `Planes`."""
         super().__init__()
-        self.now, self.then = Planes(now), Planes(now)
+        self.now, self.then = Planes(now, by_owner), Planes(now, by_owner)
         self.renewed = 0
         """How many objects got another priority by a changed class."""
         self._changed = dict(changed.things)

@@ -7,7 +7,7 @@ from typing import Final
 
 from cryptography import x509
 
-from api.published import GATES, QUOTA_MODE, VERSION
+from api.published import BY_OWNER, GATES, QUOTA_MODE, VERSION
 from api.times import parse_rfc3339
 from cli.common.output import some
 from cli.doctor.findings import Finding, fault, note, well
@@ -62,8 +62,9 @@ def process(seen: Seen, now: float) -> list[Finding]:
         return [fault("process", "NobodyLeads", f"{spec.holder_identity} renewed the Lease {age:.0f} s ago")]
     said = seen.published()
     version, mode = said.get(VERSION, "not known"), said.get(QUOTA_MODE, "not known")
-    gates = said.get(GATES, "not known")
-    message = f"{spec.holder_identity} leads; version {version}, quota.mode {mode}, feature gates {gates}"
+    by_owner, gates = said.get(BY_OWNER, "not known"), said.get(GATES, "not known")
+    settings = f"quota.mode {mode}, groups.byOwner {by_owner}, feature gates {gates}"
+    message = f"{spec.holder_identity} leads; version {version}, {settings}"
     return [well("process", message)]
 
 

@@ -11,9 +11,10 @@ from api.core import Namespace
 from api.foreign_owners import OwningJob
 from api.groups import API_VERSION, PodGroup
 from api.plans import PreemptionPlan
-from api.published import QUOTA_MODE, SCHEDULERS
+from api.published import NAMESPACE, PROCESS, QUOTA_MODE, SCHEDULERS
 from cli.common.documents import Kind, Reader
 from cli.common.objects import OWNER_KINDS
+from cli.common.published import LEASE, LEASE_KIND
 from cli.doctor.kinds import (
     Binding,
     ClusterRole,
@@ -25,14 +26,10 @@ from cli.doctor.kinds import (
     Webhooks,
 )
 from kube.lease import Lease
+from nodes.groups.owner_objects import by_owner_of
 from nodes.state.owner_groups import OwnerGroups
 
 __all__ = ["NAMESPACE", "PROCESS", "Seen"]
-
-NAMESPACE = "reprieve-system"
-PROCESS = "reprieve"
-"""The name of the Deployment, its Lease, its service account and its role."""
-
 
 OWNERS: Final[Mapping[tuple[str, str], Kind]] = {
     **OWNER_KINDS,
@@ -49,7 +46,7 @@ class Seen(Reader):
         ("v1", "Pod"): Kind(SeenPod, True),
         ("v1", "ConfigMap"): Kind(ConfigMap, True),
         ("apps/v1", "Deployment"): Kind(Deployment, True),
-        ("coordination.k8s.io/v1", "Lease"): Kind(Lease, True),
+        LEASE: LEASE_KIND._replace(struct=Lease),
         ("discovery.k8s.io/v1", "EndpointSlice"): Kind(Slice, True),
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): Kind(Definition, False),
         ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"): Kind(Webhooks, False),
@@ -80,7 +77,7 @@ class Seen(Reader):
 
     def owners(self) -> OwnerGroups:
         """What owners and namespaces say of the groups of pods."""
-        groups = OwnerGroups("Victims")
+        groups = OwnerGroups(by_owner_of(self.published()) or "Victims")
         for kind in OWNERS.values():
             for each in self.all(kind.struct):
                 if isinstance(each, Namespace):

@@ -7,12 +7,13 @@ from typing import Final, get_args
 import click
 
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
+from api.owner_annotations import ByOwner
 from api.plans import Outcome
 from cli.common.completion import a_file, a_preemptor
 from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.objects import Objects
-from cli.common.options import NAMESPACE, OUTPUT
+from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.sources import Sources, reading
 from cli.plan.offline import decide, failing_jobs, plain
@@ -36,7 +37,8 @@ Examples:
     -A -o json > cluster.json
   kubectl get pvc,pv,storageclasses,csinodes,csidrivers,csistoragecapacities \\
     -A -o json > storage.json
-  reprieve plan -f cluster.json -f storage.json --for team-a/training
+  kubectl get lease reprieve -n reprieve-system --ignore-not-found -o json > lease.json
+  reprieve plan -f cluster.json -f storage.json -f lease.json --for team-a/training
   reprieve plan -f cluster.json -f change.yaml --for team-a/web-0 --pod -o yaml
 
 \b
@@ -77,14 +79,15 @@ the cluster stores, with the phase Blocked and the reason in its status.
     type=click.Choice(BUDGET_POLICIES),
     help="As planning.disruptionBudgets of the Configuration. By default Prefer.",
 )
+@BY_OWNER
 @OUTPUT
 @click.option(
     "--jsonl",
     "stream",
     metavar="FILE",
     shell_complete=a_file,
-    help='One {"id", "objects": [...], "for": "NAMESPACE/NAME"} a line, with "pod", "scoreTerms" and '
-    '"disruptionBudgets" as the options; a PreemptionPlan with "id" a line comes out.',
+    help='One {"id", "objects": [...], "for": "NAMESPACE/NAME"} a line, with "pod", "scoreTerms", '
+    '"disruptionBudgets" and "groupsByOwner" as the options; a PreemptionPlan with "id" a line comes out.',
 )
 @click.pass_context
 def plan(
@@ -95,6 +98,7 @@ def plan(
     pod: bool,
     terms: tuple[ScoreTerm, ...],
     budgets: BudgetPolicy | None,
+    by_owner: ByOwner | None,
     output: str | None,
     stream: str | None,
 ) -> None:
@@ -104,7 +108,7 @@ def plan(
     changes nothing.
     """
     if stream is not None:
-        if sources or preemptor or namespace or pod or terms or budgets or output:
+        if sources or preemptor or namespace or pod or terms or budgets or by_owner or output:
             raise click.UsageError("--jsonl takes no other option: the lines say what to plan for")
         context.exit(_stream(stream))
     if not preemptor:
@@ -112,7 +116,8 @@ def plan(
     with ending(context):
         check_terms(terms, "--score-term")
         costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
-        context.exit(_plan(sources, sources.key(preemptor, namespace, "--for"), pod, costs, output or "text"))
+        objects, key = Objects(costs, by_owner), sources.key(preemptor, namespace, "--for")
+        context.exit(_plan(sources, objects, key, pod, output or "text"))
 
 
 def _stream(path: str) -> int:
@@ -122,9 +127,9 @@ def _stream(path: str) -> int:
     return NOT_PLACED if answers.any_blocked else 0
 
 
-def _plan(sources: Sources, preemptor: tuple[str, str], pod: bool, costs: CostRules, output: str) -> int:
-    objects = Objects(costs)
+def _plan(sources: Sources, objects: Objects, preemptor: tuple[str, str], pod: bool, output: str) -> int:
     sources.read(objects)
+    objects.note_misread()
     spec, snapshot = decide(objects, "/".join(preemptor), pod=pod)
     if output == "text":
         objects.note_ignored()

@@ -8,6 +8,7 @@ import msgspec
 
 from api.disruption import BudgetPolicy, ScoreTerm, check_terms
 from api.meta import Struct
+from api.owner_annotations import ByOwner
 from cli.common.documents import JsonDocument
 from cli.common.lines import read_line
 from cli.common.objects import Objects
@@ -27,6 +28,7 @@ class Request(Struct):
     pod: bool = False
     score_terms: tuple[ScoreTerm, ...] = DEFAULTS.terms
     disruption_budgets: BudgetPolicy = DEFAULTS.budgets
+    groups_by_owner: ByOwner | None = None
 
 
 class PlanLines:
@@ -46,7 +48,8 @@ def plan_line(line: bytes) -> dict[str, Any]:
     """The PreemptionPlan for this request. Raises InputError or FieldError."""
     request = read_line(line, Request)
     check_terms(request.score_terms, "scoreTerms")
-    objects = Objects(CostRules(terms=request.score_terms, budgets=request.disruption_budgets))
+    costs = CostRules(terms=request.score_terms, budgets=request.disruption_budgets)
+    objects = Objects(costs, request.groups_by_owner)
     for index, raw in enumerate(request.objects):
         objects.add(JsonDocument(raw), f"objects[{index}]")
     spec, _ = decide(objects, request.for_, pod=request.pod)

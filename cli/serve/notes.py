@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from api.published import GATES, QUOTA_MODE, SCHEDULERS, VERSION
+from api.published import BY_OWNER, GATES, QUOTA_MODE, SCHEDULERS, VERSION
 from cli.common.configuration import Configuration
 from extender.callers import Callers
 
@@ -20,6 +20,7 @@ def notes(configuration: Configuration, callers: Callers | None) -> Callable[[],
             f"{name}={str(value).lower()}" for name, value in sorted(configuration.feature_gates.items())
         ),
         QUOTA_MODE: configuration.quota.mode,
+        BY_OWNER: configuration.groups.by_owner,
     }
     return lambda: {**fixed, SCHEDULERS: callers.text()} if callers is not None else fixed
 

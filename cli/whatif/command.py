@@ -7,11 +7,12 @@ from typing import Final
 import click
 
 from api.clock import SYSTEM_CLOCK
+from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.documents import read_file
 from cli.common.ending import ending
-from cli.common.options import NAMESPACE, OUTPUT
+from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading_beside
@@ -41,6 +42,7 @@ Exit status:
 @click.command("what-if", epilog=EPILOG)
 @click.argument("submitted", nargs=-1, required=True, metavar="FILE...", shell_complete=a_file)
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
+@BY_OWNER
 @NAMESPACE
 @reading_beside
 @OUTPUT
@@ -49,6 +51,7 @@ def what_if(
     context: click.Context,
     submitted: tuple[str, ...],
     now: str | None,
+    by_owner: ByOwner | None,
     namespace: str | None,
     sources: Sources,
     output: str | None,
@@ -59,15 +62,14 @@ def what_if(
     PodGroups of each kind and Workloads are looked at, one after the other. It changes nothing.
     """
     with ending(context):
-        context.exit(_answer(submitted, now, sources.namespace(namespace), sources, output or "text"))
+        moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
+        submission = Submission(sources.namespace(namespace))
+        context.exit(_answer(submission, submitted, Cluster(moment, by_owner), sources, output or "text"))
 
 
 def _answer(
-    submitted: tuple[str, ...], now: str | None, namespace: str, sources: Sources, output: str
+    submission: Submission, submitted: tuple[str, ...], cluster: Cluster, sources: Sources, output: str
 ) -> int:
-    moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
-    submission, cluster = Submission(), Cluster(moment)
-    submission.namespace = namespace
     for path in submitted:
         submission.add_file(read_file(path), path)
     sources.read(cluster)

@@ -13,6 +13,7 @@ from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
+from api.owner_annotations import ByOwner
 from api.validation import FieldError, convert
 from cli.common.checks import check_pod
 from cli.common.documents import Kind, Reader, located
@@ -39,8 +40,8 @@ class Cluster(Planes):
         CLASS: Kind(WorkloadPriorityClass, False),
     }
 
-    def __init__(self, now: int) -> None:
-        super().__init__(now)
+    def __init__(self, now: int, by_owner: ByOwner | None = None) -> None:
+        super().__init__(now, by_owner)
         self.workload_classes: dict[str, WorkloadPriorityClass] = {}
 
     def keep(self, thing: Any, place: str) -> None:
@@ -81,8 +82,10 @@ class Submission(Reader):
     }
     matter: ClassVar[str] = "what-if (changes of other objects: --overlay)"
 
-    def __init__(self) -> None:
+    def __init__(self, namespace: str) -> None:
+        """`namespace`: of objects that name none."""
         super().__init__()
+        self.namespace = namespace
         self.groups: list[tuple[PodGroup | ForeignGroup, str]] = []
         self.objects: list[Submitted] = []
 

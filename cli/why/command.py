@@ -8,11 +8,12 @@ from typing import Final
 import click
 
 from api.clock import SYSTEM_CLOCK
+from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from api.waits import Wait
 from cli.common.completion import by_kind
 from cli.common.ending import ending
-from cli.common.options import NAMESPACE, OUTPUT
+from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading
@@ -40,7 +41,8 @@ Examples:
   kubectl get namespaces,nodes,pods,poddisruptionbudgets,priorityclasses,jobs,replicasets,\\
   statefulsets,events,podgroups.reprieve.dev,preemptionplans.reprieve.dev,workloads,localqueues,\\
   clusterqueues,cohorts,resourceflavors,admissionchecks -A -o json > cluster.json
-  reprieve why pod team-a/web-0 -f cluster.json
+  kubectl get lease reprieve -n reprieve-system --ignore-not-found -o json > lease.json
+  reprieve why pod team-a/web-0 -f cluster.json -f lease.json
 
 \b
 Exit status:
@@ -56,6 +58,7 @@ Exit status:
 @click.argument("name", metavar="[NAMESPACE/]NAME", shell_complete=by_kind)
 @NAMESPACE
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
+@BY_OWNER
 @reading
 @OUTPUT
 @click.pass_context
@@ -65,6 +68,7 @@ def why(
     name: str,
     namespace: str | None,
     now: str | None,
+    by_owner: ByOwner | None,
     sources: Sources,
     output: str | None,
 ) -> None:
@@ -74,15 +78,14 @@ def why(
     """
     with ending(context):
         key = sources.key(name, namespace, "NAME")
-        context.exit(_answer(kind, key, now, sources, output or "text"))
+        moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
+        context.exit(_answer(kind, key, World(key[0], moment, by_owner), sources, output or "text"))
 
 
-def _answer(kind: str, key: tuple[str, str], now: str | None, sources: Sources, output: str) -> int:
-    namespace, name = key
-    world = World(namespace, read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now"))
+def _answer(kind: str, key: tuple[str, str], world: World, sources: Sources, output: str) -> int:
     sources.read(world)
     world.note_refused()
-    answer = QUESTIONS[kind](world, namespace, name)
+    answer = QUESTIONS[kind](world, *key)
     if output == "text":
         show(render(answer))
     else:

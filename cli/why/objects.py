@@ -11,6 +11,7 @@ from api.core import Pod
 from api.foreign_owners import OwningJob
 from api.groups import API_VERSION, PodGroup
 from api.meta import controller_reference
+from api.owner_annotations import ByOwner
 from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 from api.workloads import Workload
@@ -44,9 +45,9 @@ class World(Planes):
     }
     fields: ClassVar[Mapping[tuple[str, str], str]] = {("v1", "Event"): "reason=FailedCreate"}
 
-    def __init__(self, namespace: str, now: int) -> None:
-        """`now`: in microseconds since 1970."""
-        super().__init__(now)
+    def __init__(self, namespace: str, now: int, by_owner: ByOwner | None = None) -> None:
+        """`now`, `by_owner`: see `Planes`."""
+        super().__init__(now, by_owner)
         self._namespace = namespace
         self.pods: dict[str, Pod] = {}
         """The pods of the namespace by name, also those that have ended."""

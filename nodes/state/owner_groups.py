@@ -209,6 +209,14 @@ class OwnerGroups:
         stays = (said or self._by_owner) != "Off" and (before or self._by_owner) != "Off"
         return Moves(groups, frozenset() if stays else self._rows_of(groups))
 
+    def set_default(self, by_owner: ByOwner) -> Moves:
+        """The configuration says this from now on."""
+        before, self._by_owner = self._by_owner, by_owner
+        if before == by_owner:
+            return Moves()
+        groups = {key for key in self._rows if key[0] not in self._namespaces}
+        return Moves(groups, self._rows_of(groups) if "Off" in (before, by_owner) else frozenset())
+
     def _setting(self, namespace: str, facts: OwnerFacts | None) -> ByOwner:
         own = facts.by_owner if facts is not None else None
         return own or self._namespaces.get(namespace) or self._by_owner

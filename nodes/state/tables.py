@@ -134,6 +134,10 @@ class Tables:
         """Remove such an object. Its pods stay."""
         return self._regroup(self.owners.delete_owner(kind, namespace, name))
 
+    def set_by_owner(self, by_owner: ByOwner) -> Change:
+        """From now on this counts where neither an owner nor its namespace says something."""
+        return self._regroup(self.owners.set_default(by_owner))
+
     def _regroup(self, moves: Moves) -> Change:
         changed = self._note(self.pods.regroup(moves.rows))
         forms = [self._decides_unit(self.groups.renew(key), *key) for key in sorted(moves.groups)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.pages import shell
+from tests.e2e.questions import DUMPS, Asking
 from tests.e2e.support import Sandbox, condition, names, wait_for
 
 CRDS: Final = "apiextensions.k8s.io/v1"
@@ -29,9 +31,14 @@ SIZE: Final = 2
 
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """Its scheduler places Kubernetes' own PodGroups itself. Nobody else's are served when reprieve starts."""
+    """Its scheduler places Kubernetes' own PodGroups itself. Nobody else's are served when reprieve starts.
+
+    Owners make gangs, unless a namespace says something else. The process says so on its Lease.
+    """
     gates, served = {"GenericWorkload": True}, {NATIVE: True}
-    return start_plane(Options(reprieve=True, feature_gates=gates, runtime_config=served))
+    settings = {"groups": {"byOwner": "Gangs"}, "leaderElection": {"leaderElect": True}}
+    options = Options(reprieve=True, feature_gates=gates, runtime_config=served, reprieve_settings=settings)
+    return start_plane(options)
 
 
 @pytest.fixture
@@ -214,6 +221,7 @@ def all_kinds(sandbox: Sandbox) -> Kinds:
 @pytest.mark.usefixtures("served")
 def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox) -> None:
     """Single pods and gangs come in turn. kube-scheduler alone would evict one pod of a group for a single pod."""
+    sandbox.client.patch("v1", "Namespace", sandbox.namespace, VICTIMS)
     kinds = all_kinds(sandbox)
     gone: dict[str, int] = {}
     for number, (name, pods) in enumerate(kinds.pods.items()):
@@ -249,7 +257,8 @@ def evicted_for(sandbox: Sandbox, pod: str) -> list[str]:
 
 
 PLUGINS: Final = "podgroups.scheduling.x-k8s.io"
-BY_OWNER: Final = {"metadata": {"annotations": {"reprieve.dev/groups-by-owner": "Gangs"}}}
+VICTIMS: Final = {"metadata": {"annotations": {"reprieve.dev/groups-by-owner": "Victims"}}}
+"""What a namespace may say."""
 
 
 def plugin_pod(sandbox: Sandbox, group: str, number: int) -> str:
@@ -299,14 +308,35 @@ def test_pods_that_contradict_are_named(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.usefixtures("served")
+def test_commands_do_what_the_process_does(sandbox: Sandbox, plane: ControlPlane, tmp_path: Path) -> None:
+    """Only the Lease tells them that the pods of a JobSet wait for one another."""
+    node = sandbox.node("full", cpu="1")
+    sandbox.wait_running(*sandbox.filler("low", node, 1))
+    create(sandbox, JOB_SET, "JobSet", "half", {"replicatedJobs": [{"name": "w", "replicas": 2}]})
+    pod, asking = set_job(sandbox, "half", 0), Asking(plane, tmp_path)
+    wait_event(sandbox, "Gathering", "half")
+    asks = f"podgroup {sandbox.namespace}/half"
+    dumps = [*DUMPS, "kubectl get jobsets -A -o json"]
+    files = asking.dump(*dumps)
+    answer = asking.both(f"why {asks}", files)
+    assert (answer["state"], answer["numbers"]["minCount"]) == ("Gathering", 2)
+    told = asking.both(f"why pod {sandbox.namespace}/{pod}", files)
+    assert [each["state"] for each in told["depends"]] == ["Gathering"]
+    assert asking.both(f"why {asks} --groups-by-owner Victims", files)["state"] == "OfAnotherKind"
+    sandbox.client.patch("v1", "Namespace", sandbox.namespace, VICTIMS)
+    assert asking.both(f"why {asks}", asking.dump(*dumps))["state"] == "OfAnotherKind"
+    findings = json.loads(asking.ask("doctor").stdout)["findings"]
+    assert any("groups.byOwner Gangs" in each["message"] for each in findings)
+
+
+@pytest.mark.usefixtures("served")
 def test_gangs_of_other_kinds_preempt_while_their_crds_are_there(
     sandbox: Sandbox, plane: ControlPlane
 ) -> None:
     """reprieve runs since before the CRDs were installed, and goes on when one is removed.
 
-    Owners are gangs because the namespace says so. A cluster that removes their CRD deletes their pods, too.
+    A cluster that removes the CRD of owners deletes their pods, too.
     """
-    plane.client.patch("v1", "Namespace", sandbox.namespace, BY_OWNER)
     for name, more in (("ring", plugin_pod), ("sim", set_job)):
         for number in range(2):
             sandbox.node(f"{name}-{number}", cpu="1")

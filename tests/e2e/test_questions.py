@@ -191,6 +191,9 @@ def test_rights_that_are_missing_are_named(sandbox: Sandbox, asking: Asking, onl
     assert answer.returncode == WAITS
     assert "The search was not asked: a right is missing: " in json.loads(answer.stdout)["sentence"]
     assert 'cannot list resource "nodes"' in answer.stderr
+    assert 'leases.coordination.k8s.io "reprieve" is forbidden' in answer.stderr
+    unasked = asking.ask(f"why pod {space}/web --groups-by-owner Victims", only_pods)
+    assert (unasked.stdout, "leases" in unasked.stderr) == (answer.stdout, False)
     whys = [f"why {kind} {space}/x" for kind in ("podgroup", "job", "workload")]
     for question in (*whys, f"diff {node}", f"diff {queue}"):
         refused = asking.ask(question, only_pods)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Final
@@ -19,6 +19,7 @@ from tests.e2e.proxies import tunnel
 from tests.e2e.support import Sandbox, wait_for
 
 KINDS: Final = "nodes,pods,namespaces,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev"
+RBAC: Final = "rbac.authorization.k8s.io/v1"
 ELSEWHERE: Final[Json] = {
     "apiVersion": "v1",
     "kind": "Config",
@@ -85,6 +86,37 @@ def test_a_right_that_is_missing_is_named(waiting: Waiting) -> None:
     assert refused.stderr.startswith("Error: a right is missing: ")
     assert 'User "somebody" cannot list resource' in refused.stderr
     assert waiting.plan("--as somebody --as-group system:masters").returncode == 0
+
+
+@pytest.fixture
+def lister(waiting: Waiting) -> Iterator[str]:
+    """The options of somebody who may list everything, and get nothing."""
+    user, client = f"{waiting.sandbox.namespace}-lister", waiting.sandbox.client
+    role = {"apiGroup": RBAC.partition("/")[0], "kind": "ClusterRole", "name": user}
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["list"]}]
+    subjects = [{"kind": "User", "name": user, "apiGroup": RBAC.partition("/")[0]}]
+    for body in (
+        {"kind": "ClusterRole", "rules": rules},
+        {"kind": "ClusterRoleBinding", "roleRef": role, "subjects": subjects},
+    ):
+        client.create({"apiVersion": RBAC, "metadata": {"name": user}, **body})
+    yield f"--as {user} --as-group system:authenticated"
+    for kind in ("ClusterRoleBinding", "ClusterRole"):
+        client.delete(RBAC, kind, user)
+
+
+def test_nobody_needs_the_right_to_the_lease(waiting: Waiting, lister: str) -> None:
+    """It is named. The option comes before the Lease, so nobody is told of it then."""
+    answer = waiting.plan().stdout
+    allowed = wait_for(
+        lambda: found if (found := waiting.plan(lister)).returncode == 0 else None, what="no right to list"
+    )
+    assert allowed.stdout == answer
+    assert allowed.stderr.startswith("Not read: a right is missing: leases.coordination.k8s.io")
+    assert 'cannot get resource "leases"' in allowed.stderr
+    assert allowed.stderr.count("\n") == 1
+    told = waiting.plan(f"{lister} --groups-by-owner Victims")
+    assert (told.returncode, told.stdout, told.stderr) == (0, answer, "")
 
 
 def test_kubectl_has_it_as_a_plugin(waiting: Waiting, control_plane: ControlPlane) -> None:

@@ -201,8 +201,12 @@ OFFLINE: Final = {
     "reprieve who-evicted research/sweep-2": Offline("-f examples/questions/evicted.yaml"),
     "reprieve why pod research/notebook": Offline(WAITING),
     "reprieve why podgroup research/train": Offline(WAITING),
-    "reprieve why podgroup research/train -f cluster.json -f quota.json": Offline(
-        files=(("cluster.json", "why/members.yaml"), ("quota.json", "quota-teams.yaml"))
+    "reprieve why podgroup research/train -f cluster.json -f quota.json -f lease.json": Offline(
+        files=(
+            ("cluster.json", "why/members.yaml"),
+            ("quota.json", "quota-teams.yaml"),
+            ("lease.json", "diff/lease.yaml"),
+        )
     ),
 }
 """Commands that tests/unit/docs/test_commands.py runs, by what the page says."""

@@ -266,6 +266,27 @@ def test_gangs_are_counted_by_kind_and_those_that_wait_say_why() -> None:
     assert said["waiting"] == "team/g: Unschedulable: no room"
 
 
+@pytest.mark.parametrize(
+    ("setting", "counts"), [("Gangs", True), ("Victims", True), ("Off", False), ("off", True)]
+)
+def test_the_setting_of_the_process_says_which_pods_are_groups(setting: str, counts: bool) -> None:
+    """One that cannot be read is shown as it is, and Victims counts."""
+    objects, member = healthy(), pod("worker", nodeName="a")
+    owner = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "name": "train",
+        "uid": "u",
+        "controller": True,
+    }
+    member["metadata"]["ownerReferences"] = [owner]
+    assert any("groups.byOwner not known" in each.message for each in examined(objects))
+    annotation("reprieve.dev/groups-by-owner", setting)(objects)
+    said = {each.check: each.message for each in examined([*objects, member])}
+    assert ("PyTorchJob.kubeflow.org" in said["gangs"]) is counts
+    assert f"groups.byOwner {setting}, " in said["process"]
+
+
 def test_the_rights_are_those_of_the_manifest() -> None:
     (role,) = [
         each

@@ -11,7 +11,7 @@ import pytest
 from api.core import Namespace, Pod
 from api.foreign_owners import JobSet, LeaderWorkerSet, OwningJob
 from api.groups import PodGroup
-from api.owner_annotations import ByOwner
+from api.owner_annotations import BY_OWNER, ByOwner
 from nodes.groups.forms import asking, by_its_pods, object_name
 from nodes.search.demand import count_members
 from nodes.state.owner_groups import Moves
@@ -112,11 +112,13 @@ def test_what_counts_in_any_order(
     group: tuple[str, str] | None,
     needs: int | None,
 ) -> None:
-    """The owner comes before its namespace, and the namespace before the configuration."""
+    """The owner comes before its namespace, and the namespace before the configuration, which may come late, too."""
     things = [of_set("p"), of_set("q"), job_set(annotations=annotations), namespace(in_namespace)]
-    for order in itertools.permutations(things):
-        tables = Tables(by_owner=by_owner)
-        put(tables, *order)
+    for order, before, told in itertools.product(itertools.permutations(things), BY_OWNER, range(5)):
+        tables = Tables(by_owner=before)
+        put(tables, *order[:told])
+        tables.set_by_owner(by_owner)
+        put(tables, *order[told:])
         assert (unit(tables, "p"), unit(tables, "q")) == (group, group)
         assert tables.owners.gang_of(of_set("p")) == group
         assert minimum(tables.groups.find(*SIM)) == needs
