@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.stress import evictions, marked, rest, vain
 from tests.kit.stress.history import History
 from tests.kit.stress.owned import show_groups, show_groups_at_rest
+from tests.kit.stress.pieces import Piece, in_pieces, skipped
 from tests.kit.stress.rest import Rest
 
 __all__ = ["OPTIONS", "OWNERS", "REPLICATED", "SHORT_REST", "Result", "judge", "stress", "take_step"]
@@ -122,14 +124,15 @@ def judge(
         recorder.close()
     history.write(plane.layout.logs / "history.jsonl")
     show_groups(history)
+    found = in_pieces(_look_around(plane), history, _skipped(plane))
     return Result(
         seed=seed,
         steps=cluster.step,
         deletions=len(history.deletions),
         plans=len(history.states["PreemptionPlan"]),
-        violations=[*_wrong(history), *left],
+        violations=[*_wrong(history), *left, *_unexplained(found)],
         late=late,
-        pieces=rest.in_pieces(_look_around(plane), history),
+        pieces=[str(each) for each in found],
         in_vain=vain.in_vain(history),
     )
 
@@ -186,3 +189,17 @@ def _serve_owners(cluster: Cluster) -> None:
 def _wrong(history: History) -> list[str]:
     checks = (*evictions.CHECKS, *marked.CHECKS, vain.too_often_in_vain)
     return [wrong for check in checks for wrong in check(history)]
+
+
+def _skipped(plane: ControlPlane) -> dict[str, list[float]]:
+    """When the scheduler went on without reprieve, by pod."""
+    with (plane.layout.logs / "kube-scheduler.log").open() as log:
+        return skipped(log, datetime.now(UTC).year)
+
+
+def _unexplained(found: list[Piece]) -> list[str]:
+    return [
+        f"pod {name} of gang {piece.group} was bound, and the gang never ran whole"
+        for piece in found
+        for name in piece.unexplained
+    ]

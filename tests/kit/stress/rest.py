@@ -9,9 +9,9 @@ from typing import Final
 
 from tests.kit.plans.checker import Case
 from tests.kit.plans.raw import GROUP_LABEL, Cluster, admits, requests_of
-from tests.kit.stress.history import History, Json, has_ended, is_bound, name_of
+from tests.kit.stress.history import Json, has_ended, is_bound, name_of
 
-__all__ = ["CHECKS", "Rest", "in_pieces", "unbound"]
+__all__ = ["CHECKS", "Rest", "minimum_of", "unbound"]
 
 ACTIVE: Final = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
 FINALIZER: Final = "reprieve.dev/active-plan"
@@ -104,7 +104,7 @@ def _waits_for_its_gang(rest: Rest, pod: Json) -> bool:
     key = rest.group_key(pod)
     if key is None or key not in rest.group:
         return key is not None
-    minimum = _minimum(rest.group[key])
+    minimum = minimum_of(rest.group[key])
     return minimum is not None and sum(map(is_bound, rest.members(rest.group[key]))) < minimum
 
 
@@ -137,7 +137,7 @@ def gates_left(rest: Rest) -> list[str]:
         if gates != [GATE] or _is_leaving(pod):
             continue
         group = rest.group.get(rest.group_key(pod) or ("", ""))
-        minimum = _minimum(group) if group is not None else None
+        minimum = minimum_of(group) if group is not None else None
         if group is None or minimum is None or len(rest.members(group)) >= minimum:
             wrong.append(f"pod {'/'.join(_key(pod))} keeps our scheduling gate")
     return wrong
@@ -147,7 +147,7 @@ def untrue_status(rest: Rest) -> list[str]:
     """Gangs whose status counts other members than there are, or says of them that they run and they do not."""
     wrong = []
     for key, group in rest.group.items():
-        if _minimum(group) is None or _is_leaving(group) or ":" in key[1]:
+        if minimum_of(group) is None or _is_leaving(group) or ":" in key[1]:
             continue  # nobody writes to the objects of other groups
         status = group.get("status", {})
         members = [pod for pod in rest.members(group) if _counts(pod)]
@@ -187,42 +187,13 @@ def unbound(rest: Rest, names: Collection[str]) -> list[str]:
     return [f"pod {name} is not bound" for name in names if name not in bound]
 
 
-def in_pieces(rest: Rest, history: History) -> list[str]:
-    """Gangs of which some pods are bound, though so many as minCount never were at one time."""
-    found = []
-    for group in rest.groups:
-        minimum = _minimum(group)
-        bound = sum(is_bound(pod) for pod in rest.members(group))
-        if minimum is not None and 0 < bound < minimum and not _ever_ran(history, group, minimum):
-            found.append(f"{'/'.join(_key(group))}: {bound} of {minimum}")
-    return found
-
-
-def _ever_ran(history: History, group: Json, minimum: int) -> bool:
-    key = _key(group)
-    versions = {
-        state.version
-        for states in history.states["Pod"].values()
-        for state in states
-        if (
-            state.body["metadata"]["namespace"],
-            (state.body["metadata"].get("labels") or {}).get(GROUP_LABEL),
-        )
-        == key
-    }
-    return any(
-        sum(is_bound(pod) for pod in history.members(group, version)) >= minimum
-        for version in sorted(versions)
-    )
-
-
 # ---- what waits though it fits
 
 
 def _waiting_gangs(rest: Rest) -> Iterator[str]:
     waiting = {_key(pod) for pod in rest.waiting()}
     for key, group in rest.group.items():
-        if _minimum(group) is None or _is_leaving(group):
+        if minimum_of(group) is None or _is_leaving(group):
             continue
         case = Case(_cluster(rest, key), *key, excluded=_excluded(rest, group))
         if len(case.members) < case.minimum or not case.required or not set(case.required) <= waiting:
@@ -246,12 +217,12 @@ def _waiting_pods(rest: Rest) -> Iterator[str]:
 def _nodes_for(rest: Rest, pod: Json) -> list[str]:
     """Where a pod may go alone: nowhere as long as it waits for its PodGroup or for its gang."""
     key = rest.group_key(pod)
-    if key is None or (key in rest.group and _minimum(rest.group[key]) is None):
+    if key is None or (key in rest.group and minimum_of(rest.group[key]) is None):
         return [node["metadata"]["name"] for node in rest.nodes]
     if key not in rest.group:
         return []
     group = rest.group[key]
-    if sum(map(is_bound, rest.members(group))) < (_minimum(group) or 0):
+    if sum(map(is_bound, rest.members(group))) < (minimum_of(group) or 0):
         return []
     case, excluded = Case(_cluster(rest, key), *key), _excluded(rest, group)
     domains = case.domains.values()
@@ -289,7 +260,7 @@ def _excluded(rest: Rest, group: Json) -> list[tuple[Key, str]]:
     return [(_key(pod), node) for pod in rest.members(group) for node in nodes]
 
 
-def _minimum(group: Json) -> int | None:
+def minimum_of(group: Json) -> int | None:
     gang = group["spec"].get("schedulingPolicy", {}).get("gang")
     return int(gang["minCount"]) if gang else None
 

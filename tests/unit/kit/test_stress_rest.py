@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from tests.kit.stress import rest
-from tests.kit.stress.history import History
 from tests.kit.stress.rest import Rest
-from tests.unit.kit.forged import Forge, Json, group, node, plan, pod
+from tests.unit.kit.forged import Json, group, node, plan, pod
 
 
 def at_rest(*objects: Json) -> Rest:
@@ -57,7 +56,6 @@ def test_a_clean_cluster_passes_every_check() -> None:
     ]
     around = at_rest(*objects)
     assert [wrong for each in rest.CHECKS for wrong in each(around)] == []
-    assert rest.in_pieces(around, History()) == []
 
 
 def test_a_pod_waits_though_it_fits() -> None:
@@ -232,19 +230,6 @@ def test_a_pod_that_has_to_be_bound() -> None:
     assert rest.unbound(around, ["d/a", "d/b", "d/c", "d/nobody"]) == [
         f"pod d/{name} is not bound" for name in ("b", "c", "nobody")
     ]
-
-
-def test_a_gang_is_in_pieces() -> None:
-    objects = gang(1, 2, bound=1)
-    assert rest.in_pieces(at_rest(*objects), History()) == ["d/hero: 1 of 2"]
-
-
-def test_a_gang_that_once_ran_is_not_in_pieces() -> None:
-    forge = Forge()
-    forge.tell(group("hero", 100, minimum=2), "ADDED")
-    forge.tell(pod("b0", group="hero"), "ADDED")
-    forge.tell(pod("b1", group="hero"), "ADDED")
-    assert rest.in_pieces(at_rest(*gang(1, 2, bound=1)), forge.done()) == []
 
 
 OUR_GATE: dict[str, Any] = {"schedulingGates": [{"name": "reprieve.dev/gang"}]}
