@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint test-unit test-e2e bench bench-quality fuzz fidelity stress load crds docs lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e bench bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ FIDELITY_SEED ?= 0
 
 fidelity: build ## Compare our filters with kube-scheduler's own ones on random clusters, and shrink what differs (FIDELITY_VERDICTS=3000000, FIDELITY_SEED=0)
 	@$(BIN)/python -m hack.fidelity --verdicts $(FIDELITY_VERDICTS) --seed $(FIDELITY_SEED)
+
+alerts: build ## Ask Prometheus' own promtool when the alerts fire, and when not
+	@$(BIN)/python -m hack.alerts
 
 STRESS_SECONDS ?= 600
 STRESS_HISTORIES ?= 10

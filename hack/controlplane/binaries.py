@@ -142,8 +142,17 @@ FIDELITY: Final = Module(
     sources=("main.go", "informers.go"),
 )
 """`hack.fidelity` compares our filters with this one. No control plane needs it."""
+PROMETHEUS: Final = Module(
+    folder="prometheus",
+    path="github.com/prometheus/prometheus",
+    packages={"promtool": "github.com/prometheus/prometheus/cmd/promtool"},
+    version_flags=(),
+    exact=False,
+)
+"""`make alerts` asks it what the alerts do. No control plane needs it."""
 CONTROL_PLANE: Final = (ETCD, KWOK, KUBERNETES)
-SOURCES: Final = {name: module for module in (*CONTROL_PLANE, PARSERS, FIDELITY) for name in module.packages}
+OTHERS: Final = (PARSERS, FIDELITY, PROMETHEUS)
+SOURCES: Final = {name: module for module in (*CONTROL_PLANE, *OTHERS) for name in module.packages}
 BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 import yaml
 
-__all__ = ["FOLDER", "alerts", "expressions", "panels"]
+__all__ = ["FOLDER", "alerts", "expressions", "panels", "proven"]
 
 FOLDER: Final = Path(__file__).parents[2] / "manifests" / "components" / "monitoring"
 
@@ -29,4 +29,14 @@ def expressions() -> list[str]:
     """All expressions of alerts and panels."""
     return [each["expr"] for each in alerts()] + [
         target["expr"] for panel in panels() for target in panel["targets"]
+    ]
+
+
+def proven() -> list[tuple[str, bool]]:
+    """What rules_test.yaml proves: an alert, and whether it fires."""
+    tests = yaml.safe_load((FOLDER / "rules_test.yaml").read_text())["tests"]
+    return [
+        (each["alertname"], bool(each.get("exp_alerts")))
+        for test in tests
+        for each in test.get("alert_rule_test", ())
     ]

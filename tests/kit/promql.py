@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import promql_parser as promql
 
-__all__ = ["Named", "grouped", "named"]
+__all__ = ["Named", "added", "grouped", "named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,18 @@ def grouped(expression: str) -> list[tuple[set[str], list[Named]]]:
         for each in _nodes(promql.parse(expression))
         if isinstance(each, promql.AggregateExpr)
     ]
+
+
+def added(expression: str) -> list[str]:
+    """The parts of the expression that are added, or taken from one another, and name metrics. There is no result if
+    one of them has none."""
+    sums = [
+        each
+        for each in _nodes(promql.parse(expression))
+        if isinstance(each, promql.BinaryExpr) and str(each.op) in "+-"
+    ]
+    sides = [side.prettify() for each in sums for side in (each.lhs, each.rhs)]
+    return [side for side in sides if named(side)]
 
 
 def _nodes(node: promql.Expr) -> Iterator[promql.Expr]:

@@ -18,6 +18,7 @@ from hack.controlplane.binaries import (
     KUBERNETES,
     KWOK,
     PARSERS,
+    PROMETHEUS,
     BinariesError,
     Module,
     binaries,
@@ -154,7 +155,9 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(
     ] == []
 
 
-@pytest.mark.parametrize("module", [ETCD, KWOK, KUBERNETES, PARSERS], ids=lambda module: module.folder)
+@pytest.mark.parametrize(
+    "module", [ETCD, KWOK, KUBERNETES, PARSERS, PROMETHEUS], ids=lambda module: module.folder
+)
 def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
     assert module.key("linux/amd64") != module.key("linux/arm64")
     assert module.key("linux/amd64").startswith(f"{module.folder}-{module.version}-")

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from hack.metrics import Described, metrics
-from tests.kit.monitoring import FOLDER, alerts, expressions, panels
-from tests.kit.promql import Named, grouped, named
+from tests.kit.monitoring import FOLDER, alerts, expressions, panels, proven
+from tests.kit.promql import Named, added, grouped, named
 
 DESCRIBED = {sample: each for each in metrics() for sample in each.samples}
 LABEL = re.compile(r"\{\{\s*(?:\$labels\.)?([a-z_]+)\s*\}\}")
@@ -40,6 +40,22 @@ def test_an_expression_with_a_wrong_name_or_label_is_found() -> None:
     assert not kept <= labels(inside[0])
     with pytest.raises(ValueError, match="unclosed"):
         named("sum(reprieve_gangs")
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_nothing_is_added_that_a_process_may_lack(expression: str) -> None:
+    """Who runs the extender without the webhooks has no metrics of theirs, and the sum of both would be empty."""
+    assert len(added(expression)) < 2
+
+
+def test_parts_that_are_added_are_found() -> None:
+    expression = "sum(reprieve_gangs) + sum(reprieve_leading) > 0"
+    assert len(added(expression)) == 2
+    assert added("min(reprieve_leading) - time() or reprieve_gangs > 1 - 2") == ["min(reprieve_leading)"]
+
+
+def test_each_alert_is_proven_to_fire_and_to_be_quiet() -> None:
+    assert set(proven()) == {(each["alert"], fires) for each in alerts() for fires in (True, False)}
 
 
 @pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert["alert"])
