@@ -14,6 +14,7 @@ from libc.stdlib cimport qsort
 cdef enum:
     DIGIT = 11
     DIGITS = 1 << DIGIT
+    WORD = 64
 
 cdef int64_t HALF = (<int64_t>1 << 32) - 1
 
@@ -158,49 +159,70 @@ cdef class Listing:
 def sorted_by(keys):
     """The order of the units by these keys [U], the first one before all others. Equal units stay in order.
 
-    A sort by digits, from the last key to the first. Keys with a small range share a word of 64 bits.
+    A sort by digits, from the last key to the first, of words of 64 bits. A word holds the number of a
+    unit, and as much of the keys as there is room for.
     """
     cdef Py_ssize_t units = len(keys[0])
-    cdef int64_t[::1] order = np.arange(units, dtype=np.int64)
-    cdef uint64_t[::1] word = np.zeros(units, np.uint64)
-    cdef int used = 0, width
+    cdef int index = max(0, units - 1).bit_length(), used = index, width, done, part
+    cdef uint64_t[::1] words = np.arange(units, dtype=np.uint64)
+    cdef uint64_t low
     for key in reversed(keys) if units else ():
-        low = int(key.min())
-        width = (int(key.max()) - low).bit_length()
-        if used + width > 64:
-            order = _by_digits(word, order, used)
-            word, used = np.zeros(units, np.uint64), 0
-        if width:
-            _pack(word, key, low, used)
-            used += width
-    return np.asarray(_by_digits(word, order, used))
+        width = _range(key, &low)
+        done = 0
+        while done < width:
+            if used == WORD:
+                words, used = _by_digits(words, index, used), index
+            part = min(width - done, WORD - used)
+            _pack(words, key, low, done, part, index, used)
+            used, done = used + part, done + part
+    words = _by_digits(words, index, used)
+    return np.asarray(words).view(np.int64)
 
 
-cdef void _pack(uint64_t[::1] word, const int64_t[::1] key, int64_t low, int shift) noexcept nogil:
+cdef int _range(const int64_t[::1] key, uint64_t* low):
+    """How many bits the key needs, less its least value, which is `low`."""
     cdef Py_ssize_t unit
-    for unit in range(word.shape[0]):
-        word[unit] |= (<uint64_t>key[unit] - <uint64_t>low) << shift
+    cdef int64_t least = key[0], most = key[0]
+    for unit in range(key.shape[0]):
+        least, most = min(least, key[unit]), max(most, key[unit])
+    low[0] = <uint64_t>least
+    return (<uint64_t>most - <uint64_t>least).bit_length()
 
 
-cdef int64_t[::1] _by_digits(uint64_t[::1] word, int64_t[::1] order, int bits):
-    """The order by the word, of which so many bits are in use."""
-    cdef Py_ssize_t units = order.shape[0]
-    cdef uint64_t[::1] words = np.asarray(word)[np.asarray(order)], moved = np.empty(units, np.uint64)
-    cdef int64_t[::1] other = np.empty(units, np.int64), ends = np.empty(DIGITS, np.int64)
-    cdef int shift = 0
-    while shift < bits:
-        if _distribute(words, order, moved, other, ends, shift):
-            words, moved, order, other = moved, words, other, order
+cdef uint64_t _ones(int bits) noexcept nogil:
+    return ~<uint64_t>0 if bits == WORD else (<uint64_t>1 << bits) - 1
+
+
+cdef void _pack(
+    uint64_t[::1] words, const int64_t[::1] key, uint64_t low, int done, int part, int index, int used
+) noexcept nogil:
+    """Write so many bits of the key into the words. `done`: its lower bits that are not written any more."""
+    cdef Py_ssize_t at
+    cdef uint64_t unit = _ones(index), bits = _ones(part)
+    for at in range(words.shape[0]):
+        words[at] |= ((<uint64_t>key[words[at] & unit] - low) >> done & bits) << used
+
+
+cdef uint64_t[::1] _by_digits(uint64_t[::1] words, int index, int used):
+    """The words in the order of the bits from `index` to `used`. Of these, only the lower bits stay."""
+    cdef uint64_t[::1] other = np.empty_like(words)
+    cdef int64_t[::1] ends = np.empty(DIGITS, np.int64)
+    cdef int shift = index
+    cdef Py_ssize_t at
+    while shift < used:
+        if _distribute(words, other, ends, shift):
+            words, other = other, words
         shift += DIGIT
-    return order
+    for at in range(words.shape[0]):
+        words[at] &= _ones(index)
+    return words
 
 
 cdef bint _distribute(
-    uint64_t[::1] words, int64_t[::1] order, uint64_t[::1] moved, int64_t[::1] other, int64_t[::1] ends,
-    int shift,
+    uint64_t[::1] words, uint64_t[::1] other, int64_t[::1] ends, int shift,
 ) noexcept nogil:
-    """Sort by one digit, into `moved` and `other`. False, and nothing is done, if all have the same digit."""
-    cdef Py_ssize_t at, digit, units = order.shape[0]
+    """Sort by one digit, into `other`. False, and nothing is done, if all have the same digit."""
+    cdef Py_ssize_t at, digit, units = words.shape[0]
     cdef int64_t place = 0, count
     for digit in range(DIGITS):
         ends[digit] = 0
@@ -214,7 +236,7 @@ cdef bint _distribute(
         place += count
     for at in range(units):
         digit = (words[at] >> shift) & (DIGITS - 1)
-        moved[ends[digit]], other[ends[digit]] = words[at], order[at]
+        other[ends[digit]] = words[at]
         ends[digit] += 1
     return True
 

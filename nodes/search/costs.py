@@ -79,10 +79,10 @@ def _disruption_costs(snapshot: Snapshot, units: Units) -> Int64s:
     says itself, or else what its group says. Nobody costs more than the configuration lets count.
     """
     pods, first = units.pods, units.first[:-1]
-    own = snapshot.pod_cost[pods].astype(np.int64)
     of_groups = _costs_of_groups(snapshot)
-    if not len(units) or ((own == UNSAID).all() and (of_groups == UNSAID).all()):
+    if not len(units) or ((snapshot.pod_cost == UNSAID).all() and (of_groups == UNSAID).all()):
         return np.zeros(len(units), np.int64)
+    own = snapshot.pod_cost[pods].astype(np.int64)
     most = _most(snapshot, pods)
     own = np.minimum(own, most)
     of_group = np.minimum(of_groups[snapshot.pod_group[pods[first]]], most[first])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -120,9 +120,17 @@ def _demand_classes(snapshot: Snapshot, groups: GroupColumns, but: int) -> None:
 def in_order(snapshot: Snapshot, units: Units, priced: Priced) -> Units:
     """The units in order of importance, with their terms."""
     terms = priced(units, np.arange(len(units)))
-    alone = (~units.whole).astype(np.int64)
-    keys = (-units.priority, alone, -units.size, units.start, *-terms, _name_ranks(snapshot, units))
-    order = sorted_by(keys)
+    groups, dearer = bool(units.whole.any()), [-row for row in terms if row.any()]
+    larger = [(~units.whole).astype(np.int64), -units.size] if groups else []
+    order = sorted_by([-units.priority, *larger, units.start, *dearer, _name_ranks(snapshot, units)])
+    if not groups:  # what is the same for all pods, and for all that cost nothing, is in order already
+        return replace(
+            units,
+            priority=units.priority[order],
+            start=units.start[order],
+            pods=units.pods[order],
+            terms=terms[:, order] if dearer else terms,
+        )
     first, pods = rearranged(units.first, units.pods, order)
     return Units(
         units.priority[order],
@@ -139,5 +147,6 @@ def _name_ranks(snapshot: Snapshot, units: Units) -> Int64s:
     """Numbers that are in the order of the names, those of pods and those of groups apart."""
     pods = units.pods[units.first[:-1]]
     ranks: Int64s = snapshot.pod_name_rank[pods].astype(np.int64)
-    ranks[units.whole] = snapshot.group_columns.name_rank[snapshot.pod_group[pods[units.whole]]]
+    if units.whole.any():
+        ranks[units.whole] = snapshot.group_columns.name_rank[snapshot.pod_group[pods[units.whole]]]
     return ranks
