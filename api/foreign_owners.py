@@ -2,7 +2,7 @@
 
 Sources: `jobset.x-k8s.io/v1alpha2` of kubernetes-sigs/jobset, `leaderworkerset.x-k8s.io/v1` of kubernetes-sigs/lws,
 `kubeflow.org/v1` of Kubeflow's training-operator, `kubeflow.org/v2beta1` of its mpi-operator, `ray.io/v1` of KubeRay,
-and `batch/v1` of Kubernetes.
+`batch/v1` and `apps/v1` of Kubernetes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "MXJob",
     "OwnerObject",
     "OwningJob",
+    "OwningStatefulSet",
     "PaddleJob",
     "PyTorchJob",
     "RayCluster",
@@ -231,6 +232,12 @@ class OwningJob(Job):
     """batch/v1 Job, as an owner of pods."""
 
     spec: OwningJobSpec = field(default_factory=OwningJobSpec)
+
+
+class OwningStatefulSet(Struct, kw_only=True):
+    """apps/v1 StatefulSet, as far as it says who controls it. A LeaderWorkerSet has its pods by StatefulSets."""
+
+    metadata: ObjectMeta
 
 
 OwnerObject = JobSet | LeaderWorkerSet | TrainingJob | RayCluster | OwningJob

@@ -15,6 +15,7 @@ from api.foreign_groups import (
     NativePodGroup,
     VolcanoPodGroup,
 )
+from api.foreign_owners import OwningStatefulSet
 from api.groups import PodGroup
 from api.jobs import TemplatedJob
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
@@ -53,6 +54,7 @@ __all__ = [
     "PRIORITY_CLASSES",
     "RESOURCE_FLAVORS",
     "RUNTIME_CLASSES",
+    "STATEFUL_SETS",
     "STORAGE_RESOURCES",
     "VOLCANO_GROUPS",
     "WORKLOADS",
@@ -101,6 +103,10 @@ def _of_owner(kind: OwnerKind) -> Resource[Any]:
 
 OWNER_RESOURCES: Final[tuple[Resource[Any], ...]] = tuple(map(_of_owner, OWNERS.values()))
 """Objects whose pods may be a group."""
+STATEFUL_SETS: Final = Resource(
+    "statefulsets", "/apis/apps/v1/statefulsets", OwningStatefulSet, optional=True
+)
+"""What is between pods and their LeaderWorkerSet. Optional, because an older role may not allow to read them."""
 
 CLUSTER_QUEUES: Final = Resource("clusterqueues", f"{KUEUE}/clusterqueues", ClusterQueue)
 COHORTS: Final = Resource("cohorts", f"{KUEUE}/cohorts", Cohort)

@@ -30,6 +30,7 @@ from runtime.resources import (
     OWNER_RESOURCES,
     PODS,
     PRIORITY_CLASSES,
+    STATEFUL_SETS,
     STORAGE_RESOURCES,
     VOLCANO_GROUPS,
 )
@@ -105,6 +106,10 @@ class WatchedTables:
             for each in OWNER_RESOURCES
         ]
         """Objects whose pods may be a group. Who lists them waits likewise."""
+        self.stateful_sets = views.watch(
+            STATEFUL_SETS, _Kept(tables.upsert_stateful_set, tables.delete_stateful_set)
+        )
+        """They lead pods to their owners. Who lists them waits likewise."""
         self.views: tuple[View[Any], ...] = (
             self.nodes,
             self.pods,
@@ -114,6 +119,7 @@ class WatchedTables:
             self.groups,
             *self.foreign_groups,
             *self.owners,
+            self.stateful_sets,
         )
 
     def on_change(self, hook: Callable[[], None]) -> None:

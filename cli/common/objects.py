@@ -17,7 +17,7 @@ from api.foreign_groups import (
     NativePodGroup,
     VolcanoPodGroup,
 )
-from api.foreign_owners import OwningJob
+from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.owner_annotations import ByOwner
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
@@ -48,7 +48,7 @@ from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from nodes.state.volumes import STORAGE_KINDS
 
-__all__ = ["HELPFUL", "OWNER_KINDS", "Objects"]
+__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "Objects"]
 
 SAME_UID: Final = "metadata.uid: is also that of"
 
@@ -63,14 +63,20 @@ STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
     **dict.fromkeys(STORAGE_KINDS, Tables.upsert_storage),
     **dict.fromkeys(OBJECTS, Tables.upsert_foreign_group),
     **dict.fromkeys(OWNERS, Tables.upsert_owner),
+    OwningStatefulSet: Tables.upsert_stateful_set,
 }
 OWNER_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
     (each.api_version, each.kind): Kind(each.type, True, title=f"{each.kind}.{each.api_version}")
     for each in OWNERS.values()
     if each.type is not OwningJob
 }
+"""Owners of groups, which not every cluster serves."""
+GROUPING_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
+    **OWNER_KINDS,
+    ("apps/v1", "StatefulSet"): Kind(OwningStatefulSet, True),
+}
 """Kinds that say whether pods belong together. Pods tell most of it without them."""
-HELPFUL: Final = frozenset([*OWNER_KINDS, LEASE])
+HELPFUL: Final = frozenset([*GROUPING_KINDS, LEASE])
 """Kinds without which there is an answer, too."""
 
 
@@ -88,7 +94,7 @@ class Objects(Reader):
             CoschedulingPodGroup, True, check_created, "PodGroup.scheduling.x-k8s.io"
         ),
         (VOLCANO, "PodGroup"): Kind(VolcanoPodGroup, True, check_created, "PodGroup.scheduling.volcano.sh"),
-        **OWNER_KINDS,
+        **GROUPING_KINDS,
         ("batch/v1", "Job"): Kind(OwningJob, True),
         ("policy/v1", "PodDisruptionBudget"): Kind(PodDisruptionBudget, True, check_budget),
         ("scheduling.k8s.io/v1", "PriorityClass"): Kind(PriorityClass, False),

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from api.core import Namespace
-from api.foreign_owners import OwningJob
+from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.groups import API_VERSION, PodGroup
+from api.meta import controller_reference
 from api.plans import PreemptionPlan
 from api.published import NAMESPACE, PROCESS, QUOTA_MODE, SCHEDULERS
 from cli.common.documents import Kind, Reader
-from cli.common.objects import OWNER_KINDS
+from cli.common.objects import GROUPING_KINDS
 from cli.common.published import LEASE, LEASE_KIND
 from cli.doctor.kinds import (
     Binding,
@@ -32,7 +33,7 @@ from nodes.state.owner_groups import OwnerGroups
 __all__ = ["NAMESPACE", "PROCESS", "Seen"]
 
 OWNERS: Final[Mapping[tuple[str, str], Kind]] = {
-    **OWNER_KINDS,
+    **GROUPING_KINDS,
     ("batch/v1", "Job"): Kind(OwningJob, True),
     ("v1", "Namespace"): Kind(Namespace, False),
 }
@@ -77,13 +78,20 @@ class Seen(Reader):
 
     def owners(self) -> OwnerGroups:
         """What owners and namespaces say of the groups of pods."""
-        groups = OwnerGroups(by_owner_of(self.published()) or "Victims")
+        controllers = {
+            each.metadata.uid: owner.uid if (owner := controller_reference(each.metadata)) is not None else ""
+            for each in self.all(SeenPod)
+        }
+        groups = OwnerGroups(by_owner_of(self.published()) or "Victims", controllers.get)
         for kind in OWNERS.values():
             for each in self.all(kind.struct):
-                if isinstance(each, Namespace):
-                    groups.upsert_namespace(each.metadata.name, each.metadata.annotations)
-                else:
-                    groups.upsert_owner(each)
+                match each:
+                    case Namespace():
+                        groups.upsert_namespace(each.metadata.name, each.metadata.annotations)
+                    case OwningStatefulSet():
+                        groups.upsert_stateful_set(each)
+                    case _:
+                        groups.upsert_owner(each)
         return groups
 
     def all(self, kind: type[Any]) -> list[Any]:

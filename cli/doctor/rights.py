@@ -35,6 +35,7 @@ TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("kubeflow.org", "jaxjobs mpijobs mxjobs paddlejobs pytorchjobs tfjobs xgboostjobs"): READS,
     ("ray.io", "rayclusters"): READS,
     ("batch", "jobs"): ("get", *READS),
+    ("apps", "statefulsets"): READS,
     ("reprieve.dev", "podgroups"): READS,
     ("reprieve.dev", "preemptionplans"): (*READS, "create", "patch", "delete"),
     ("reprieve.dev", "clusterpreemptionplans"): ("list", "create", "delete"),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from api.compression import expand
 from api.core import Pod
-from api.foreign_owners import OwningJob
+from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.groups import API_VERSION, PodGroup
 from api.meta import controller_reference
 from api.owner_annotations import ByOwner
@@ -75,6 +75,8 @@ class World(Planes):
                 self.events += [thing] if near else []
             case ReplicaSet():
                 self._sets += [thing] if near else []
+                if isinstance(thing, StatefulSet):
+                    self.nodes.tables.upsert_stateful_set(OwningStatefulSet(metadata=thing.metadata))
             case OwningJob():
                 self.nodes.tables.upsert_owner(thing)
                 if near:

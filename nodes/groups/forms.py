@@ -23,6 +23,7 @@ from api.groups import (
 )
 from api.meta import Condition, ObjectMeta, OwnerReference
 from nodes.groups.keys import COSCHEDULING, SEPARATOR, VOLCANO, is_foreign, is_owned, source_of
+from nodes.groups.owners import is_its_owners, owner_name
 
 __all__ = [
     "HIGHEST",
@@ -58,10 +59,13 @@ def implied(namespace: str, name: str) -> PodGroup:
     It is evicted whole or not at all, by the lowest priority of its pods. It is no gang of ours: its pods ask for room
     one by one, as they are.
     """
-    _, _, uid = name.partition(SEPARATOR)[2].partition(SEPARATOR)
-    made_up = str(uuid5(NAMES, f"{namespace}/{name}"))
-    meta = ObjectMeta(name=name, namespace=namespace, uid=uid or made_up)
+    uid = owner_name(name).uid if is_its_owners(name) else ""
+    meta = ObjectMeta(name=name, namespace=namespace, uid=uid or _made_up(f"{namespace}/{name}"))
     return form_of(meta, name)
+
+
+def _made_up(name: str) -> str:
+    return str(uuid5(NAMES, name))
 
 
 def form_of(
@@ -98,9 +102,9 @@ def of_owner(owner: OwnerReference, meta: ObjectMeta, name: str, minimum: int) -
 
     An owner may have several such groups, so only a group that has its owner's name has its UID.
     """
-    _, bare, *known = name.split(SEPARATOR)
-    own = meta.uid if bare == meta.name else str(uuid5(NAMES, f"{meta.uid}/{name}"))
-    its = replace(meta, uid="".join(known) or own, owner_references=[owner])
+    within = meta.namespace if owner_name(name).uid else meta.uid
+    uid = meta.uid if is_its_owners(name) else _made_up(f"{within}/{name}")
+    its = replace(meta, uid=uid, owner_references=[owner])
     return form_of(its, name, owner.api_version, minimum=minimum)
 
 

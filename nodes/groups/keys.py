@@ -1,7 +1,8 @@
 """The names of groups in the tables. A group of a foreign kind has a name that tells its kind.
 
 Our own PodGroups have their bare names. Any other group is `<source>:<name>`, with a UID behind another colon if its
-pods tell it. No Kubernetes object has a colon in its name, so no two groups share a key. See docs/decisions/0069.
+pods or their chain of controllers tell it. No Kubernetes object has a colon in its name, so no two groups share a key.
+See docs/decisions/0069 and 0082.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ __all__ = [
     "foreign_name",
     "is_foreign",
     "is_owned",
+    "named_by",
     "short_name",
     "source_of",
 ]
@@ -33,9 +35,15 @@ VOLCANO: Final = "podgroups.scheduling.volcano.sh"
 def foreign_name(source: str, name: str, uid: str = "") -> str:
     """The name of a group of another kind. `source`: the resource and API group, such as podgroups.scheduling.x-k8s.io.
 
-    `uid`: of the object. Empty if its pods do not tell it.
+    `uid`: of the object, or of the owner that has several groups. Empty if it is not known.
     """
     return SEPARATOR.join((source, name, uid) if uid else (source, name))
+
+
+def named_by(name: str, uid: str) -> str:
+    """The name of the same group with the UID of its owner."""
+    source, bare, *_ = name.split(SEPARATOR)
+    return foreign_name(source, bare, uid)
 
 
 def is_foreign(name: str) -> bool:

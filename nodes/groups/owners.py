@@ -1,7 +1,8 @@
 """Groups by owner: the pods of one training job, JobSet or replica of a LeaderWorkerSet belong together.
 
 The pod's controller reference decides. Owners that are not the pod's own controller are known by labels. Such a label
-counts only if the controller has the name that the owner's controller gives it.
+counts only if the controller has the name that the owner's controller gives it, and not if it is known that the
+controller references lead elsewhere: see `nodes.state.chains`.
 """
 
 from __future__ import annotations
@@ -10,19 +11,21 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from api.core import Pod
-from api.foreign_owners import OwningJob
+from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.meta import OwnerReference, controller_reference
 from api.names import is_label_value, is_subdomain
 from api.owner_annotations import GANG_ANNOTATION, ByOwner
-from nodes.groups.keys import SEPARATOR, foreign_name
+from nodes.groups.keys import SEPARATOR, foreign_name, source_of
 
 __all__ = [
-    "JOB_SET",
+    "POD",
+    "Between",
     "ByOwner",
     "OwnedPod",
     "OwnerName",
+    "control_of",
+    "is_its_owners",
     "job_set_named",
-    "job_set_of",
     "owned_pod",
     "owner_name",
 ]
@@ -44,6 +47,11 @@ LEADER_WORKER_SET: Final = "LeaderWorkerSet.leaderworkerset.x-k8s.io"
 SET_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 REPLICA: Final = "leaderworkerset.sigs.k8s.io/group-index"
 
+POD: Final = "Pod"
+"""The source of the leader of a replica, which controls the StatefulSet of its workers."""
+Between = OwningJob | OwningStatefulSet
+"""What may be between a pod and the owner that its labels tell."""
+
 NEVER_TOGETHER: Final = frozenset({"DaemonSet", "Node"})
 """Controllers whose pods belong to their nodes."""
 
@@ -61,8 +69,8 @@ class OwnedPod(NamedTuple):
     """Whether the kind of the owner counts without an annotation."""
     said: bool
     """Whether the pod itself says that it belongs to its owner's group."""
-    job: str
-    """The UID of the Job between the pod and its owner; empty if labels do not tell the owner by a Job."""
+    by: str
+    """The UID of the controller between the pod and its owner; empty if the owner is the controller."""
 
     def counts(self, by_owner: ByOwner, owner_said: bool | None) -> bool:
         """Whether the pod belongs to the group. `by_owner`: the setting. `owner_said`: the annotation of the owner."""
@@ -92,16 +100,21 @@ def owned_pod(pod: Pod) -> OwnedPod | None:
     by_label = name is not None
     if name is None:
         name, by_default = _by_controller(owner, is_gang=said == "true")
-    job = owner.uid if by_label and owner.kind == "Job" else ""
-    return OwnedPod(name, by_default, said == "true", job) if name is not None else None
+    by = owner.uid if by_label else ""
+    return OwnedPod(name, by_default, said == "true", by) if name is not None else None
 
 
-def job_set_of(job: OwningJob) -> OwnerName | None:
-    """The JobSet that controls the Job; None if none does."""
-    owner = controller_reference(job.metadata)
-    if owner is None or f"{owner.kind}.{owner.api_version.partition('/')[0]}" != JOB_SET:
+def control_of(item: Between) -> OwnerName | None:
+    """The owner that controls a Job or StatefulSet, or the pod that does; None if none of those that may do so does."""
+    owner = controller_reference(item.metadata)
+    if owner is None:
         return None
-    return OwnerName(JOB_SET, owner.name, owner.uid)
+    group, _, version = owner.api_version.rpartition("/")
+    source = f"{owner.kind}.{group}" if group else owner.kind
+    may_be = (JOB_SET,) if isinstance(item, OwningJob) else (LEADER_WORKER_SET, POD)
+    if source not in may_be or not version or not _is_written_by_controllers(owner, group):
+        return None
+    return OwnerName(source, owner.name, owner.uid)
 
 
 def job_set_named(job: OwningJob) -> str:
@@ -116,6 +129,11 @@ def owner_name(name: str) -> OwnerName:
     if source == LEADER_WORKER_SET:
         bare = bare.rpartition("-")[0]
     return OwnerName(source, bare, "".join(uid))
+
+
+def is_its_owners(name: str) -> bool:
+    """Whether a group of this name is the only one of its owner, and so has its name and UID."""
+    return source_of(name) != LEADER_WORKER_SET
 
 
 def _by_controller(owner: OwnerReference, *, is_gang: bool) -> tuple[str | None, bool]:

@@ -7,27 +7,21 @@ it is a gang. All of them come and go in any order. See docs/decisions/0074.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Final, NamedTuple, TypeVar
 
 from api.core import Pod
-from api.foreign_owners import OwnerObject, OwningJob
+from api.foreign_owners import OwnerObject, OwningJob, OwningStatefulSet
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
 from nodes.groups.forms import implied, may_ask, of_owner
-from nodes.groups.keys import is_owned, source_of
+from nodes.groups.keys import is_owned, named_by, source_of
 from nodes.groups.owner_objects import OWNERS, OwnerFacts, by_owner_of, facts_of
-from nodes.groups.owners import (
-    OwnedPod,
-    OwnerName,
-    job_set_named,
-    job_set_of,
-    owned_pod,
-    owner_name,
-)
+from nodes.groups.owners import OwnedPod, OwnerName, owned_pod, owner_name
 from nodes.groups.registry import GroupKey, first_said
+from nodes.state.chains import UNKNOWN, Chains, ControllerOf
 
-__all__ = ["Moves", "OwnerGroups", "Told"]
+__all__ = ["NO_MOVES", "Moves", "OwnerGroups", "Told"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -48,34 +42,34 @@ class Told(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What is different because an owner, a Job or a namespace says something else."""
+    """What is different because an owner, an object on the way to it, or a namespace says something else."""
 
     groups: Set[GroupKey] = frozenset()
     """Their forms may be different."""
     rows: Set[int] = frozenset()
     """Pods that may belong to another group than before."""
+    controllers: Set[str] = frozenset()
+    """Controllers (UIDs) that lead to another owner than before."""
+
+
+NO_MOVES: Final = Moves()
 
 
 class OwnerGroups:
     """What owners and namespaces say, and the pods (rows) that may belong to groups of owners."""
 
-    def __init__(self, by_owner: ByOwner) -> None:
-        """`by_owner`: what the configuration says."""
+    def __init__(self, by_owner: ByOwner, controller_of: ControllerOf = lambda _: None) -> None:
+        """`by_owner`: what the configuration says. `controller_of`: what controls the pods that are known."""
         self._by_owner = by_owner
+        self._chains = Chains(controller_of)
         self._facts: dict[Owner, OwnerFacts] = {}
         self._namespaces: dict[str, ByOwner] = {}
         self._pods: dict[int, tuple[GroupKey, OwnedPod]] = {}
         """Pods that may belong to the group of their owner, by row."""
         self._rows: dict[GroupKey, set[int]] = {}
         """The same by group."""
-        self._of_job: dict[str, set[int]] = {}
-        """Those of them that a Job leads to their owner, by the UID of the Job."""
         self._keys: dict[Owner, set[GroupKey]] = {}
         """The groups that pods tell, by owner."""
-        self._links: dict[str, OwnerName | None] = {}
-        """The JobSets that control the Jobs whose pods name one, by the UID of the Job; None if none does."""
-        self._jobs: dict[tuple[str, str], str] = {}
-        """Their UIDs, by namespace and name."""
 
     # ---- pods
 
@@ -90,8 +84,8 @@ class OwnerGroups:
         """The group with which such a pod may be evicted, whether or not its object exists."""
         if told.owned is None:
             return told.said
-        key = (told.namespace, told.owned.name)
-        return key if self._counts(key, told.owned) else None
+        key, may_be = self._place(told.namespace, told.owned)
+        return key if may_be and self._counts(key, told.owned) else None
 
     def unit_of(self, pod: Pod) -> GroupKey | None:
         """The group with which the pod may be evicted, whether or not its object exists; None if it has none."""
@@ -105,96 +99,117 @@ class OwnerGroups:
         key = self.unit_of(pod)
         return key if key is not None and may_ask(key[1]) else None
 
-    def succeeded_of(self, pod: Pod) -> GroupKey | None:
-        """The gang for which the pod counts once it has Succeeded. The number of a Job leaves such pods out already."""
-        key = self.gang_of(pod)
-        return key if key is None or source_of(key[1]) != JOB else None
+    def succeeded(self, told: Told) -> GroupKey | None:
+        """The gang for which such a pod counts once it has Succeeded. The number of a Job leaves it out already."""
+        key = self.unit(told)
+        return key if key is not None and may_ask(key[1]) and source_of(key[1]) != JOB else None
 
     def note(self, row: int, told: Told) -> GroupKey | None:
         """The pod in this row tells this. Returns the group of its owner that is new because of it."""
-        key = (told.namespace, told.owned.name) if told.owned is not None else None
-        before = self._pods.get(row)
-        if before is not None and (key is None or before != (key, told.owned)):
+        owned = told.owned
+        if owned is None:
             self.forget(row)
-        if key is None or told.owned is None:
             return None
-        self._pods[row] = key, told.owned
-        if told.owned.job:
-            self._of_job.setdefault(told.owned.job, set()).add(row)
-        rows = self._rows.get(key)
-        if rows is not None:
-            rows.add(row)
+        key, _ = self._place(told.namespace, owned)
+        before = self._pods.get(row)
+        if before == (key, owned):
             return None
-        self._rows[key] = {row}
-        self._keys.setdefault(_owner_of(key), set()).add(key)
-        return key
+        if owned.by:
+            self._chains.note(row, owned.by)
+        if before is not None and before[1].by not in ("", owned.by):
+            self._chains.forget(row, before[1].by)
+        if before is not None:
+            self._take(row)
+        return key if self._put(row, key, owned) else None
 
     def forget(self, row: int) -> None:
         """The pod in this row is gone, or may not belong to the group of an owner any longer."""
-        before = self._pods.pop(row, None)
-        if before is None:
-            return
-        key, owned = before
-        _discard(self._of_job, owned.job, row)
+        if row in self._pods:
+            owned = self._take(row)
+            if owned.by:
+                self._chains.forget(row, owned.by)
+
+    def _put(self, row: int, key: GroupKey, owned: OwnedPod) -> bool:
+        """Whether it is the first pod of its group."""
+        self._pods[row] = key, owned
+        rows = self._rows.setdefault(key, set())
+        is_first = not rows
+        rows.add(row)
+        if is_first:
+            self._keys.setdefault(_owner_of(key), set()).add(key)
+        return is_first
+
+    def _take(self, row: int) -> OwnedPod:
+        key, owned = self._pods.pop(row)
         _discard(self._rows, key, row)
         if key not in self._rows:
             _discard(self._keys, _owner_of(key), key)
+        return owned
 
     def group_in(self, row: int) -> GroupKey | None:
         """The group of its owner to which the pod in this row belongs, as things are now; None if it has none."""
         pod = self._pods.get(row)
-        return pod[0] if pod is not None and self._counts(*pod) else None
+        if pod is None:
+            return None
+        key, may_be = self._place(pod[0][0], pod[1])
+        return key if may_be and self._counts(key, pod[1]) else None
 
     # ---- what owners and namespaces say
 
     def upsert_owner(self, item: OwnerObject) -> Moves:
         """An owner's object exists and says this."""
         meta, kind = item.metadata, type(item)
-        linked = self._link(item) if isinstance(item, OwningJob) else frozenset[int]()
-        return self._know((OWNERS[kind].source, meta.namespace, meta.name), facts_of(item), linked)
+        led = self._move(self._chains.put(item)) if isinstance(item, OwningJob) else Moves()
+        return self._know((OWNERS[kind].source, meta.namespace, meta.name), facts_of(item), led)
 
     def delete_owner(self, kind: type[OwnerObject], namespace: str, name: str) -> Moves:
         """An owner's object is gone. Its pods are still one group if it is of a kind that counts by default."""
-        unlinked = self._unlink(namespace, name) if kind is OwningJob else frozenset[int]()
-        return self._know((OWNERS[kind].source, namespace, name), None, unlinked)
+        if kind is OwningJob:
+            self._chains.remove(kind, namespace, name)
+        return self._know((OWNERS[kind].source, namespace, name), None, Moves())
 
-    def _know(self, owner: Owner, facts: OwnerFacts | None, linked: Set[int]) -> Moves:
-        """The owner says this; None: nothing, or it is gone. Of what it says, little moves pods."""
+    def upsert_stateful_set(self, item: OwningStatefulSet) -> Moves:
+        """A StatefulSet exists. It leads its pods to an owner, or does not."""
+        return self._move(self._chains.put(item))
+
+    def delete_stateful_set(self, namespace: str, name: str) -> None:
+        """A StatefulSet is gone. Its pods stay where they are."""
+        self._chains.remove(OwningStatefulSet, namespace, name)
+
+    def pod_changed(self, uid: str) -> Moves:
+        """There is such a pod now, or it has another controller. It may lead the pods of a StatefulSet."""
+        return self._move(self._chains.pod_changed(uid)) if self._chains.concerns(uid) else NO_MOVES
+
+    def _move(self, controllers: Iterable[str]) -> Moves:
+        """These controllers lead to another owner than before."""
+        led = frozenset(controllers)
+        rows = frozenset(row for uid in led for row in self._chains.rows(uid))
+        groups = set()
+        for row in rows:
+            before, owned = self._pods[row]
+            key, _ = self._place(before[0], owned)
+            if key != before and self._put(row, key, self._take(row)):
+                groups.add(key)
+        return Moves(groups, rows, led)
+
+    def _know(self, owner: Owner, facts: OwnerFacts | None, led: Moves) -> Moves:
+        """The owner says this; None: nothing, or it is gone. Of what it says, little moves pods.
+
+        `led`: what else moves.
+        """
         before = self._facts.get(owner)
         if before == facts:
-            return Moves(rows=linked)
+            return led
         if facts is not None:
             self._facts[owner] = facts
         else:
             del self._facts[owner]
         groups = frozenset(self._keys.get(owner, ()))
-        return Moves(
-            groups, linked if _placing(before) == _placing(facts) else linked | self._rows_of(groups)
-        )
+        rows = frozenset[int]() if _placing(before) == _placing(facts) else self._rows_of(groups)
+        return Moves(groups | led.groups, rows | led.rows, led.controllers)
 
     def _rows_of(self, groups: Set[GroupKey]) -> Set[int]:
         return frozenset(row for key in groups for row in self._rows[key])
-
-    def _link(self, job: OwningJob) -> Set[int]:
-        """The Job exists, and a JobSet controls it or not."""
-        meta, named = job.metadata, job_set_named(job)
-        known = self._jobs.get((meta.namespace, meta.name))
-        if not named:
-            return self._unlink(meta.namespace, meta.name) if known is not None else frozenset()
-        link = job_set_of(job)
-        if known == meta.uid and self._links[meta.uid] == link:
-            return frozenset()
-        former = self._unlink(meta.namespace, meta.name)
-        self._jobs[meta.namespace, meta.name], self._links[meta.uid] = meta.uid, link
-        return former | self._of_job.get(meta.uid, frozenset())
-
-    def _unlink(self, namespace: str, name: str) -> Set[int]:
-        """The Job is gone, or its pods name no JobSet."""
-        uid = self._jobs.pop((namespace, name), None)
-        if uid is None:
-            return frozenset()
-        del self._links[uid]
-        return frozenset(self._of_job.get(uid, ()))
 
     def upsert_namespace(self, name: str, annotations: Mapping[str, str] | None) -> Moves:
         """A namespace exists and has these annotations; None: it is gone, or has none."""
@@ -221,9 +236,20 @@ class OwnerGroups:
         own = facts.by_owner if facts is not None else None
         return own or self._namespaces.get(namespace) or self._by_owner
 
+    def _place(self, namespace: str, owned: OwnedPod) -> tuple[GroupKey, bool]:
+        """The group of the pod's owner, and whether the pod may belong to it: its labels may lie.
+
+        The chain to the owner tells its UID, also if the labels do not.
+        """
+        told = namespace, owned.name
+        owner = self._chains.answer(owned.by) if owned.by else UNKNOWN
+        if owner is UNKNOWN:
+            return told, True
+        if owner is None or not _is(owner, owner_name(owned.name)):
+            return told, False
+        return (namespace, named_by(owned.name, owner.uid)), True
+
     def _counts(self, key: GroupKey, owned: OwnedPod) -> bool:
-        if owned.job in self._links and not _is(self._links[owned.job], owner_name(key[1])):
-            return False  # the labels lie
         facts = self._find(key)
         return owned.counts(self._setting(key[0], facts), facts.said if facts is not None else None)
 
@@ -255,11 +281,9 @@ def _owner_of(key: GroupKey) -> Owner:
     return owner.source, key[0], owner.name
 
 
-def _is(known: OwnerName | None, told: OwnerName) -> bool:
+def _is(known: OwnerName, told: OwnerName) -> bool:
     """Whether this owner is the one that pods tell."""
-    if known is None or (known.source, known.name) != (told.source, told.name):
-        return False
-    return told.uid in ("", known.uid)
+    return (known.source, known.name) == (told.source, told.name) and told.uid in ("", known.uid)
 
 
 def _placing(facts: OwnerFacts | None) -> tuple[str, bool | None, ByOwner | None] | None:

@@ -129,6 +129,14 @@ class PodTable:
         """Rows of the pods that are bound to the node in this row. Good until the next event."""
         return self._on_node.get(node, frozenset())
 
+    def controller_of(self, uid: str) -> str | None:
+        """The UID of what controls the pod with this UID; empty if nothing does, None if there is no such pod."""
+        row = self.find(uid)
+        if row is None:
+            return None
+        found = self.controllers.keys[held] if (held := self.controller.cells[row]) != NOWHERE else None
+        return found.uid if found is not None else ""
+
     def share_rows(self) -> Mapping[str, int]:
         """The current rows by UID, for a snapshot to keep.
 

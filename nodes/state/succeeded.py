@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Iterable, Set
 from typing import Final, NamedTuple
 
 from api.core import Pod
-from nodes.state.groups import GroupKey, GroupTable
+from nodes.state.groups import GroupTable
+from nodes.state.owner_groups import OwnerGroups, Told
 from nodes.state.pod_facts import whole_seconds
 
 __all__ = ["SucceededMembers"]
 
 SUCCEEDED: Final = "Succeeded"
+
+
+Name = tuple[str, str]
+"""(namespace, name)."""
 
 
 class _Member(NamedTuple):
@@ -20,17 +25,24 @@ class _Member(NamedTuple):
     """Row of the group. The member refers to the group for as long as the pod object exists."""
     created: int
     """Seconds since the epoch."""
+    told: Told
+
+    @property
+    def by(self) -> str:
+        """See `OwnedPod`."""
+        return self.told.owned.by if self.told.owned is not None else ""
 
 
 class SucceededMembers:
-    """Pods whose label names a group and whose phase is Succeeded, until the pod object is deleted."""
+    """Pods that tell a group and whose phase is Succeeded, until the pod object is deleted."""
 
-    def __init__(self, groups: GroupTable, gang_of: Callable[[Pod], GroupKey | None]) -> None:
-        """`gang_of`: which gang counts the pod, now that it has Succeeded."""
-        self._groups, self._gang_of = groups, gang_of
-        self._members: dict[tuple[str, str], _Member] = {}
+    def __init__(self, groups: GroupTable, owners: OwnerGroups) -> None:
+        self._groups, self._owners = groups, owners
+        self._members: dict[Name, _Member] = {}
         self._of_group: dict[int, dict[str, int]] = {}
         """By row of the group: when each member (UID) was created."""
+        self._led: dict[str, set[Name]] = {}
+        """By the UID of the controller that leads the member to its owner."""
 
     def __len__(self) -> int:
         return len(self._members)
@@ -46,18 +58,32 @@ class SucceededMembers:
         Raises ValueError, and changes nothing, for an invalid time.
         """
         meta = pod.metadata
-        key = self._gang_of(pod)
-        if pod.status.phase != SUCCEEDED or key is None:
+        if pod.status.phase != SUCCEEDED:
             return self.forget(meta.namespace, meta.name)
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
+        return self._put((meta.namespace, meta.name), meta.uid, created, self._owners.told(pod))
+
+    def regroup(self, controllers: Iterable[str]) -> bool:
+        """These controllers (UIDs) lead to another owner than before. Returns whether a group has more or less."""
+        names = [name for uid in controllers for name in self._led.get(uid, ())]
+        known = [(name, self._members[name]) for name in names]
+        moved = [self._put(name, each.uid, each.created, each.told) for name, each in known]
+        return any(moved)
+
+    def _put(self, name: Name, uid: str, created: int, told: Told) -> bool:
+        key = self._owners.succeeded(told)
+        if key is None:
+            return self.forget(*name)
         group = self._groups.hold(key)
-        member = _Member(meta.uid, group, created)
-        if self._members.get((meta.namespace, meta.name)) == member:
+        member = _Member(uid, group, created, told)
+        if self._members.get(name) == member:
             self._groups.drop(group)
             return False
-        self.forget(meta.namespace, meta.name)
-        self._members[meta.namespace, meta.name] = member
-        self._of_group.setdefault(group, {})[meta.uid] = created
+        self.forget(*name)
+        self._members[name] = member
+        self._of_group.setdefault(group, {})[uid] = created
+        if member.by:
+            self._led.setdefault(member.by, set()).add(name)
         self._groups.touch(group)
         return True
 
@@ -70,6 +96,10 @@ class SucceededMembers:
         created.pop(member.uid, None)
         if not created:
             del self._of_group[member.group]
+        if member.by:
+            self._led[member.by].discard((namespace, name))
+            if not self._led[member.by]:
+                del self._led[member.by]
         self._groups.touch(member.group)
         self._groups.drop(member.group)
         return True

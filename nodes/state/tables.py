@@ -9,7 +9,7 @@ import numpy as np
 
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
-from api.foreign_owners import OwnerObject
+from api.foreign_owners import OwnerObject, OwningStatefulSet
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
 from api.storage import CSINode
@@ -25,7 +25,7 @@ from nodes.state.copying import copy_columns
 from nodes.state.costs import CostRules
 from nodes.state.groups import GroupKey, GroupTable
 from nodes.state.nodes import NodeTable
-from nodes.state.owner_groups import Moves, OwnerGroups
+from nodes.state.owner_groups import NO_MOVES, Moves, OwnerGroups
 from nodes.state.pod_facts import Change
 from nodes.state.pod_view import MemberCounts, PodView
 from nodes.state.pods import ENDED, PodTable
@@ -38,6 +38,7 @@ from nodes.state.volumes import StorageObject, VolumeTable
 __all__ = ["Tables"]
 
 DECISION: Final = Change.DECISION
+NOTHING: Final = Change.NOTHING
 
 
 class Tables:
@@ -64,7 +65,7 @@ class Tables:
         """Grows with every change that could change a decision: see `Snapshot.version`."""
         self.resources = Resources()
         self.nodes = NodeTable(self.resources)
-        self.owners = OwnerGroups(by_owner)
+        self.owners = OwnerGroups(by_owner, lambda uid: self.pods.controller_of(uid))
         self.groups = GroupTable(self.owners.form)
         self.budgets = BudgetTable()
         self.label_sets = LabelSets(self.budgets)
@@ -72,7 +73,7 @@ class Tables:
         self.volumes = VolumeTable(is_complete)
         beside = self.classes, self.nodes, self.groups, self.label_sets, self.volumes, self.owners
         self.pods = PodTable(*beside, profiles, self.costs.daemon_set_pods)
-        self.succeeded_members = SucceededMembers(self.groups, self.owners.succeeded_of)
+        self.succeeded_members = SucceededMembers(self.groups, self.owners)
         self.priority_classes: dict[str, PriorityClass] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         """Labels by namespace."""
@@ -99,6 +100,7 @@ class Tables:
             counted = self._decides(self.succeeded_members.note(pod))
             return max(counted, self._note(self.pods.upsert(pod)))
         changed = self._note(self.pods.upsert(pod))
+        changed = max(changed, self._regroup(self.owners.pod_changed(pod.metadata.uid)))
         if not self.succeeded_members.any:
             return changed
         return max(changed, self._forget_succeeded(pod.metadata.namespace, pod.metadata.name))
@@ -138,8 +140,20 @@ class Tables:
         """From now on this counts where neither an owner nor its namespace says something."""
         return self._regroup(self.owners.set_default(by_owner))
 
+    def upsert_stateful_set(self, item: OwningStatefulSet) -> Change:
+        """Add or change a StatefulSet, which may be between pods and their LeaderWorkerSet."""
+        return self._regroup(self.owners.upsert_stateful_set(item))
+
+    def delete_stateful_set(self, namespace: str, name: str) -> Change:
+        """Remove a StatefulSet. Its pods stay, and belong together as before."""
+        self.owners.delete_stateful_set(namespace, name)
+        return Change.NOTHING
+
     def _regroup(self, moves: Moves) -> Change:
-        changed = self._note(self.pods.regroup(moves.rows))
+        if moves is NO_MOVES:
+            return NOTHING
+        counted = self._decides(self.succeeded_members.regroup(moves.controllers))
+        changed = max(counted, self._note(self.pods.regroup(moves.rows)))
         forms = [self._decides_unit(self.groups.renew(key), *key) for key in sorted(moves.groups)]
         return max([changed, *forms])
 

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from hack.controlplane.client import ApiError, Client, Json
+from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.other_kinds import (
+    COSCHEDULING,
+    CRDS,
+    JOB_SET,
+    KINDS_OF_OTHERS,
+    NATIVE,
+    REPLICAS,
+    SIZE,
+    all_kinds,
+    controlled_by,
+    create,
+    install,
+    object_of,
+    replica,
+    replica_pod,
+    stateful_set,
+)
 from tests.e2e.pages import shell
 from tests.e2e.questions import DUMPS, Asking
 from tests.e2e.support import Sandbox, condition, names, wait_for
-
-CRDS: Final = "apiextensions.k8s.io/v1"
-TRAINING: Final = "kubeflow.org/v1"
-COSCHEDULING: Final = "scheduling.x-k8s.io/v1alpha1"
-VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
-NATIVE: Final = "scheduling.k8s.io/v1beta1"
-JOB_SET: Final = "jobset.x-k8s.io/v1alpha2"
-REPLICAS: Final = "leaderworkerset.x-k8s.io/v1"
-RAY: Final = "ray.io/v1"
-GANG: Final = {"reprieve.dev/gang": "true"}
-SIZE: Final = 2
-"""Pods of each group, on a node each."""
 
 
 @pytest.fixture(scope="module")
@@ -51,171 +55,8 @@ def sandbox(plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sa
 @pytest.fixture(scope="module")
 def served(plane: ControlPlane) -> None:
     """The kinds of other projects are served from now on: all of which reprieve may watch objects."""
-    for kind in ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob"):
-        install(plane.client, TRAINING, kind)
-    install(plane.client, COSCHEDULING, "PodGroup")
-    install(plane.client, VOLCANO, "PodGroup")
-    install(plane.client, JOB_SET, "JobSet")
-    install(plane.client, REPLICAS, "LeaderWorkerSet")
-    install(plane.client, RAY, "RayCluster")
-
-
-def install(client: Client, api_version: str, kind: str) -> None:
-    """Make a CRD, whose objects may say anything, and wait until it is served."""
-    (group, version), plural = api_version.split("/"), f"{kind.lower()}s"
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
-    versions = [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]
-    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": versions}
-    meta = {"name": f"{plural}.{group}"}
-    client.create({"apiVersion": CRDS, "kind": "CustomResourceDefinition", "metadata": meta, "spec": spec})
-    wait_for(lambda: is_served(client, f"/apis/{api_version}/{plural}"), what="the CRD is not served")
-
-
-def create(sandbox: Sandbox, api_version: str, kind: str, name: str, spec: Json, **annotations: str) -> Json:
-    meta = {"name": name, "annotations": {f"reprieve.dev/{key}": said for key, said in annotations.items()}}
-    body = {"apiVersion": api_version, "kind": kind, "metadata": meta, "spec": spec}
-    path = f"/apis/{api_version}/namespaces/{sandbox.namespace}/{kind.lower()}s"
-    return sandbox.client.request("POST", path, body)
-
-
-def path_of_set(sandbox: Sandbox, name: str) -> str:
-    return f"/apis/{JOB_SET}/namespaces/{sandbox.namespace}/jobsets/{name}"
-
-
-def controlled_by(owner: Json) -> Json:
-    """The reference of whatever this object controls."""
-    known = {"apiVersion": owner["apiVersion"], "kind": owner["kind"]}
-    return {**known, **{field: owner["metadata"][field] for field in ("name", "uid")}, "controller": True}
-
-
-def is_served(client: Client, path: str) -> bool:
-    try:
-        client.request("GET", path)
-    except ApiError as error:
-        if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.TOO_MANY_REQUESTS):  # not yet
-            raise
-        return False
-    return True
-
-
-class Kinds:
-    """Makes groups of SIZE pods. Each has nodes of its own, and its pods run when a method returns."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-        self.pods: dict[str, list[str]] = {}
-        """Names of pods by group, in the order in which the groups were made."""
-
-    @property
-    def priority(self) -> int:
-        """The next group's: higher than that of the group before it."""
-        return 10 * (len(self.pods) + 1)
-
-    def class_of_next(self) -> str:
-        """The PriorityClass of the group that is made next."""
-        return self._sandbox.priority(self.priority)
-
-    def bare(self, name: str, **pod: Any) -> None:
-        """Pods that say themselves which group they belong to."""
-        places = [self._sandbox.node(f"{name}-{number}", cpu="1") for number in range(SIZE)]
-        self.pods[name] = [
-            self._sandbox.pod(f"{name}-{number}", priority=self.priority, node_name=place, **pod)
-            for number, place in enumerate(places)
-        ]
-        self._sandbox.wait_running(*self.pods[name])
-
-    def owned(self, name: str, owners: list[Json], labels: dict[str, str] | None = None) -> None:
-        """Pods with these controllers, one after the other."""
-        priority, client, running = self.priority, self._sandbox.client, []
-        for number, owner in enumerate(owners):
-            place = self._sandbox.node(f"{name}-{number}", cpu="1")
-            body = self._sandbox.pod_body(
-                f"{name}-{number}", priority=priority, node_name=place, labels=labels
-            )
-            body["metadata"]["ownerReferences"] = [controlled_by(owner)]
-            running.append(client.create(body)["metadata"]["name"])
-        self.pods[name] = running
-        self._sandbox.wait_running(*running)
-
-    def jobs(
-        self,
-        name: str,
-        jobs: list[str],
-        labels: list[dict[str, str]],
-        annotations: dict[str, str],
-        owners: list[Json],
-    ) -> None:
-        """Indexed Jobs of the Job controller, which creates SIZE pods in sum."""
-        priority, namespace = self.priority, self._sandbox.namespace
-        for number in range(SIZE):
-            self._sandbox.node(f"{name}-{number}", cpu="1", labels={"kind": name})
-        for job, its_labels in zip(jobs, labels, strict=True):
-            pod = self._sandbox.pod_body(
-                "template", priority=priority, restartPolicy="Never", nodeSelector={"kind": name}
-            )
-            meta = {"labels": {**its_labels, "group": name}}
-            count = SIZE // len(jobs)
-            spec = {
-                "parallelism": count,
-                "completions": count,
-                "completionMode": "Indexed",
-                "template": {"metadata": meta, "spec": pod["spec"]},
-            }
-            where: Json = {"name": job, "namespace": namespace, "annotations": annotations}
-            where |= {"ownerReferences": [controlled_by(each) for each in owners]}
-            self._sandbox.client.create(
-                {"apiVersion": "batch/v1", "kind": "Job", "metadata": where, "spec": spec}
-            )
-        self.pods[name] = wait_for(lambda: self._created(name), what=f"the pods of {name} do not exist")
-        self._sandbox.wait_running(*self.pods[name])
-
-    def _created(self, name: str) -> list[str] | None:
-        found = self._sandbox.client.list("v1", "Pod", self._sandbox.namespace, labels=f"group={name}")
-        return sorted(pod["metadata"]["name"] for pod in found) if len(found) == SIZE else None
-
-
-def stateful_set(sandbox: Sandbox, name: str) -> Json:
-    """One that controls nothing: its controller does not run here."""
-    pod = sandbox.pod_body("template")
-    template = {"metadata": {"labels": {"app": name}}, "spec": pod["spec"]}
-    spec = {
-        "replicas": 0,
-        "selector": {"matchLabels": {"app": name}},
-        "template": template,
-        "serviceName": name,
-    }
-    where = {"name": name, "namespace": sandbox.namespace}
-    body = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": where, "spec": spec}
-    return sandbox.client.request("POST", f"/apis/apps/v1/namespaces/{sandbox.namespace}/statefulsets", body)
-
-
-def all_kinds(sandbox: Sandbox) -> Kinds:
-    """One group of each kind, of rising priority."""
-    kinds = Kinds(sandbox)
-    create(sandbox, COSCHEDULING, "PodGroup", "plugins", {"minMember": SIZE})
-    kinds.bare("plugins", labels={"scheduling.x-k8s.io/pod-group": "plugins"})
-    create(sandbox, VOLCANO, "PodGroup", "volcano", {"minMember": SIZE})
-    kinds.bare("volcano", annotations={"scheduling.k8s.io/group-name": "volcano"})
-    policy = {"schedulingPolicy": {"gang": {"minCount": SIZE}}, "disruptionMode": {"all": {}}}
-    create(sandbox, NATIVE, "PodGroup", "native", policy | {"priorityClassName": kinds.class_of_next()})
-    kinds.bare("native", schedulingGroup={"podGroupName": "native"})
-    sandbox.group("ours", min_count=SIZE, priority=kinds.priority, mode="all")
-    kinds.bare("ours", group="ours")
-    kinds.owned("train", [create(sandbox, TRAINING, "PyTorchJob", "train", {})] * SIZE)
-    replica = {"leaderworkerset.sigs.k8s.io/name": "llm", "leaderworkerset.sigs.k8s.io/group-index": "0"}
-    kinds.owned("llm", [stateful_set(sandbox, "llm"), stateful_set(sandbox, "llm-0")], replica)
-    sets = [
-        {"jobset-name": "sim", "replicatedjob-name": name, "job-index": "0"} for name in ("driver", "workers")
-    ]
-    labels = [{f"jobset.sigs.k8s.io/{key}": value for key, value in each.items()} for each in sets]
-    job_set = create(
-        sandbox, JOB_SET, "JobSet", "sim", {"replicatedJobs": [{"name": "driver"}, {"name": "workers"}]}
-    )
-    kinds.jobs("sim", ["sim-driver-0", "sim-workers-0"], labels, {}, [job_set])
-    kinds.jobs("ring", ["ring"], [{}], GANG, [])
-    kinds.owned("ray", [create(sandbox, RAY, "RayCluster", "ray", {}, gang="true")] * SIZE)
-    return kinds
+    for api_version, kind in KINDS_OF_OTHERS:
+        install(plane.client, api_version, kind)
 
 
 @pytest.mark.usefixtures("served")
@@ -241,6 +82,27 @@ def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox) -> None:
             sandbox.wait_bound(f"rest-{number}")
     for name, pods in kinds.pods.items():
         assert evicted_for(sandbox, pods[-1]) == [f"hero-{list(kinds.pods).index(name)}"]
+
+
+@pytest.mark.usefixtures("served")
+def test_pods_that_forge_the_labels_of_a_replica_go_alone(sandbox: Sandbox) -> None:
+    """Whoever may create StatefulSets can have pods with any labels. Their chain does not lead to the owner."""
+    true = replica(sandbox, 10)
+    forged = stateful_set(sandbox, "llm-1", None)
+    for number in range(SIZE):
+        replica_pod(sandbox, f"llm-1-{number}", forged, f"forged-{number}", 10, index="1")
+    sandbox.wait_running("llm-1-0", "llm-1-1")
+    for place, gone in (("forged-0", ["llm-1-0"]), ("llm-1", true)):
+        before = sandbox.history.evictions()
+        sandbox.pod(f"hero-{place}", priority=1000, nodeSelector={"place": place})
+        sandbox.wait_bound(f"hero-{place}")
+        assert sandbox.history.evictions() == before | dict.fromkeys(gone, 1)
+    [victim] = sandbox.wait_plan("hero-llm-1", "Bound")["spec"]["victims"]
+    uid = object_of(sandbox, REPLICAS, "LeaderWorkerSet", "llm")["metadata"]["uid"]
+    assert (victim["kind"], victim["name"]) == (
+        "PodGroup",
+        f"LeaderWorkerSet.leaderworkerset.x-k8s.io:llm-0:{uid}",
+    )
 
 
 def bare_name(name: str) -> str:
@@ -274,7 +136,7 @@ def set_job(sandbox: Sandbox, job_set: str, number: int) -> str:
     named = {f"jobset.sigs.k8s.io/{key}": value for key, value in labels.items()}
     pod = sandbox.pod_body("template", priority=100, restartPolicy="Never")
     template = {"metadata": {"labels": named}, "spec": pod["spec"]}
-    owner = sandbox.client.request("GET", path_of_set(sandbox, job_set))
+    owner = object_of(sandbox, JOB_SET, "JobSet", job_set)
     meta = {"name": job, "namespace": sandbox.namespace, "ownerReferences": [controlled_by(owner)]}
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
     sandbox.client.create(body)
@@ -352,8 +214,10 @@ def test_gangs_of_other_kinds_preempt_while_their_crds_are_there(
         assert sandbox.history.evictions() == before
         pods.append(more(sandbox, name, 1))
         sandbox.wait_bound(*pods)
-        source, version = (PLUGINS, COSCHEDULING) if name == "ring" else ("JobSet.jobset.x-k8s.io", JOB_SET)
-        plan = sandbox.wait_plan(f"{source}:{name}", "Bound")
+        of_set = name == "sim"
+        uid = ":" + object_of(sandbox, JOB_SET, "JobSet", name)["metadata"]["uid"] if of_set else ""
+        source, version = ("JobSet.jobset.x-k8s.io", JOB_SET) if of_set else (PLUGINS, COSCHEDULING)
+        plan = sandbox.wait_plan(f"{source}:{name}{uid}", "Bound")
         assert plan["spec"]["preemptor"]["apiVersion"] == version
         assert sandbox.history.evictions() == before | dict.fromkeys(victims, 1)
         wait_event(sandbox, "Bound", name)

@@ -257,8 +257,13 @@ def test_gangs_are_counted_by_kind_and_those_that_wait_say_why() -> None:
         "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
         "status": {"conditions": [why]},
     }
-    said = {each.check: each.message for each in examined([*healthy(), member, volcano, group, *array()])}
-    named = "1 Job.batch, 1 podgroups.reprieve.dev, 1 podgroups.scheduling.volcano.sh"
+    replica = list(yaml.safe_load_all(Path("examples/groups/leaderworkerset.yaml").read_text()))
+    seen = [*healthy(), member, volcano, group, *array(), *replica]
+    said = {each.check: each.message for each in examined(seen)}
+    named = (
+        "1 Job.batch, 1 LeaderWorkerSet.leaderworkerset.x-k8s.io, 1 podgroups.reprieve.dev, "
+        "1 podgroups.scheduling.volcano.sh"
+    )
     assert said["gangs"] == f"groups with pods: {named}"
     assert said["jobs"] == (
         "evicted as a group, these Jobs fail for good: team/array: it loses 2 pods, and its backoffLimit is 1"

@@ -18,7 +18,7 @@ UID: Final = "00000000-0000-4000-8000-00000000000"
 NAMES: Final = {
     "indexed-job": f"Job.batch:ring:{UID}8",
     "jobset": f"JobSet.jobset.x-k8s.io:sim:{UID}2",
-    "leaderworkerset": "LeaderWorkerSet.leaderworkerset.x-k8s.io:llm-0",
+    "leaderworkerset": f"LeaderWorkerSet.leaderworkerset.x-k8s.io:llm-0:{UID}5",
     "native": "podgroups.scheduling.k8s.io:was",
     "pytorchjob": f"PyTorchJob.kubeflow.org:train:{UID}1",
     "raycluster": f"RayCluster.ray.io:tune:{UID}9",
@@ -45,6 +45,26 @@ def test_each_kind_goes_whole(kind: str) -> None:
     [victim] = spec["victims"]
     assert (victim["kind"], victim["name"], victim["priority"]) == ("PodGroup", NAMES[kind], 10)
     assert [pod["node"] for pod in victim["pods"]] == ["gpu-0", "gpu-1", "gpu-2"]
+
+
+@pytest.mark.parametrize("left", ["none", "forged"])
+def test_without_its_stateful_sets_a_replica_is_known_by_its_labels(left: str, tmp_path: Path) -> None:
+    """With one that nobody controls, its pod is alone."""
+    documents = list(yaml.safe_load_all((EXAMPLES / "leaderworkerset.yaml").read_text()))
+    for each in documents:
+        if each["metadata"]["name"] == "llm":
+            each["metadata"].pop("ownerReferences", None)
+    keep = ("Pod", "LeaderWorkerSet") if left == "none" else ("Pod", "LeaderWorkerSet", "StatefulSet")
+    path = tmp_path / "replica.yaml"
+    path.write_text(yaml.safe_dump_all([each for each in documents if each["kind"] in keep]))
+    arguments = ["plan", "-f", str(CLUSTER), "-f", str(path), "--for", "research/rollout", "-o", "json"]
+    result = CliRunner().invoke(reprieve, arguments)
+    assert result.exit_code == 0, result.output
+    victims = [(each["kind"], each["name"]) for each in json.loads(result.stdout)["spec"]["victims"]]
+    if left == "none":
+        assert victims == [("PodGroup", "LeaderWorkerSet.leaderworkerset.x-k8s.io:llm-0")]
+    else:
+        assert {kind for kind, _ in victims} == {"Pod"}
 
 
 def test_people_read_the_kind_and_the_name() -> None:

@@ -193,13 +193,16 @@ def test_labels_count_where_the_chain_leads_to_the_owner(
         put(tables, *order)
         assert (unit(tables) is not None) is group
         assert (tables.owners.gang_of(of_set("p", told_uid)) is not None) is group
+        if group:
+            assert unit(tables) == (NS, f"{SIM[1]}:uid-sim"), "the chain tells the UID"
         tables.delete_owner(OwningJob, NS, "sim-w-0")
-        assert unit(tables) is not None
+        assert (unit(tables) is not None) is group, "as long as it has pods"
         put(tables, job_of_it)
         assert (unit(tables) is not None) is group
         put(tables, of_set_job(None, **{"other": "label"}))
-        assert unit(tables) is not None, "its pods name no JobSet"
-        assert (tables.owners._jobs, tables.owners._links) == ({}, {})
+        tables.delete_pod(NS, "p")
+        put(tables, of_set("p", told_uid))
+        assert unit(tables) is not None, "its pods name no JobSet, so the Job is not looked at"
 
 
 def test_its_form_names_the_owner() -> None:
@@ -243,18 +246,20 @@ def test_only_pods_that_may_move_are_looked_at() -> None:
     other = pod("other", owner=("batch/v1", "Job", "sim-w-1"), labels=set_labels("1"), node="n")
     put(tables, other)
     owners, row = tables.owners, tables.pod(f"uid-{NS}-other")
+    assert row is not None
     its_job = of_set_job("sim")
     its_job.metadata.uid, its_job.metadata.name = "uid-sim-w-1", "sim-w-1"
-    assert owners.upsert_owner(its_job).rows == {row}
+    named = (NS, f"{SIM[1]}:uid-sim")
+    assert owners.upsert_owner(its_job) == Moves({named}, {row}, {"uid-sim-w-1"})
     assert owners.upsert_owner(its_job) == Moves()
-    assert owners.delete_owner(OwningJob, NS, "sim-w-1").rows == {row}
+    assert owners.delete_owner(OwningJob, NS, "sim-w-1") == Moves()
     assert owners.upsert_owner(of_set_job("elsewhere")).rows == tables.members(SIM) - {row}
-    assert owners.upsert_owner(job_set()) == Moves({SIM}, frozenset())
+    assert owners.upsert_owner(job_set()) == Moves({SIM, named})
     assert owners.upsert_owner(job_set(annotations={"gang": "false"})).rows == tables.members(SIM)
     assert owners.upsert_owner(job(gang="true")).rows == tables.members(RING)
     assert owners.upsert_owner(job(3, gang="true")) == Moves({RING}, frozenset())
     assert owners.upsert_namespace(NS, {"reprieve.dev/groups-by-owner": "Victims"}) == Moves(
-        {SIM, RING}, frozenset()
+        {SIM, named, RING}
     )
     off = owners.upsert_namespace(NS, {"reprieve.dev/groups-by-owner": "Off"})
     assert off.rows == tables.members(SIM) | tables.members(RING)
@@ -267,7 +272,7 @@ def test_a_pod_of_the_same_name_may_be_of_another_job() -> None:
     put(tables, of_set_job("elsewhere"))
     assert unit(tables) == SIM
     tables.delete_pod(NS, "p")
-    assert tables.owners._of_job == {}
+    assert tables.owners._chains._rows == {}
 
 
 def test_the_number_of_a_job_leaves_out_the_pods_that_succeeded() -> None:
@@ -290,7 +295,7 @@ def test_nothing_is_kept_of_pods_that_are_gone() -> None:
     tables.delete_pod(NS, "p")
     tables.delete_pod(NS, "q")
     owners = tables.owners
-    assert (owners._pods, owners._rows, owners._keys, owners._of_job) == ({}, {}, {}, {})
+    assert (owners._pods, owners._rows, owners._keys, owners._chains._rows) == ({}, {}, {}, {})
     assert tables.groups.find(*SIM) is None
     put(tables, job_set(replicas=5), of_set("p"))
     assert minimum(tables.groups.find(*SIM)) == 5
