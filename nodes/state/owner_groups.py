@@ -245,9 +245,10 @@ class OwnerGroups:
         owner = self._chains.answer(owned.by) if owned.by else UNKNOWN
         if owner is UNKNOWN:
             return told, True
-        if owner is None or not _is(owner, owner_name(owned.name)):
+        name = owner_name(owned.name)
+        if owner is None or not _is(owner, name):
             return told, False
-        return (namespace, named_by(owned.name, owner.uid)), True
+        return told if name.uid else (namespace, named_by(owned.name, owner.uid)), True
 
     def _counts(self, key: GroupKey, owned: OwnedPod) -> bool:
         facts = self._find(key)
@@ -260,8 +261,13 @@ class OwnerGroups:
         return facts if facts is not None and owner.uid in ("", facts.metadata.uid) else None
 
     def awaits_owner(self, key: GroupKey) -> str:
-        """The source of the owner whose object would make this group a gang; empty if it is known, or makes none."""
-        if not is_owned(key[1]) or self._find(key) is not None or self._setting(key[0], None) != "Gangs":
+        """The source of the owner that would make this group a gang once its object, or the first pod, is known.
+
+        Empty if both are known, or if it would be none.
+        """
+        facts = self._find(key) if is_owned(key[1]) else None
+        is_known = facts is not None and (key in self._rows or facts.minimum <= 0)
+        if not is_owned(key[1]) or is_known or self._setting(key[0], facts) != "Gangs":
             return ""
         return owner_name(key[1]).source
 

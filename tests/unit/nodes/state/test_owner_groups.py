@@ -155,6 +155,22 @@ def test_an_owner_of_the_same_name_is_another_one() -> None:
     assert unit(tables, "q") is None
 
 
+def test_a_gang_is_awaited_until_its_owner_and_its_first_pod_are_known() -> None:
+    """A scheduler may ask about the first pod before it is here. It would preempt alone."""
+    owner, tables = SIM[1].partition(":")[0], Tables(by_owner="Gangs")
+    assert tables.owners.awaits_owner(SIM) == owner
+    put(tables, job_set())
+    assert tables.owners.awaits_owner(SIM) == owner
+    put(tables, of_set("p"))
+    assert tables.owners.awaits_owner(SIM) == ""
+    for said in ({"groups_by_owner": "Victims"}, {"groups_by_owner": "Off"}):
+        tables = Tables(by_owner="Gangs")
+        put(tables, job_set(annotations=said))
+        assert tables.owners.awaits_owner(SIM) == ""
+    put(tables, job_set(replicas=0))
+    assert tables.owners.awaits_owner(SIM) == "", "no pod starts"
+
+
 def test_the_owner_of_another_namespace_says_nothing() -> None:
     tables = Tables(by_owner="Gangs")
     elsewhere = job_set()
