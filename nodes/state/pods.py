@@ -154,7 +154,8 @@ class PodTable:
         bare, told = self._known_classes.of(pod), self._owners.told(pod)
         facts = self._hold(pod, self.claimants.resolved(bare, claims), deletion, self._owners.unit(told))
         replaced, asks_otherwise = NOTHING, False
-        if row is not None and self.uids[row] != meta.uid:
+        is_another = row is not None and self.uids[row] != meta.uid
+        if row is not None and is_another:
             replaced, row = self._remove(row), None
         if row is None:
             row = self._add(meta.namespace, meta.name, meta.uid)
@@ -167,6 +168,9 @@ class PodTable:
         self.claimants.note(row, bare, claims)
         if (group := self._owners.note(row, told)) is not None:
             self._groups.renew(group)
+        if is_another:  # what was known of its controller may have gone with the former pod
+            replaced = max(replaced, self.regroup({row}))
+            facts = self._read(row)
         self.terminations.note(row, pod, deletion)
         nominated = self.nominations.note(row, facts, pod.status.nominated_node_name, asks_otherwise)
         return max(replaced, changed, nominated, self._note_status(row, facts.group, pod))

@@ -78,7 +78,8 @@ class ChainsMachine(RuleBasedStateMachine):
         if owner is not None:
             its = f"{owner[1]}-{data.draw(NUMBERS)}"
             controller = OwnerReference(VERSIONS[owner[0]], owner[0], owner[1], its, controller=True)
-        if before is not None and before.uid == uid and before.controller != controller:
+        is_read = kind == "StatefulSet" or is_named
+        if is_read and (before and before[::2]) != (uid, controller):
             self.known.pop(uid, None)
         meta: dict[str, Any] = {"name": name, "namespace": NS, "uid": uid}
         if controller is not None:
@@ -126,6 +127,9 @@ class ChainsMachine(RuleBasedStateMachine):
         made.metadata.owner_references = [
             OwnerReference(VERSIONS[kind], kind, by, f"{by}-{its}", controller=True)
         ]
+        if name in self.pods and self.pods[name].metadata.uid != uid:
+            del self.pods[name]  # the former one goes first
+            self.learn()
         self.tables.upsert_pod(made)
         self.pods.pop(name, None)
         if not ended:
