@@ -190,6 +190,8 @@ class LiveWorld:
         PARKED.inc()
         if self._controller.leading is not None:
             self._controller.leading.evidence.preempt_called(pod, candidates)
+            if (key := self._gang_of(pod)) is not None:
+                self._controller.parked.note_member(pod, key)
         self._observe(pod, PreemptCalled(pod.metadata.uid, pod.metadata.name))
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:

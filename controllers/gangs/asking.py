@@ -185,6 +185,15 @@ class Asking:
         """Bring back the pods that preempt answered with no node because of this."""
         self._want(self._parked.take(why))
 
+    @property
+    def parked_gangs(self) -> list[GroupKey]:
+        """The gangs whose members preempt answered with no node because they wait."""
+        return list(self._parked.gangs)
+
+    def let_go(self, group: GroupKey) -> None:
+        """Its gang holds nobody any longer: bring back the members that preempt answered with no node."""
+        self._want(self._parked.take_members(group))
+
     def told(self, turned_down: TurnedDown) -> None:
         """Another process, which does not lead, has turned down these pods."""
         self._want(self._parked.wishes(turned_down))

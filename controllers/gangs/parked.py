@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import Final
 
 import msgspec
 
 from api.core import Pod
+from controllers.gangs.life import GroupKey
 from controllers.gangs.pulses import Wish
 from controllers.gangs.waiting import WaitingPod, WaitingPods
 from nodes.filters.profile import DEFAULT_SCHEDULER
@@ -46,6 +48,10 @@ class ParkedPods:
         """UIDs, in order."""
         self._others: dict[Why, dict[str, int]] = {why: {} for why in Why}
         """Of pods beyond `most`: by scheduler, their highest priority."""
+        self._members: dict[GroupKey, dict[str, None]] = {}
+        """UIDs of pods that preempt answered with no node because their gang waits."""
+        self._gang_of: dict[str, GroupKey] = {}
+        """The gang by UID."""
 
     def __len__(self) -> int:
         return sum(map(len, self._pods.values()))
@@ -65,10 +71,33 @@ class ParkedPods:
         others = self._others[why]
         others[scheduler] = max(priority, others.get(scheduler, priority))
 
+    def note_member(self, pod: Pod, gang: GroupKey) -> None:
+        """The same because its gang waits. It passes when the pod has no gang any longer, or its gang runs."""
+        uid = pod.metadata.uid
+        self.forget(uid)
+        self._members.setdefault(gang, {})[uid] = None
+        self._gang_of[uid] = gang
+
+    @property
+    def gangs(self) -> Collection[GroupKey]:
+        """The gangs whose members are parked because they wait."""
+        return self._members.keys()
+
+    def take_members(self, gang: GroupKey) -> list[Wish]:
+        """The gang holds them no longer: what brings them back. They are forgotten."""
+        uids = self._members.pop(gang, {})
+        for uid in uids:
+            del self._gang_of[uid]
+        return self.wishes(self._turned_down(uids, {}))
+
     def forget(self, uid: str) -> None:
         """The pod is bound or gone."""
         for pods in self._pods.values():
             pods.pop(uid, None)
+        if (gang := self._gang_of.pop(uid, None)) is not None:
+            del self._members[gang][uid]
+            if not self._members[gang]:
+                del self._members[gang]
 
     def take(self, why: Why) -> list[Wish]:
         """The reason has passed: what brings back all pods that it parked. They are forgotten."""
@@ -84,7 +113,11 @@ class ParkedPods:
         """All pods that are parked for this reason. They are forgotten."""
         parked, self._pods[why] = self._pods[why], {}
         others, self._others[why] = self._others[why], {}
-        pods = [pod for uid in parked if (pod := self._waiting.find(uid)) is not None]
+        return self._turned_down(parked, others)
+
+    def _turned_down(self, uids: Iterable[str], others: dict[str, int]) -> TurnedDown:
+        """Those of these pods that wait. `others`: by scheduler, the highest priority of more pods."""
+        pods = [pod for uid in uids if (pod := self._waiting.find(uid)) is not None]
         for pod in pods:
             if not pod.for_ports:
                 others[pod.scheduler] = max(pod.priority, others.get(pod.scheduler, pod.priority))
@@ -103,6 +136,8 @@ class ParkedPods:
         For the beginning of a term: nobody knows who called while no process answered. Pods that wait for host ports
         are brought back only if this process answered them.
         """
+        self._members.clear()
+        self._gang_of.clear()
         crowds = [crowd(scheduler, priority) for scheduler, priority in self._waiting.turned_down().items()]
         return [*(wish for why in Why for wish in self.take(why)), *crowds]
 

@@ -156,11 +156,13 @@ class Performer:
             case SayScheduled():
                 return partial(hands.reporter.scheduled, gang.key)
             case Wake(reason, message):
+                hands.asking.let_go(gang.key)
                 return partial(hands.waker.wake, gang.key, reason, message)
         return None
 
     def wake(self, key: GroupKey, reason: str, message: str) -> None:
         """Bring back the pods that were held because of the group."""
+        self._hands.asking.let_go(key)
         self._hands.writes.put(key, partial(self._hands.waker.wake, key, reason, message))
 
     def forget(self, key: GroupKey) -> None:

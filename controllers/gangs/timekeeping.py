@@ -66,7 +66,9 @@ class Timekeeper:
             self._partial_gangs,
             self._stopped_gangs,
         )
-        if any(map(len, kept)) or self._hands.waker.behind or self._hands.asking.parks(Why.NOT_READY):
+        asking = self._hands.asking
+        waits = self._hands.waker.behind or asking.parks(Why.NOT_READY) or asking.parked_gangs
+        if waits or any(map(len, kept)):
             return TICK_SECONDS
         return max(TICK_SECONDS, self._hands.housekeeping.next_sweep())
 
@@ -90,7 +92,7 @@ class Timekeeper:
         return any(expired)
 
     def _let_go(self) -> None:
-        """Wake pods that filter turned down and would let pass now, although no plan has ended because of which they
+        """Wake pods that were turned down and would pass now, although no plan has ended because of which they
         would be woken: they came when the mirror could not be trusted, or the group changed between two looks.
         """
         waker = self._hands.waker
@@ -99,6 +101,9 @@ class Timekeeper:
             if key is not None and self._gangs.lets_pass(key):
                 wake = partial(waker.wake, key, "Released", "nothing holds it back any longer")
                 self._hands.writes.put(key, wake)
+        for key in self._hands.asking.parked_gangs:
+            if self._gangs.lets_pass(key):
+                self._hands.asking.let_go(key)
 
     def _put_in_order(self) -> None:
         """Nominations that nobody uses, and stored plans. A round that is still being written is not begun again."""

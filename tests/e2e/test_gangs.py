@@ -391,3 +391,16 @@ def test_a_gang_of_four_where_three_fit_evicts_nobody(hopeless: Hopeless, tmp_pa
     command = planned_offline(sandbox, "hero", tmp_path)
     assert command.returncode == 3
     assert "cpu" in command.stdout
+
+
+def test_a_member_on_full_nodes_preempts_alone_once_its_group_is_no_gang(sandbox: Sandbox) -> None:
+    """The scheduler asks only whom it may evict, for no node has room. A pulse brings the pod back."""
+    sandbox.full_nodes(2)
+    sandbox.group("hero", min_count=2, priority=100)
+    sandbox.pod("hero-0", group="hero", priority=100)
+    sandbox.wait_condition("Pod", "hero-0", "PodScheduled", "False")
+    sandbox.watch_quietly(2.0)
+    sandbox.delete_group("hero")
+    sandbox.group("hero", priority=100)
+    sandbox.wait_bound("hero-0")
+    assert len(sandbox.history.evicted()) == 1

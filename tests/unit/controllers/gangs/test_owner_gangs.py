@@ -262,3 +262,29 @@ async def test_an_annotation_that_cannot_be_read_is_said_once() -> None:
         assert [each["regarding"]["name"] for each in stored if each["reason"] == "InvalidAnnotation"][
             2:
         ] == ["odd"]
+
+
+@pytest.mark.parametrize("ends", ["deleted", "no group any longer", "no gang any longer", "victims", "off"])
+async def test_a_member_that_only_preempt_turned_down_comes_back_when_it_has_no_gang(ends: str) -> None:
+    """Its nodes are full, so the scheduler never calls filter: a condition would not bring it back."""
+    async with staged(*cluster(), sim(), member(0), by_owner="Gangs") as stage:
+        await call(stage)
+        await stage.settle()
+        assert stage.preempt(member(0), n0=["v0"]) == []
+        await stage.settle()
+        stage.api.pulsed.clear()
+        match ends:
+            case "deleted":
+                stage.delete(sim())
+            case "no group any longer":
+                stage.add(sim(gang="false"))
+            case "no gang any longer":
+                stage.add(sim(0))
+            case "victims":
+                stage.add(namespace("Victims"))
+            case _:
+                stage.add(namespace("Off"))
+        await stage.settle()
+        assert stage.api.pulsed == ["m0"]
+        await stage.settle()
+        assert stage.api.pulsed == ["m0"]

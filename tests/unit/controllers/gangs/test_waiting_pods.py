@@ -149,6 +149,38 @@ def test_of_more_pods_than_are_remembered_the_highest_priority_counts() -> None:
     assert parked.take(Why.RESERVED) == [crowd("default-scheduler", 6)]
 
 
+def test_members_come_back_when_their_gang_lets_go() -> None:
+    pods = [waiting(f"m{number}", priority=number) for number in range(4)]
+    ports = waiting("ports", priority=9, message=PORTS)
+    parked, gang, other = ParkedPods(held(*pods, ports)), ("d", "gang"), ("d", "other")
+    for each in (*pods[:3], ports):
+        parked.note_member(each, gang)
+    parked.note_member(pods[3], other)
+    parked.forget("uid-default-m2")
+    assert set(parked.gangs) == {gang, other}
+    assert [(wish.uid, wish.priority) for wish in parked.take_members(gang)] == [
+        ("uid-default-ports", 9),
+        ("", 1),
+    ]
+    assert parked.take_members(gang) == []
+    assert set(parked.gangs) == {other}
+    parked.forget("uid-default-m3")
+    assert not parked.gangs
+
+
+def test_the_last_reason_counts_for_a_member() -> None:
+    pod = waiting("m")
+    parked, gang = ParkedPods(held(pod)), ("d", "gang")
+    parked.note(pod, Why.RESERVED)
+    parked.note_member(pod, gang)
+    assert parked.take(Why.RESERVED) == []
+    parked.note(pod, Why.RESERVED)
+    assert not parked.gangs
+    parked.note_member(pod, gang)
+    assert parked.take_all() == []
+    assert not parked.gangs
+
+
 def test_at_the_beginning_of_a_term_whoever_was_turned_down_comes_back() -> None:
     projection = held(
         waiting("new", priority=9),

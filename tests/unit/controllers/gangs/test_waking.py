@@ -238,3 +238,37 @@ async def test_a_pod_kept_out_by_another_that_was_on_its_way_is_woken_when_that_
         await stage.settle()
         assert "late" in stage.api.woken
         assert stage.filter(late, "n0") == ["n0"]
+
+
+@pytest.mark.parametrize("lets_go", ["it runs", "it is no gang", "it is gone"])
+async def test_a_member_that_only_preempt_turned_down_comes_back_when_its_gang_lets_go(lets_go: str) -> None:
+    """Filter is never called for it, since its nodes are full. Only a pulse brings it back."""
+    async with staged(node("n0"), node("n1"), pod("full", node="n0", requests=BIG, priority=200)) as stage:
+        stage.add(gang(minimum=2), member("m0"), pod("full-1", node="n1", requests=BIG, priority=200))
+        await stage.settle()
+        assert stage.preempt(member("m0"), n0=["full"]) == []
+        await stage.settle()
+        stage.api.pulsed.clear()
+        match lets_go:
+            case "it runs":
+                stage.add(*(pod(f"m{number}", group="gang", node=f"n{number}") for number in (1, 2)))
+            case "it is no gang":
+                stage.add(gang(minimum=0))
+            case _:
+                stage.delete(gang())
+        await stage.settle()
+        assert stage.api.pulsed == ["m0"]
+
+
+async def test_nobody_is_pulsed_for_members_that_are_bound() -> None:
+    async with staged(node("n0"), node("n1")) as stage:
+        full = [pod(f"full-{number}", node=f"n{number}", requests=BIG, priority=200) for number in range(2)]
+        stage.add(*full, gang(minimum=2), member("m0"), member("m1"))
+        await stage.settle()
+        assert stage.preempt(member("m0"), n0=["full-0"]) == []
+        await stage.settle()
+        stage.api.pulsed.clear()
+        stage.delete(*full)
+        stage.add(member("m0", node="n0"), member("m1", node="n1"))
+        await stage.settle()
+        assert stage.api.pulsed == []
