@@ -58,8 +58,8 @@ def what_if(
 ) -> None:
     """Say what would happen if the objects in FILE were submitted: who runs, who is evicted, and who waits.
 
-    Jobs, JobSets, training jobs, LeaderWorkerSets, RayClusters, Deployments, ReplicaSets, StatefulSets, Pods,
-    PodGroups of each kind and Workloads are looked at, one after the other. It changes nothing.
+    Jobs, JobSets, TrainJobs, training jobs, LeaderWorkerSets, RayClusters, Deployments, ReplicaSets, StatefulSets,
+    Pods, PodGroups of each kind and Workloads are looked at, one after the other. It changes nothing.
     """
     with ending(context):
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
@@ -73,6 +73,7 @@ def _answer(
     for path in submitted:
         submission.add_file(read_file(path), path)
     sources.read(cluster)
+    submission.expand(cluster)
     cluster.note_refused()
     submission.note_ignored()
     found = steps(cluster, submission)

@@ -22,6 +22,14 @@ from cli.common.planes import POD_GROUP, Planes
 from nodes.groups.made_pods import KINDS, VERSIONS, MadePods, Written, made_pods
 from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import ForeignGroup
+from nodes.groups.train_jobs import (
+    TRAINER_VERSION,
+    ClusterTrainingRuntime,
+    RuntimeName,
+    TrainingRuntime,
+    job_set_of,
+    runtime_of,
+)
 
 __all__ = ["Cluster", "Submission", "Submitted"]
 
@@ -30,6 +38,11 @@ UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
 """Objects that are submitted have UIDs that come from their names, so that answers are the same each time."""
 OWNER_KINDS = {(each.api_version, each.kind): each for each in OWNERS.values()}
 CLASS = (QUOTA_VERSION, "WorkloadPriorityClass")
+RUNTIMES: Mapping[tuple[str, str], Kind] = {
+    (TRAINER_VERSION, "TrainingRuntime"): Kind(TrainingRuntime, True),
+    (TRAINER_VERSION, "ClusterTrainingRuntime"): Kind(ClusterTrainingRuntime, False),
+}
+"""What a TrainJob is expanded by."""
 
 
 class Cluster(Planes):
@@ -38,16 +51,29 @@ class Cluster(Planes):
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **Planes.kinds,
         CLASS: Kind(WorkloadPriorityClass, False),
+        **RUNTIMES,
     }
 
     def __init__(self, now: int, by_owner: ByOwner | None = None) -> None:
         super().__init__(now, by_owner)
         self.workload_classes: dict[str, WorkloadPriorityClass] = {}
+        self.runtimes: dict[RuntimeName, TrainingRuntime] = {}
+        self.unread_runtimes: dict[str, str] = {}
+        """Rights that are missing, by the kind of the runtime. They matter to TrainJobs only."""
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`."""
+        if kind not in RUNTIMES:
+            return super().do_without(kind, problem)
+        self.unread_runtimes[kind[1]] = problem
+        return True
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`."""
         if isinstance(thing, WorkloadPriorityClass):
             self.workload_classes[thing.metadata.name] = thing
+        elif isinstance(thing, TrainingRuntime):
+            self.runtimes[_named(thing)] = thing
         else:
             super().keep(thing, place)
 
@@ -60,7 +86,9 @@ class Submitted:
     ) -> None:
         self.kind, self.written, self.sets, self.place = kind, written, sets, place
         self.owner = owner
-        """The object as the owner of a group; None if it is of another kind."""
+        """The object as the owner of a group; None if it is of another kind. That of a TrainJob is its JobSet."""
+        self.problem: tuple[str, str] | None = None
+        """Why its pods are not known: an outcome, and a sentence."""
 
     @property
     def labels(self) -> Mapping[str, str] | None:
@@ -78,6 +106,7 @@ class Submission(Reader):
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **dict.fromkeys(VERSIONS, Kind(Written, True)),
+        **RUNTIMES,
         **{key: Objects.kinds[key] for key in (POD_GROUP, *GROUPS_OF_OTHERS)},
     }
     matter: ClassVar[str] = "what-if (changes of other objects: --overlay)"
@@ -88,24 +117,63 @@ class Submission(Reader):
         self.namespace = namespace
         self.groups: list[tuple[PodGroup | ForeignGroup, str]] = []
         self.objects: list[Submitted] = []
+        self._runtimes: dict[RuntimeName, TrainingRuntime] = {}
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`. Checks what an API server would check of the pods."""
         if isinstance(thing, PodGroup | ForeignGroup):
             self.groups.append((thing, place))
             return
+        if isinstance(thing, TrainingRuntime):
+            self._runtimes[_named(thing)] = thing
+            return
         kind = thing.kind
         with located(place):
             if kind not in KINDS:
                 raise FieldError("kind", "is missing")
-            named = f"{kind}/{thing.metadata.namespace}/{thing.metadata.name}"
-            thing.metadata.uid = str(uuid5(UIDS, named))
-            sets = made_pods(kind, thing)
-            for each in sets:
-                try:
-                    check_pod(each.pod)
-                except FieldError as error:
-                    raise FieldError(f"pods of pod set {each.pod_set}: {error.path}", error.problem) from None
-            owner = OWNER_KINDS.get((thing.api_version or KINDS[kind], kind))
-            read = convert(msgspec.to_builtins(thing), owner.type) if owner is not None else None
-        self.objects.append(Submitted(kind, thing, sets, place, read))
+            sets, owner = ([], None) if kind == "TrainJob" else _expanded(kind, thing)
+        thing.metadata.uid = _uid(kind, thing)
+        self.objects.append(Submitted(kind, thing, sets, place, owner))
+
+    def expand(self, cluster: Cluster) -> None:
+        """Give TrainJobs the pods of their JobSets. Call it after the last object was read. Raises InputError."""
+        for each in self.objects:
+            if each.kind == "TrainJob":
+                with located(each.place):
+                    self._expand(each, cluster)
+
+    def _expand(self, job: Submitted, cluster: Cluster) -> None:
+        name = runtime_of(job.written)
+        runtime = self._runtimes.get(name) or cluster.runtimes.get(name)
+        if runtime is not None:
+            job_set = job_set_of(job.written, runtime)
+            try:
+                job.sets, job.owner = _expanded("JobSet", job_set)
+            except FieldError as error:
+                raise FieldError(f"with {name}: {error.path}", error.problem) from None
+        elif problem := cluster.unread_runtimes.get(name.kind):
+            job.problem = "NotAsked", f"Its pods are not known without {name}: {problem}."
+        else:
+            says = f"Its pods are not known: {name} is neither in the files nor in the cluster."
+            job.problem = "Misconfigured", says
+
+
+def _expanded(kind: str, written: Written) -> tuple[list[MadePods], OwnerObject | None]:
+    """The pods of an object, and the object as an owner. Raises FieldError."""
+    written.metadata.uid = _uid(kind, written)
+    sets = made_pods(kind, written)
+    for each in sets:
+        try:
+            check_pod(each.pod)
+        except FieldError as error:
+            raise FieldError(f"pods of pod set {each.pod_set}: {error.path}", error.problem) from None
+    owner = OWNER_KINDS.get((written.api_version or KINDS[kind], kind))
+    return sets, convert(msgspec.to_builtins(written), owner.type) if owner is not None else None
+
+
+def _uid(kind: str, written: Written) -> str:
+    return str(uuid5(UIDS, f"{kind}/{written.metadata.namespace}/{written.metadata.name}"))
+
+
+def _named(runtime: TrainingRuntime) -> RuntimeName:
+    return RuntimeName(type(runtime).__name__, runtime.metadata.namespace, runtime.metadata.name)

@@ -102,6 +102,8 @@ class Unit:
     gang: PodGroup | None = None
     written: Written | None = None
     """None for a gang that is no owner's."""
+    problem: tuple[str, str] | None = None
+    """See `Submitted`."""
 
     @property
     def name(self) -> str:
@@ -180,7 +182,8 @@ def _gang(group: PodGroup) -> Unit:
 
 
 def _unit(each: Submitted, sets: list[MadePods], gang: PodGroup | None = None) -> Unit:
-    return Unit(each.kind, each.written.metadata, each.written.api_version, sets, gang, each.written)
+    its = each.written
+    return Unit(each.kind, its.metadata, its.api_version, sets, gang, its, each.problem)
 
 
 class _Trying:
@@ -192,11 +195,13 @@ class _Trying:
     def step(self, unit: Unit) -> tuple[Step, Snapshot]:
         """What becomes of it, and the state afterwards."""
         bare = Step(unit.kind, unit.name, unit.pods, "", "")
+        if unit.problem is not None:
+            return replace(bare, outcome=unit.problem[0], sentence=unit.problem[1]), self._snapshot
         spec = (unit.written.spec or {}) if unit.written is not None else {}
         try:
             workload = self._workload_of(unit)
             if workload is None:
-                if unit.kind == "Job" and spec.get("suspend") is True:
+                if unit.kind in ("Job", "TrainJob") and spec.get("suspend") is True:
                     says = "It is suspended, and in no queue: it creates no pods."
                     return replace(bare, outcome="Suspended", sentence=says), self._snapshot
                 return self._on_nodes(unit, bare, {})

@@ -11,7 +11,7 @@ from api.jobs import pods_at_once
 from api.meta import ObjectMeta, OwnerReference, Struct
 from api.validation import FieldError, convert
 
-__all__ = ["KINDS", "VERSIONS", "MadePods", "Written", "made_pods"]
+__all__ = ["KINDS", "VERSIONS", "MadePods", "Written", "list_in", "made_pods", "number_in", "object_in"]
 
 REPLICA_SPECS: Final[Mapping[str, str]] = {
     "JAXJob": "jaxReplicaSpecs",
@@ -33,6 +33,7 @@ KINDS: Final[Mapping[str, str]] = {
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
     **dict.fromkeys(REPLICA_SPECS, "kubeflow.org/v1"),
     "RayCluster": "ray.io/v1",
+    "TrainJob": "trainer.kubeflow.org/v1alpha1",
     "Workload": "kueue.x-k8s.io/v1beta2",
 }
 """Kinds whose pods are known, with their apiVersion."""
@@ -65,7 +66,7 @@ class MadePods:
 
 
 def made_pods(kind: str, written: Written) -> list[MadePods]:
-    """The pods by kind of pod. Raises FieldError."""
+    """The pods by kind of pod. A TrainJob has those of its JobSet: see `train_jobs`. Raises FieldError."""
     meta, spec = written.metadata, written.spec or {}
     match kind:
         case "Pod":
@@ -88,22 +89,22 @@ def made_pods(kind: str, written: Written) -> list[MadePods]:
         case "Workload":
             return [
                 _made(meta, f"{meta.name}-{each.get('name', 'main')}", each.get("name", "main"),
-                      _number(each, "count", 1, f"spec.podSets[{at}]"), each.get("template") or {},
+                      number_in(each, "count", 1, f"spec.podSets[{at}]"), each.get("template") or {},
                       f"spec.podSets[{at}].template.spec", None)
-                for at, each in enumerate(_list(spec, "podSets", "spec"))
+                for at, each in enumerate(list_in(spec, "podSets", "spec"))
             ]  # fmt: skip
         case _:
             set_kind = "StatefulSet" if kind == "StatefulSet" else "ReplicaSet"
             owner = OwnerReference("apps/v1", set_kind, meta.name, meta.uid, controller=True)
-            count = _number(spec, "replicas", 1, "spec")
-            template = _object(spec, "template", "spec")
+            count = number_in(spec, "replicas", 1, "spec")
+            template = object_in(spec, "template", "spec")
             return [_made(meta, meta.name, "main", count, template, "spec.template.spec", owner)]
 
 
 def _of_job_set(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator[MadePods]:
-    for at, each in enumerate(_list(spec, "replicatedJobs", "spec")):
+    for at, each in enumerate(list_in(spec, "replicatedJobs", "spec")):
         path = f"spec.replicatedJobs[{at}]"
-        name, replicas = str(each.get("name", "")), _number(each, "replicas", 1, path)
+        name, replicas = str(each.get("name", "")), number_in(each, "replicas", 1, path)
         job = f"{meta.name}-{name}-0"
         labels = {
             "jobset.sigs.k8s.io/jobset-name": meta.name,
@@ -111,7 +112,7 @@ def _of_job_set(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator[MadePods]
             "jobset.sigs.k8s.io/job-index": "0",
         }
         owner = OwnerReference("batch/v1", "Job", job, f"{meta.uid}/{name}", controller=True)
-        body = _object(_object(each, "template", path), "spec", f"{path}.template")
+        body = object_in(object_in(each, "template", path), "spec", f"{path}.template")
         prefix = f"{meta.name}-{name}"
         yield _of_job(meta, prefix, name, replicas, body, f"{path}.template.spec", owner, labels)
 
@@ -119,24 +120,24 @@ def _of_job_set(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator[MadePods]
 def _of_training_job(
     meta: ObjectMeta, spec: Mapping[str, Any], field: str, owner: OwnerReference
 ) -> Iterator[MadePods]:
-    for role, each in _object(spec, field, "spec").items():
+    for role, each in object_in(spec, field, "spec").items():
         path = f"spec.{field}.{role}"
         if not isinstance(each, dict):
             raise FieldError(path, "is not an object")
-        count, pod_set = _number(each, "replicas", 1, path), role.lower()
-        template = _object(each, "template", path)
+        count, pod_set = number_in(each, "replicas", 1, path), role.lower()
+        template = object_in(each, "template", path)
         yield _made(meta, f"{meta.name}-{pod_set}", pod_set, count, template, f"{path}.template.spec", owner)
 
 
 def _of_leader_worker_set(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator[MadePods]:
     """The leader of each replica, and its workers, which a StatefulSet with the leader's name creates."""
     path = "spec.leaderWorkerTemplate"
-    body = _object(spec, "leaderWorkerTemplate", "spec")
-    replicas, size = _number(spec, "replicas", 1, "spec"), _number(body, "size", 1, path)
+    body = object_in(spec, "leaderWorkerTemplate", "spec")
+    replicas, size = number_in(spec, "replicas", 1, "spec"), number_in(body, "size", 1, path)
     if replicas * size > MOST:
         raise FieldError(path, f"these are {replicas * size} pods; more than {MOST} are not looked at")
-    workers = _object(body, "workerTemplate", path)
-    leaders = _object(body, "leaderTemplate", path) or workers
+    workers = object_in(body, "workerTemplate", path)
+    leaders = object_in(body, "leaderTemplate", path) or workers
     for replica in range(replicas):
         name = f"{meta.name}-{replica}"
         labels = {
@@ -158,13 +159,13 @@ def _of_leader_worker_set(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator
 
 def _of_ray_cluster(meta: ObjectMeta, spec: Mapping[str, Any]) -> Iterator[MadePods]:
     owner = OwnerReference(KINDS["RayCluster"], "RayCluster", meta.name, meta.uid, controller=True)
-    head = _object(_object(spec, "headGroupSpec", "spec"), "template", "spec.headGroupSpec")
+    head = object_in(object_in(spec, "headGroupSpec", "spec"), "template", "spec.headGroupSpec")
     yield _made(meta, f"{meta.name}-head", "head", 1, head, "spec.headGroupSpec.template.spec", owner)
-    for at, each in enumerate(_list(spec, "workerGroupSpecs", "spec")):
+    for at, each in enumerate(list_in(spec, "workerGroupSpecs", "spec")):
         path = f"spec.workerGroupSpecs[{at}]"
-        count = _number(each, "replicas", 0, path) * _number(each, "numOfHosts", 1, path)
+        count = number_in(each, "replicas", 0, path) * number_in(each, "numOfHosts", 1, path)
         pod_set = str(each.get("groupName", "worker"))
-        template = _object(each, "template", path)
+        template = object_in(each, "template", path)
         yield _made(meta, f"{meta.name}-{pod_set}", pod_set, count, template, f"{path}.template.spec", owner)
 
 
@@ -183,10 +184,10 @@ def _of_job(
     owner: OwnerReference,
     labels: Mapping[str, str],
 ) -> MadePods:
-    parallelism = _number(spec, "parallelism", 1, path)
-    completions = _number(spec, "completions", parallelism, path)
+    parallelism = number_in(spec, "parallelism", 1, path)
+    completions = number_in(spec, "completions", parallelism, path)
     jobs = {"job-name": owner.name, "batch.kubernetes.io/job-name": owner.name}
-    template = _labelled(_object(spec, "template", path), {**labels, **jobs})
+    template = _labelled(object_in(spec, "template", path), {**labels, **jobs})
     count = replicas * pods_at_once(parallelism, completions)
     return _made(meta, name, pod_set, count, template, f"{path}.template.spec", owner)
 
@@ -223,7 +224,8 @@ def _made(
     return MadePods(name, pod_set, count, template, pod)
 
 
-def _number(spec: Mapping[str, Any], name: str, default: int, path: str) -> int:
+def number_in(spec: Mapping[str, Any], name: str, default: int, path: str) -> int:
+    """A number of pods. `path`: of the spec, for messages. Raises FieldError."""
     value = spec.get(name)
     if value is None:
         return default
@@ -232,14 +234,16 @@ def _number(spec: Mapping[str, Any], name: str, default: int, path: str) -> int:
     return value
 
 
-def _object(spec: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
+def object_in(spec: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
+    """An object; empty if it is missing. Raises FieldError."""
     value = spec.get(name) or {}
     if not isinstance(value, dict):
         raise FieldError(f"{path}.{name}", "is not an object")
     return value
 
 
-def _list(spec: Mapping[str, Any], name: str, path: str) -> list[Mapping[str, Any]]:
+def list_in(spec: Mapping[str, Any], name: str, path: str) -> list[Mapping[str, Any]]:
+    """A list of objects; empty if it is missing. Raises FieldError."""
     value = spec.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise FieldError(f"{path}.{name}", "is not a list of objects")
