@@ -20,9 +20,9 @@ cdef class Changes:
         # A step takes, spares and puts back each unit at most once, moves each member at most twice.
         longest = 4 * units + 2 * int(problem.counts.sum()) + 1
         self.domain, self.needs = domain, Needs(domain, problem)
-        self.victims, self.place = np.zeros(units, np.int32), np.full(units, -1, np.int32)
-        self.log_unit, self.log_shape = np.zeros(longest, np.int32), np.zeros(longest, np.int32)
-        self.log_node, self.log_members = np.zeros(longest, np.int32), np.zeros(longest, np.int32)
+        self.victims, self.place = np.empty(units, np.int32), np.full(units, -1, np.int32)
+        self.log_unit, self.log_shape = np.empty(longest, np.int32), np.empty(longest, np.int32)
+        self.log_node, self.log_members = np.empty(longest, np.int32), np.empty(longest, np.int32)
         self.lacking = np.zeros(domain.shapes, np.int32)
 
     cdef void take(self, Py_ssize_t unit) noexcept nogil:

@@ -22,7 +22,7 @@ cdef class Examiner:
     cdef int64_t effort, left
     cdef uint8_t[::1] fixed
     cdef int64_t[::1] priorities
-    cdef int32_t[::1] chosen, listed
+    cdef int32_t[::1] chosen
     cdef Plan best, kept
     cdef bint any_plan, nobody_goes
 

@@ -23,7 +23,7 @@ cdef class Plan:
     """One complete answer for a domain."""
 
     def __init__(self, units, shapes, nodes):
-        self.victims = np.zeros(units, np.int32)
+        self.victims = np.empty(units, np.int32)
         self.placement = np.zeros((shapes, nodes), np.int32)
 
     cdef void copy(self, Plan other, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
@@ -46,9 +46,7 @@ cdef class Examiner:
         self.placer = Placer(domain, packer, problem)
         self.improver = Improver(domain, problem)
         self.fixed = np.zeros(units, np.uint8)
-        self.priorities = np.zeros(units, np.int64)
-        self.chosen = np.zeros(units, np.int32)
-        self.listed = np.zeros(units, np.int32)
+        self.priorities, self.chosen = np.empty(units, np.int64), np.empty(units, np.int32)
         self.work = 0
         self.best, self.kept = (Plan(units, shapes, nodes) for _ in range(2))
 

@@ -68,7 +68,7 @@ cdef class Placer:
         nodes, units = len(problem.free), len(problem.unit_priority)
         here = np.diff(problem.node_pieces)
         widest = int(here.max()) if nodes else 0
-        self.needed, self.chosen = np.zeros(units, np.uint8), np.zeros(units, np.int32)
+        self.needed, self.chosen = np.zeros(units, np.uint8), np.empty(units, np.int32)
         self.first_gone = np.zeros(nodes, np.int32)
         self.count = 0
         self.stale = np.zeros(nodes, np.uint8)

@@ -41,7 +41,8 @@ def unit_terms(snapshot: Snapshot, units: Units, chosen: Rows, stuck: Stuck | No
     found = np.zeros((len(snapshot.costs.terms), len(chosen)), np.int64)
     for row, term in enumerate(snapshot.costs.terms):
         if term == "DisruptionCost":
-            found[row] = _disruption_costs(snapshot, units)[chosen]
+            if (costs := _disruption_costs(snapshot, units)) is not None:
+                found[row] = costs[chosen]
         elif term == "Cascade" and stuck is not None:
             found[row] = stuck(units, chosen)
     return found
@@ -74,14 +75,16 @@ def stated_terms(snapshot: Snapshot, values: Iterable[int]) -> list[TermValue]:
     return [TermValue(term, value) for term, value in zip(snapshot.costs.terms, values, strict=True)]
 
 
-def _disruption_costs(snapshot: Snapshot, units: Units) -> Int64s:
-    """[U]. A group that goes whole costs what it says itself, or else what its pods say together. A pod costs what it
-    says itself, or else what its group says. Nobody costs more than the configuration lets count.
+def _disruption_costs(snapshot: Snapshot, units: Units) -> Int64s | None:
+    """[U]; None if nobody says anything.
+
+    A group that goes whole costs what it says itself, or else what its pods say together. A pod costs what it says
+    itself, or else what its group says. Nobody costs more than the configuration lets count.
     """
     pods, first = units.pods, units.first[:-1]
     of_groups = _costs_of_groups(snapshot)
     if not len(units) or ((snapshot.pod_cost == UNSAID).all() and (of_groups == UNSAID).all()):
-        return np.zeros(len(units), np.int64)
+        return None
     own = snapshot.pod_cost[pods].astype(np.int64)
     most = _most(snapshot, pods)
     own = np.minimum(own, most)

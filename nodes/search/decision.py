@@ -344,6 +344,8 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.Pree
 
 def _passed_over(preemptor: Preemptor, snapshot: Snapshot, placed: Collection[int]) -> str:
     """Which older members the gang does without, because they do not fit with the others; empty if there are none."""
+    if not preemptor.later:
+        return ""
     youngest = max(_age(snapshot, pod) for pod in preemptor.required)
     older = (pod for pod in preemptor.later if _age(snapshot, pod) < youngest)
     names = [snapshot.pod_names[pod] for pod in older if pod not in placed]

@@ -32,9 +32,9 @@ def placements(
     snapshot: Snapshot, placed: list[tuple[int, int]], *, beyond_min_count: bool
 ) -> list[plans.Placement]:
     """The placements of pairs of (pod, node). Both are rows of the snapshot."""
+    pods = [pod for pod, _ in placed]
+    named = zip(placed, snapshot.pod_names.at(pods), snapshot.pod_uids.at(pods), strict=True)
     return [
-        plans.Placement(
-            snapshot.pod_names[pod], snapshot.node_names[node], snapshot.pod_uids[pod], beyond_min_count
-        )
-        for pod, node in placed
+        plans.Placement(name, snapshot.node_names[node], uid, beyond_min_count)
+        for (_, node), name, uid in named
     ]

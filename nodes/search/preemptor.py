@@ -206,16 +206,17 @@ def _members(snapshot: Snapshot, group: int) -> list[int]:
     counted = snapshot.pod_live & (snapshot.pod_group == group)
     rows = np.flatnonzero(counted)
     rows = rows[snapshot.pod_flags[rows] & (TERMINATING | GATED) == 0]
-    created = dict(zip(rows.tolist(), snapshot.pod_created[rows].tolist(), strict=True))
-    return sorted(created, key=lambda row: (created[row], snapshot.pod_names[row]))
+    pods = rows.tolist()
+    aged = zip(snapshot.pod_created[rows].tolist(), snapshot.pod_names.at(pods), pods, strict=True)
+    return [pod for _, _, pod in sorted(aged)]
 
 
 def _asking(snapshot: Snapshot, pods: Sequence[int]) -> list[Asking]:
     rows = np.array(pods, np.intp)
     return [
-        Asking(snapshot.pod_names[pod], priority, bool(flags & NEVER), snapshot.schedulers[scheduler])
-        for pod, priority, flags, scheduler in zip(
-            pods,
+        Asking(name, priority, bool(flags & NEVER), snapshot.schedulers[scheduler])
+        for name, priority, flags, scheduler in zip(
+            snapshot.pod_names.at(pods),
             snapshot.pod_priority[rows].tolist(),
             snapshot.pod_flags[rows].tolist(),
             snapshot.pod_scheduler[rows].tolist(),

@@ -17,7 +17,7 @@ from nodes.search.cluster import Cluster
 from nodes.search.costs import domain_terms, unit_terms
 from nodes.search.room import count_fits
 from nodes.search.units import Units, candidates, in_order
-from nodes.state.snapshot import SEVERAL, Snapshot
+from nodes.state.snapshot import SEVERAL, UNSELECTED, Snapshot
 
 __all__ = ["Built", "build", "shapes_of"]
 
@@ -231,6 +231,9 @@ def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedint
     """How many pods of each unit count against which budget. Pods in the budget's disruptedPods do not count."""
     allowed = np.array([budget.allowed if budget else 0 for budget in snapshot.budgets], np.int64)
     only = snapshot.label_budget
+    if (only == UNSELECTED).all():
+        nobody, nothing = np.zeros(len(units) + 1, np.int32), np.zeros(0, np.int32)
+        return {"unit_budgets": nobody, "budget": nothing, "budget_pods": nothing, "allowed": allowed}
     if (only != SEVERAL).all() and not any(each is not None and each.disrupted for each in snapshot.budgets):
         return {**budgets_of(units.first, units.pods, snapshot.pod_labels, only), "allowed": allowed}
     return {**_drawn(snapshot, units), "allowed": allowed}
