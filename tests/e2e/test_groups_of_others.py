@@ -173,7 +173,7 @@ def test_pods_that_contradict_are_named(sandbox: Sandbox) -> None:
 def test_commands_do_what_the_process_does(sandbox: Sandbox, plane: ControlPlane, tmp_path: Path) -> None:
     """Only the Lease tells them that the pods of a JobSet wait for one another."""
     node = sandbox.node("full", cpu="1")
-    sandbox.wait_running(*sandbox.filler("low", node, 1))
+    sandbox.filler("high", node, 1, priority=1000)  # or the pod would get a node once it is no member
     create(sandbox, JOB_SET, "JobSet", "half", {"replicatedJobs": [{"name": "w", "replicas": 2}]})
     pod, asking = set_job(sandbox, "half", 0), Asking(plane, tmp_path)
     wait_event(sandbox, "Gathering", "half")
