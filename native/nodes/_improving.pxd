@@ -9,7 +9,7 @@ cdef class Improver(Changes):
     cdef Score now, best
     cdef uint64_t random
     cdef int64_t whole, span
-    cdef bint seeks  # fewer violations
+    cdef int64_t violation, unit  # what one more counts
 
     # The best plan.
     cdef int32_t[::1] best_victims
@@ -22,6 +22,7 @@ cdef class Improver(Changes):
 
     cdef void begin(self, int32_t* victims, Py_ssize_t count, int32_t[:, ::1] placement) noexcept nogil
     cdef bint improve(self, int64_t work, int64_t ceiling, int64_t enough) noexcept nogil
+    cdef void weigh(self, int64_t ceiling, int64_t enough) noexcept nogil
     cdef bint lower(self, int64_t ceiling) noexcept nogil
     cdef void keep(self) noexcept nogil
     cdef uint64_t draw(self, uint64_t below) noexcept nogil

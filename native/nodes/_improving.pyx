@@ -23,6 +23,10 @@ cdef int64_t WEIGHT = 1 << 31
 cdef int64_t WORSE_VIOLATION = 8192
 cdef int64_t WORSE_UNIT = 1024
 cdef int64_t SEEKING = 4  # a unit counts that much less while fewer violations are sought
+# While they are sought at any cut-off, a violation too much is borne as well: with each group on many nodes,
+# most steps to fewer violations lead over more of them.
+cdef int64_t ROAMING_VIOLATION = 256
+cdef int64_t ROAMING_UNIT = 64
 cdef int64_t WORSE_PRIORITY = 128
 cdef int64_t WORSE_POD = 16
 cdef int64_t WARMTH = 256
@@ -67,12 +71,20 @@ cdef class Improver(Changes):
         """
         cdef int64_t low = self.domain.unit_priority[self.domain.units[self.domain.count - 1]]
         self.whole = self.left = work
-        self.seeks = enough >= 0
+        self.weigh(ceiling, enough)
         self.needs.ceiling = ceiling
         self.span = max(1, min(ceiling, self.domain.unit_priority[self.domain.units[0]]) - low + 1)
         while self.left > 0 and self.best.violations > enough:
             self.step()
         return self.best.violations <= enough
+
+    cdef void weigh(self, int64_t ceiling, int64_t enough) noexcept nogil:
+        """What a violation and a unit more count."""
+        self.violation, self.unit = WORSE_VIOLATION, WORSE_UNIT
+        if enough >= 0:
+            self.unit = WORSE_UNIT // SEEKING
+            if ceiling >= self.domain.unit_priority[self.domain.units[0]]:
+                self.violation, self.unit = ROAMING_VIOLATION, ROAMING_UNIT
 
     cdef bint lower(self, int64_t ceiling) noexcept nogil:
         """The best of some plans in which all units above the ceiling stay; False if none is found.
@@ -157,8 +169,7 @@ cdef class Improver(Changes):
         """Whether the plan may be so much worse: at times while much work is left, never in the end."""
         cdef int64_t units = score.units - self.now.units
         cdef int64_t priorities = score.priorities - self.now.priorities - units * WEIGHT
-        cdef int64_t worse = WORSE_VIOLATION * (score.violations - self.now.violations)
-        worse += (WORSE_UNIT // SEEKING if self.seeks else WORSE_UNIT) * units
+        cdef int64_t worse = self.violation * (score.violations - self.now.violations) + self.unit * units
         worse += WORSE_POD * (score.pods - self.now.pods) + priorities * WORSE_PRIORITY // self.span
         if worse <= 0:
             return True

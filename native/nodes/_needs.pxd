@@ -10,6 +10,7 @@ cdef struct Need:
 cdef struct Memory:
     Need need
     int64_t state, most  # the state of the node, and the most members that were looked at
+    int64_t step  # in which they were
     uint64_t pieces  # who has to go, as bits in the node's list of pieces
 
 
@@ -39,6 +40,7 @@ cdef class Needs:
     cdef int64_t[::1] price
     cdef uint8_t[::1] goes
     cdef Py_ssize_t candidates, last
+    cdef int64_t[::1] emptied  # the room without them
 
     cdef void forget(self) noexcept nogil
     cdef void touch(self, Py_ssize_t node) noexcept nogil
@@ -49,6 +51,7 @@ cdef class Needs:
     cdef Memory weigh(self, Py_ssize_t shape, Py_ssize_t node, int64_t most) noexcept nogil
     cdef int64_t strain(self, Memory* memory, Py_ssize_t node) noexcept nogil
     cdef void list_candidates(self, Py_ssize_t node) noexcept nogil
+    cdef int64_t possible(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil
     cdef Need of(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil
     cdef bint misses(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil
     cdef Py_ssize_t most_useful(self) noexcept nogil

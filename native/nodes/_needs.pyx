@@ -5,7 +5,7 @@
 The answers are remembered until the node changes. Each change gives the node another state, and an undone
 change gives it back the state that it had before, so two answers are remembered: that of before the step and
 one of within it. Draws on budgets change prices everywhere. So where there are budgets, the same units are
-counted again, and others are looked for only if they have become dearer, or now and then.
+counted again, and others are looked for only if they have become dearer, or now and then, once in a step.
 The plain twin is tests/twins/nodes/needs.py.
 """
 
@@ -24,10 +24,12 @@ cdef int64_t MOST_PODS = 1 << 16  # so that products fit into 64 bits
 cdef int64_t MOST_STRAIN = 255
 cdef int64_t BATCH = 8
 cdef Py_ssize_t PIECES = 64  # as many as `Memory.pieces` has bits
-cdef int64_t REFRESH = 8  # in one of so many steps, a node that violates budgets is looked at anew
+cdef int64_t REFRESH = 8  # in one of so many steps, a node that violates budgets is looked at anew, once
 
 NEED = np.dtype([(name, np.int64) for name in ("strain", "price", "members")])
-MEMORY = np.dtype([("need", NEED), ("state", np.int64), ("most", np.int64), ("pieces", np.uint64)])
+MEMORY = np.dtype(
+    [("need", NEED), ("state", np.int64), ("most", np.int64), ("step", np.int64), ("pieces", np.uint64)]
+)
 
 
 cdef class Needs:
@@ -40,7 +42,7 @@ cdef class Needs:
         self.place, self.piece = np.zeros(widest, np.int32), np.zeros(widest, np.int32)
         self.price, self.goes = np.zeros(widest, np.int64), np.zeros(widest, np.uint8)
         self.spared, self.closed = np.zeros(units, np.int64), np.zeros(nodes, np.int64)
-        self.missing = np.zeros(domain.resources, np.int64)
+        self.missing, self.emptied = (np.zeros(domain.resources, np.int64) for _ in range(2))
         self.step = self.states = 0
         self.state, self.base = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
         self.touched = np.zeros(nodes, np.int32)
@@ -110,7 +112,7 @@ cdef class Needs:
         if self.domain.budgets:
             if self.domain.node_pieces[node + 1] - self.domain.node_pieces[node] > PIECES:
                 return False
-            if memory.need.strain and (self.step + node) % REFRESH == 0:
+            if memory.need.strain and memory.step != self.step and (self.step + node) % REFRESH == 0:
                 return False
             strain = self.strain(memory, node)
             if strain > memory.need.strain:
@@ -136,13 +138,20 @@ cdef class Needs:
         """What the node needs for as many members as are cheapest together, at most `most`."""
         cdef Memory found
         cdef Need one
-        cdef int64_t members
+        cdef int64_t members, possible
         self.list_candidates(node)
-        found.state, found.most = self.state[node], most
+        found.state, found.most, found.step = self.state[node], most, self.step
+        found.need.strain = found.need.price = found.need.members = 0
+        found.pieces = 0
+        possible = self.possible(shape, node)
+        if possible < 1:
+            return found
         found.need = self.of(shape, node, 1)
         found.pieces = self.pieces
         if found.need.members == 0:
             return found
+        if possible <= most:
+            most, found.most = possible, BATCH
         for members in range(2, most + 1):
             one = self.of(shape, node, members)
             if one.members == 0:
@@ -159,11 +168,13 @@ cdef class Needs:
     # ---- what is needed
 
     cdef void list_candidates(self, Py_ssize_t node) noexcept nogil:
-        """The units on the node that could go, and what each costs."""
-        cdef Py_ssize_t k, piece, unit, first = self.domain.node_pieces[node]
+        """The units on the node that could go, and what each costs. `emptied` is the room without them."""
+        cdef Py_ssize_t k, r, piece, unit, first = self.domain.node_pieces[node]
         cdef Py_ssize_t end = self.domain.node_pieces[node + 1]
         self.spent += end - first
         self.candidates = 0
+        for r in range(self.domain.resources):
+            self.emptied[r] = self.domain.room[node, r]
         for k in range(first, end):
             piece = self.domain.node_piece[k]
             unit = self.domain.piece_unit[piece]
@@ -174,6 +185,19 @@ cdef class Needs:
             self.place[self.candidates], self.piece[self.candidates] = <int32_t>(k - first), <int32_t>piece
             self.price[self.candidates] = self.price_of(unit)
             self.candidates += 1
+            for r in range(self.domain.resources):
+                self.emptied[r] += self.domain.piece_room[piece, r]
+        self.spent += self.candidates
+
+    cdef int64_t possible(self, Py_ssize_t shape, Py_ssize_t node) noexcept nogil:
+        """How many more members the room lets be on the node with all its candidates gone, at most BATCH."""
+        cdef Py_ssize_t r
+        cdef int64_t request, most = BATCH
+        for r in range(self.domain.resources):
+            request = self.domain.requests[shape, r]
+            if request > 0:
+                most = min(most, self.emptied[r] // request)
+        return most
 
     cdef Need of(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
         """Who has to go for so many more members on the node, into `needed`. 0 members: no room.

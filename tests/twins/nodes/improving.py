@@ -15,6 +15,7 @@ __all__ = ["Improver", "Plan"]
 WEIGHT = 2**31
 WORSE_VIOLATION, WORSE_UNIT, WORSE_PRIORITY, WORSE_POD = 8192, 1024, 128, 16
 SEEKING = 4
+ROAMING_VIOLATION, ROAMING_UNIT = 256, 64
 WARMTH = 256
 LOOKED = 64
 LOWERED = 8
@@ -48,7 +49,7 @@ class Improver:
         self.looked: list[int] = []
         self.random = SEED
         self.whole = self.left = self.span = 0
-        self.seeks = False
+        self.violation, self.unit = WORSE_VIOLATION, WORSE_UNIT
 
     def begin(self, plan: Plan) -> None:
         """Exactly these victims are gone, and the members are placed so."""
@@ -69,7 +70,11 @@ class Improver:
         """Until the work is spent, or no more violations are left than are enough."""
         priorities = [self.domain.problem.unit_priority[unit] for unit in self.domain.units]
         self.whole = self.left = work
-        self.seeks = enough >= 0
+        self.violation, self.unit = WORSE_VIOLATION, WORSE_UNIT
+        if enough >= 0:
+            self.unit = WORSE_UNIT // SEEKING
+            if ceiling >= max(priorities):
+                self.violation, self.unit = ROAMING_VIOLATION, ROAMING_UNIT
         self.needs.ceiling = ceiling
         self.span = max(1, min(ceiling, max(priorities)) - min(priorities) + 1)
         while self.left > 0 and self.best.score[0] > enough:
@@ -221,8 +226,7 @@ class Improver:
         """Whether the plan may be this much worse: never in the end, at times while there is much work left."""
         violations, _, priorities, units, pods = (a - b for a, b in zip(score[:5], self.now[:5], strict=True))
         priorities = (priorities - units * WEIGHT) * WORSE_PRIORITY
-        unit = WORSE_UNIT // SEEKING if self.seeks else WORSE_UNIT
-        worse = WORSE_VIOLATION * violations + unit * units + WORSE_POD * pods
+        worse = self.violation * violations + self.unit * units + WORSE_POD * pods
         worse += priorities // self.span if priorities >= 0 else -(-priorities // self.span)
         if worse <= 0:
             return True

@@ -37,11 +37,12 @@ NO_ROOM = Need(0, 0, 0)
 
 @dataclass
 class Memory:
-    """A need, the state of the node then, and the most members that were looked at."""
+    """A need, the state of the node then, the most members that were looked at, and the step in which they were."""
 
     need: Need
     state: int
     most: int
+    step: int
 
 
 Candidate = tuple[int, int]
@@ -107,7 +108,8 @@ class Needs:
         if p.allowed:
             if p.node_pieces[node + 1] - p.node_pieces[node] > PIECES:
                 return False
-            if memory.need.strain and (self.step + node) % REFRESH == 0:
+            stale = memory.step != self.step and (self.step + node) % REFRESH == 0
+            if memory.need.strain and stale:
                 return False
             self.spent += len(memory.need.units)
             strain = sum(min(self.domain.strain(unit, 1), MOST_STRAIN) for unit in memory.need.units)
@@ -119,15 +121,21 @@ class Needs:
     def _weigh(self, shape: int, node: int, most: int) -> Memory:
         """What the node needs for as many members as are cheapest together, at most `most`."""
         there = self._candidates(node)
+        possible = self._possible(shape, node, there)
+        if possible < 1:
+            return Memory(NO_ROOM, self.state[node], most, self.step)
         best = self._of(shape, node, 1, there)
-        for members in range(2, most + 1) if best.members else ():
+        looked = min(most, possible)
+        if possible <= most:
+            most = BATCH
+        for members in range(2, looked + 1) if best.members else ():
             one = self._of(shape, node, members, there)
             if not one.members:
                 most = BATCH
                 break
             if _each(one, best.members) <= _each(best, members):
                 best = one
-        return Memory(best, self.state[node], most)
+        return Memory(best, self.state[node], most, self.step)
 
     # ---- what is needed
 
@@ -169,13 +177,24 @@ class Needs:
         p = self.domain.problem
         pieces = p.node_piece[p.node_pieces[node] : p.node_pieces[node + 1]]
         self.spent += len(pieces)
-        return [
+        there = [
             (piece, self._price(unit))
             for piece in pieces
             if not self.domain.gone[unit := p.piece_unit[piece]]
             and unit not in self.spared
             and p.unit_priority[unit] <= self.ceiling
         ]
+        self.spent += len(there)
+        return there
+
+    def _possible(self, shape: int, node: int, there: list[Candidate]) -> int:
+        """How many more members the room lets be on the node without the candidates, at most BATCH."""
+        p = self.domain.problem
+        freed = [p.piece_room[piece] for piece, _ in there]
+        emptied = [sum(each) for each in zip(self.domain.room[node], *freed, strict=True)]
+        asked = zip(emptied, p.requests[shape], strict=True)
+        most: int = min([BATCH, *(room // request for room, request in asked if request > 0)])
+        return most
 
     def _most_useful(self, there: list[Candidate], missing: list[int]) -> Candidate | None:
         """The piece that frees most of what is missing for its unit's price."""
