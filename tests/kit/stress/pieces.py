@@ -117,17 +117,28 @@ class _Look:
 
     def _of_plan(self, pod: Json, bound: State) -> str | None:
         """The gang was being bound by a plan, and somebody else took what it needed."""
-        for uid in self.history.states["PreemptionPlan"]:
-            state = self.history.state("PreemptionPlan", uid, bound.version)
-            if state is None or state.body["spec"]["preemptor"].get("uid") != self.group["metadata"]["uid"]:
+        first = self.history.version_at(bound.at - LAG_SECONDS)
+        for uid, states in self.history.states["PreemptionPlan"].items():
+            if states[0].body["spec"]["preemptor"].get("uid") != self.group["metadata"]["uid"]:
                 continue
-            placed = {each["uid"]: each for each in state.body["spec"].get("placements") or ()}
-            if pod["metadata"]["uid"] not in placed or state.body.get("status", {}).get("phase") != "Ready":
+            then = [each.body for each in self.history.between("PreemptionPlan", uid, first, bound.version)]
+            placed = {each["uid"] for plan in then if _is_ready(plan) for each in plan["spec"]["placements"]}
+            if pod["metadata"]["uid"] not in placed:
                 continue
+            if not _is_ready(states[-1].body):
+                return f"by its plan, which ended because of {_last_reason(states[-1].body)}"
             others = [self.history.of("Pod", other) for other in placed if other != pod["metadata"]["uid"]]
             if any(has_ended(each[-1].body) or not is_alive(each[-1]) for each in others if each):
                 return "by its plan, and another member left"
         return None
+
+
+def _is_ready(plan: Json) -> bool:
+    return bool(plan.get("status", {}).get("phase") == "Ready")
+
+
+def _last_reason(plan: Json) -> str:
+    return str(plan["status"]["conditions"][-1]["reason"])
 
 
 def _ever_ran(history: History, group: Json, minimum: int) -> bool:

@@ -112,6 +112,25 @@ def test_a_member_leaves_while_its_plan_is_ready(phase: str, *, leaves: bool, is
     assert (not found.unexplained) is is_explained
 
 
+@pytest.mark.parametrize(("late", "is_explained"), [(0.0, True), (9.0, False)])
+def test_its_plan_is_given_up_while_it_is_bound(late: float, *, is_explained: bool) -> None:
+    """A gang of higher priority takes the room. The scheduler had the binding on its way."""
+    forge = Forge()
+    hero = forge.tell(group("hero", 100, minimum=2), "ADDED")
+    waits = forge.tell(pod("b0", node=None, group="hero"), "ADDED")
+    placed = [{"pod": "b0", "uid": waits["metadata"]["uid"], "node": "n0"}]
+    for phase in ("Ready", "Aborted"):
+        told = plan("hero-1", phase, reason="Overrun")
+        told["spec"]["placements"] = placed
+        forge.tell(told)
+    forge.now += late
+    runs = forge.tell(pod("b0", group="hero"))
+    (found,) = look(forge, hero, runs)
+    assert (not found.unexplained) is is_explained
+    if is_explained:
+        assert found.reasons == ["b0 by its plan, which ended because of Overrun"]
+
+
 def test_the_scheduler_says_when_it_goes_on_without_an_extender() -> None:
     other = 'I1125 18:00:43.000000   12572 schedule_one.go:1] "Scheduled" pod="d/b1"\n'
     expected = datetime(2026, 11, 25, 18, 0, 42, 562689).astimezone().timestamp()
