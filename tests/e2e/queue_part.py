@@ -12,7 +12,6 @@ from controllers.checks.controller import CheckController
 from controllers.quota.finalizers import QueueFinalizers
 from controllers.quota.queue_statuses import QueueStatuses, QueueViews
 from hack.controlplane.plane import ControlPlane
-from kube.client import ApiClient
 from kube.reflector import Timing
 from kube.retry import Backoff
 from kube.sender import Sender
@@ -23,6 +22,7 @@ from runtime.term import Term
 from runtime.views import Views
 from runtime.watched_quota import WatchedQuota
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.connected import connected
 
 __all__ = ["Walking", "keeping_queues"]
 
@@ -53,7 +53,7 @@ class Walking:
 @asynccontextmanager
 async def keeping_queues(plane: ControlPlane, *, fair_sharing: bool = False) -> AsyncIterator[QuotaState]:
     """The part runs inside."""
-    async with ApiClient.connect(plane.kubeconfig) as client:
+    async with connected(plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         watched = WatchedQuota(views)
         state = watched.state

@@ -17,6 +17,7 @@ from kube.client import APPLY_PATCH, MERGE_PATCH, ApiClient
 from kube.conditions import ConditionWriter, Target
 from kube.sender import Sender
 from tests.kit.clock import ManualClock
+from tests.kit.connected import connected
 
 NAME = "conditions"
 API = "reprieve.dev/v1alpha1"
@@ -42,7 +43,7 @@ def group(api_plane: ControlPlane) -> Iterator[Target]:
 
 @pytest.fixture
 async def client(api_plane: ControlPlane) -> AsyncIterator[ApiClient]:
-    async with ApiClient.connect(api_plane.kubeconfig) as client:
+    async with connected(api_plane.kubeconfig) as client:
         yield client
 
 

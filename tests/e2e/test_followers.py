@@ -14,12 +14,12 @@ from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
 from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane
-from kube.client import ApiClient
 from runtime import failpoints
 from runtime.controller import lead_all
 from runtime.term import EternalTerms
 from runtime.views import Views
 from tests.e2e.support import Sandbox, wait_for
+from tests.kit.connected import connected
 
 Shown = dict[str, tuple[dict[str, str], dict[str, str]]]
 
@@ -29,7 +29,7 @@ async def process(
     plane: ControlPlane, executor: ThreadPoolExecutor, *, leads: bool
 ) -> AsyncIterator[GangController]:
     """A gang controller that follows the API server, and leads if it is told to."""
-    async with ApiClient.connect(plane.kubeconfig) as client:
+    async with connected(plane.kubeconfig) as client:
         views = Views(client)
         planning = PlanningConfiguration(confirmation="Off")
         controller = GangController(planning, client, views, executor, SYSTEM_CLOCK)

@@ -19,10 +19,11 @@ from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Client, path_of
 from hack.controlplane.manifests import apply_webhooks, render
 from hack.controlplane.plane import ControlPlane, Options
-from kube.client import JSON_PATCH, ApiClient
+from kube.client import JSON_PATCH
 from tests.e2e.pages import shell
 from tests.e2e.support import Sandbox, wait_for
 from tests.e2e.webhook_server import ADMISSION
+from tests.kit.connected import connected
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "gates.md").read_text()
 OTHER_GATE: Final = "example.com/wait"
@@ -109,7 +110,7 @@ async def test_only_our_gate_of_just_this_pod_is_removed(plane: ControlPlane, sa
     sandbox.group("gang", min_count=2)
     sandbox.pod("pod", group="gang", schedulingGates=[{"name": "example.com/a"}, {"name": "example.com/b"}])
     uid = sandbox.client.get("v1", "Pod", "pod", sandbox.namespace)["metadata"]["uid"]
-    async with ApiClient.connect(plane.kubeconfig) as client:
+    async with connected(plane.kubeconfig) as client:
         writer = Writer(client, SYSTEM_CLOCK)
         assert not await writer.remove_gate(sandbox.namespace, "pod", "another")
         assert not await writer.remove_gate(sandbox.namespace, "other", uid)

@@ -22,11 +22,11 @@ from controllers.gangs.writer import Writer
 from controllers.gangs.writes import Writes
 from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
-from kube.client import ApiClient
 from runtime.plan_objects import PlanNotStoredError
 from runtime.plan_retention import Retention
 from runtime.resources import PLANS
 from tests.e2e.support import REPRIEVE, Sandbox
+from tests.kit.connected import connected
 
 MEBIBYTE = 1024 * 1024
 LARGE = 15_000
@@ -49,7 +49,7 @@ class Plans:
 
 def with_plans(kubeconfig: Path, act: Callable[[Plans], Awaitable[None]]) -> None:
     async def run() -> None:
-        async with ApiClient.connect(kubeconfig) as client:
+        async with connected(kubeconfig) as client:
             stored = StoredPlans(lambda _: None)
             store = PlanStore(Writer(client, SYSTEM_CLOCK), stored, stored.upsert, SYSTEM_CLOCK)
             writes = Writes(lambda _: None)

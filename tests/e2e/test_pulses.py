@@ -17,11 +17,11 @@ from controllers.gangs.roster import Roster
 from controllers.gangs.waiting import PULSE_NODE, WaitingPods
 from controllers.gangs.writer import Writer
 from hack.controlplane.plane import ControlPlane
-from kube.client import ApiClient
 from nodes.state.tables import Tables
 from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.connected import connected
 from tests.kit.objects import make
 
 LOOPBACK = "127.0.0.1"
@@ -46,7 +46,7 @@ async def ask(plane: ControlPlane, sandbox: Sandbox, *, left: bool) -> list[Grou
     The scheduler may write the carrier's status at the same moment. Then the pulse is tried again.
     """
     carrier, member = seen(sandbox, "carrier"), seen(sandbox, "parked")
-    async with ApiClient.connect(plane.kubeconfig) as client:
+    async with connected(plane.kubeconfig) as client:
         writer = Writer(client, SYSTEM_CLOCK)
         meta, waiting, asked = carrier.metadata, WaitingPods(SYSTEM_CLOCK), list[GroupKey]()
         if left:

@@ -13,11 +13,11 @@ from cli.leaving.sweeps import QUEUE_FINALIZERS
 from controllers.quota.queue_statuses import FIELD_MANAGER
 from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane
-from kube.client import ApiClient
 from quota.state import QuotaState
 from tests.e2e.queue_part import keeping_queues
 from tests.e2e.support import condition
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.connected import connected
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 FINALIZER = "kueue.x-k8s.io/resource-in-use"
@@ -337,7 +337,7 @@ async def test_leaving(queues: Queues, api_plane: ControlPlane) -> None:
     async with keeping_queues(api_plane):
         for kind, name in made:
             await queues.until(kind, name, lambda body: FINALIZER in finalizers(body))
-    async with ApiClient.connect(api_plane.kubeconfig) as client:
+    async with connected(api_plane.kubeconfig) as client:
         result = await sweep_all(client, QUEUE_FINALIZERS, lambda _: None)
     assert sorted(result.freed) == sorted(f"{kind} {name}" for kind, name in made)
     assert (result.errors, result.left) == ([], [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -155,4 +155,13 @@ def undisturbed(plane: ControlPlane) -> dict[str, Any]:
 def test_the_end_is_that_of_an_undisturbed_run(
     plane: ControlPlane, undisturbed: dict[str, Any], deaths: list[str]
 ) -> None:
-    assert live(plane, "killed", deaths) == undisturbed
+    assert list(_differences(live(plane, "killed", deaths), undisturbed)) == []
+
+
+def _differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:
+    """Each one by itself: pytest cuts what is deep in an object."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in found.keys() | expected.keys():
+            yield from _differences(found.get(key), expected.get(key), f"{path}.{key}")
+    elif found != expected:
+        yield f"{path}: {found!r}, and undisturbed {expected!r}"

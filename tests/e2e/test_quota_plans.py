@@ -16,7 +16,6 @@ from controllers.quota.controller import QuotaController
 from controllers.quota.resuming import FENCED
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane
-from kube.client import ApiClient
 from kube.reflector import Timing
 from kube.retry import Backoff
 from quota.decision import Options
@@ -26,6 +25,7 @@ from runtime.views import Views
 from runtime.workload_reports import WorkloadReports
 from tests.e2e.support import REPRIEVE, condition
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.connected import connected
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 TIMING = Timing(backoff=Backoff(0.1, 0.5), refused=Backoff(0.3, 0.3))
@@ -35,7 +35,7 @@ HERE, THERE = "quota-plans", "quota-plans-foreign"
 @asynccontextmanager
 async def leading(plane: ControlPlane, number: int) -> AsyncIterator[QuotaController]:
     """A process that leads, until the end of the context."""
-    async with ApiClient.connect(plane.kubeconfig) as client:
+    async with connected(plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         with ThreadPoolExecutor(1) as executor:
             controller = QuotaController(

@@ -24,6 +24,7 @@ from runtime.views import Views
 from runtime.watched_tables import WatchedTables
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.connected import connected
 from tests.kit.contents import contents
 from tests.kit.waiting import until
 
@@ -73,7 +74,7 @@ async def running(views: Views) -> AsyncIterator[None]:
 @asynccontextmanager
 async def watching(plane: ControlPlane) -> AsyncIterator[WatchedTables]:
     """Tables that have everything."""
-    async with ApiClient.connect(plane.kubeconfig) as client:
+    async with connected(plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         watched = WatchedTables(views)
         async with running(views):
@@ -132,7 +133,7 @@ async def test_writes_hit_the_very_pod_or_nothing(
     await asyncio.to_thread(sandbox.wait_bound, "victim")
     uid = (sandbox.get_pod("victim") or {})["metadata"]["uid"]
     held = Condition(type="reprieve.dev/Held", status="False", reason="Ready", message="go")
-    async with ApiClient.connect(control_plane.kubeconfig) as client:
+    async with connected(control_plane.kubeconfig) as client:
         writer = Writer(client, SYSTEM_CLOCK)
         assert not await writer.patch_pod_status(namespace, "victim", OTHER_UID, conditions=[held])
         assert not await writer.patch_pod_status(namespace, "nobody", uid, conditions=[held])
@@ -166,7 +167,7 @@ async def test_a_server_that_cannot_be_reached_is_not_taken_for_an_empty_cluster
         lines = [line.replace("127.0.0.1", "127.0.0.1:1/") for line in config.splitlines()]
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("\n".join(lines))
-    async with ApiClient.connect(kubeconfig) as client:
+    async with connected(kubeconfig) as client:
         views = Views(client, timing=Timing(backoff=Backoff(0.05, 0.1)))
         watched = WatchedTables(views)
         async with running(views):
@@ -186,7 +187,7 @@ async def test_a_kind_that_is_installed_later_is_followed_without_a_restart(
     control_plane: ControlPlane, widgets: dict[str, Any]
 ) -> None:
     store = Objects[Widget]()
-    async with ApiClient.connect(control_plane.kubeconfig) as client:
+    async with connected(control_plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         classes = views.watch(PRIORITY_CLASSES, Objects())
         late = views.watch(Resource("widgets", WIDGETS_PATH, Widget), store)
@@ -222,7 +223,7 @@ async def test_the_answer_to_a_write_counts_until_the_watch_has_passed_it(
     store = Objects[PriorityClass]()
     path = PRIORITY_CLASSES.path
     body = msgspec.json.encode({"metadata": {"name": "written"}, "value": 7})
-    async with ApiClient.connect(control_plane.kubeconfig) as client:
+    async with connected(control_plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         view = views.watch(PRIORITY_CLASSES, store)
         async with running(views), asyncio.timeout(PATIENCE_SECONDS):

@@ -23,10 +23,10 @@ from hack.controlplane.manifests import WEBHOOK_KINDS
 from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
-from kube.client import ApiClient
 from runtime.views import Views
 from tests.e2e.webhook_server import ADMISSION, bundle, status_of
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
+from tests.kit.connected import connected
 from tests.kit.manifests import KUEUE, kueue
 from tests.kit.waiting import until
 from webhooks.certificates.authorities import CLOCK_SKEW
@@ -151,7 +151,7 @@ async def webhooks_of(plane: ControlPlane, clock: ManualClock) -> AsyncIterator[
     """The webhooks in place of the plane's process. Yields how another thread has them look at their certificates."""
     configuration = load(plane.layout.directory / "reprieve-webhooks.yaml")
     assert configuration.webhooks is not None
-    async with ApiClient.connect(configuration.kubeconfig) as client:
+    async with connected(configuration.kubeconfig) as client:
         views, loop = Views(client), asyncio.get_running_loop()
         service = WebhookService(
             configuration.webhooks, configuration.jobs, client, views, clock, gates_members=True

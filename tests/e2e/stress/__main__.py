@@ -54,11 +54,12 @@ def _run(seed: int, seconds: int, *, faults: bool = False, keep: bool) -> bool:
     except (BinariesError, ProcessFailedError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(result)
-    if result.violations or keep:
+    is_wrong = bool(result.violations or result.unexplained)
+    if is_wrong or keep:
         click.echo(f"the logs, the audit log and the history are in {plane.layout.logs}", err=True)
     else:
         plane.discard()
-    return bool(result.violations)
+    return is_wrong
 
 
 if __name__ == "__main__":

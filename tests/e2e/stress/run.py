@@ -70,7 +70,9 @@ class Result:
     late: list[str]
     """What was wrong after the rest, and right when it was waited for."""
     pieces: list[str]
-    """Gangs that never ran and are bound in part."""
+    """Gangs that never ran whole and are bound in part, and why."""
+    unexplained: list[str]
+    """Members of them that were bound for no reason that is known: our fault, or that of who looks for reasons."""
     in_vain: dict[str, list[str]]
     """By gang: plans that evicted and came to nothing."""
 
@@ -83,6 +85,7 @@ class Result:
             *(f"violation: {each}" for each in self.violations),
             *(f"late: {each}" for each in self.late),
             *(f"in pieces: {each}" for each in self.pieces),
+            *(f"unexplained: {each}" for each in self.unexplained),
             *(f"in vain: {gang}: {', '.join(each)}" for gang, each in self.in_vain.items()),
         ]
         return "\n".join(lines)
@@ -130,9 +133,10 @@ def judge(
         steps=cluster.step,
         deletions=len(history.deletions),
         plans=len(history.states["PreemptionPlan"]),
-        violations=[*_wrong(history), *left, *_unexplained(found)],
+        violations=[*_wrong(history), *left],
         late=late,
         pieces=[str(each) for each in found],
+        unexplained=_unexplained(found),
         in_vain=vain.in_vain(history),
     )
 
