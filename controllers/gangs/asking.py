@@ -167,6 +167,7 @@ class Asking:
     def forget(self, uid: str) -> None:
         """The pod is bound or gone."""
         self._parked.forget(uid)
+        self._queue.drop(_return(uid))
         self._settle(uid)
 
     # ---- other pods
@@ -199,9 +200,13 @@ class Asking:
         self._want(self._parked.wishes(turned_down))
 
     def bring_back(self, pod: WaitingPod) -> None:
-        """Bring back a pod that preempt answered with no node, by a pulse."""
+        """Bring back a pod that preempt answered with no node, by a pulse.
+
+        What the scheduler then writes of this attempt comes late, and looks as if it had tried the pod again. So that
+        does not settle it.
+        """
         rank = (-pod.priority, "", (pod.namespace, pod.name))
-        wish = Wish(pod.uid, rank, pod.scheduler, pod.priority, uid=pod.uid, alone=pod.for_ports)
+        wish = Wish(_return(pod.uid), rank, pod.scheduler, pod.priority, uid=pod.uid, alone=pod.for_ports)
         self._want([wish])
 
     def _want(self, wishes: Iterable[Wish]) -> None:
@@ -269,6 +274,11 @@ class Asking:
     def _drop(self, uid: str) -> GroupKey | None:
         self._queue.drop(uid)
         return self._group.pop(uid, None)
+
+
+def _return(uid: str) -> str:
+    """The id of the wish that brings back a pod that is no member of a gang that is asked."""
+    return f"return {uid}"
 
 
 def _rank(round_: _Round) -> Rank:

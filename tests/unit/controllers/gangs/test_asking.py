@@ -48,6 +48,7 @@ class Desk:
     stage: Stage
     asking: Asking
     parked: ParkedPods
+    waiting: WaitingPods
     asked: list[GroupKey] = field(default_factory=list)
 
     async def steps(self, seconds: int = 1) -> None:
@@ -80,7 +81,7 @@ async def desk(*pods: Pod) -> AsyncIterator[Desk]:
         stage.controller.mirror.on_pod(changed)
         leading.writer._sender._attempts = 1
         stage.add(*pods)
-        yield Desk(stage, asking, parked, asked)
+        yield Desk(stage, asking, parked, projection, asked)
 
 
 async def test_held_members_get_a_condition_and_parked_ones_a_pulse() -> None:
@@ -289,3 +290,25 @@ async def test_who_called_while_no_process_answered_comes_back_when_a_term_begin
         at.asking.begin()
         await at.steps(3)
         assert at.pulsed == ["m"]
+
+
+async def test_a_pod_comes_back_although_what_the_scheduler_wrote_of_its_attempt_comes_late() -> None:
+    async with desk(waiting("m", 5)) as at:
+        pod = at.waiting.find("uid-default-m")
+        assert pod is not None
+        at.asking.bring_back(pod)
+        at.asking.presented(GANG, pod.uid)
+        await at.steps(2)
+        assert at.pulsed == ["m"]
+        await at.steps(5)
+        assert at.pulsed == ["m"]
+
+
+async def test_nobody_is_pulsed_for_a_pod_that_was_to_come_back_and_is_bound() -> None:
+    async with desk(waiting("m", 5), waiting("other", 9)) as at:
+        pod = at.waiting.find("uid-default-m")
+        assert pod is not None
+        at.asking.bring_back(pod)
+        at.stage.add(waiting("m", 5, node="n0"))
+        await at.steps(5)
+        assert at.pulsed == []
