@@ -263,7 +263,7 @@ class OwnerGroups:
     def awaits_owner(self, key: GroupKey) -> str:
         """The source of the owner that would make this group a gang once its object, or the first pod, is known.
 
-        Empty if both are known, or if it would be none.
+        Empty if both are known, or if the group would be no gang.
         """
         facts = self._find(key) if is_owned(key[1]) else None
         is_known = facts is not None and (key in self._rows or facts.minimum <= 0)

@@ -394,7 +394,7 @@ def test_a_gang_of_four_where_three_fit_evicts_nobody(hopeless: Hopeless, tmp_pa
 
 
 def test_a_member_on_full_nodes_preempts_alone_once_its_group_is_no_gang(sandbox: Sandbox) -> None:
-    """The scheduler asks only whom it may evict, for no node has room. A pulse brings the pod back."""
+    """No node has room, so the scheduler calls only preempt, and never filter. A pulse brings the pod back."""
     sandbox.full_nodes(2)
     sandbox.group("hero", min_count=2, priority=100)
     sandbox.pod("hero-0", group="hero", priority=100)
