@@ -18,6 +18,7 @@ from api.usage import ClusterQueueStatus, CohortStatus, LocalQueueStatus
 __all__ = [
     "API_VERSION",
     "MIN_ADMIT_DURATION_ANNOTATION",
+    "RESOURCE_IN_USE",
     "AdmissionCheckStrategyRule",
     "AdmissionChecksStrategy",
     "AdmissionScope",
@@ -49,6 +50,8 @@ MIN_ADMIT_DURATION_ANNOTATION: Final = "reprieve.dev/min-admit-duration"
 
 Kueue's own CRD prunes that field.
 """
+RESOURCE_IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
+"""The finalizer of objects that are in use."""
 
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 FungibilityPolicy = Literal["MayStopSearch", "TryNextFlavor"]

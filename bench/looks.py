@@ -18,9 +18,10 @@ from api.groups import PodGroup
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.gated_pods import GatedPods
+from controllers.gangs.group_members import Claim
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.look import Looks
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from hack.controlplane import objects

@@ -22,6 +22,7 @@ from typing import Final, Generic, Protocol, TypeVar
 import msgspec
 import structlog
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import List, ListMeta, ObjectMeta
 from kube.breath import Breath
@@ -29,7 +30,7 @@ from kube.client import ApiClient, ApiError, SilenceError, Status
 from kube.envelopes import Envelope, Event, metadata_of
 from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
-from kube.retry import Backoff, Retry
+from kube.retry import Retry
 
 __all__ = ["Handler", "Key", "Reflector", "Resource", "Timing"]
 

@@ -9,9 +9,10 @@ from typing import Final, Protocol
 
 import structlog
 
+from api.backoff import Backoff
 from kube.client import JSON, REQUEST_SECONDS, ApiClient, ApiError
 from kube.metrics import WRITE_RETRIES, WRITE_SECONDS
-from kube.retry import Backoff, Retry
+from kube.retry import Retry
 
 __all__ = ["Fence", "FencedError", "Sender"]
 

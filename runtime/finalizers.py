@@ -8,21 +8,20 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK, Clock
+from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta
 from kube.client import ApiError
 from kube.finalizers import add_finalizer, has_finalizer, remove_finalizer
-from kube.retry import Backoff
 from kube.sender import Sender
 from runtime.queue import KeyedQueue
 from runtime.workers import serve
 
-__all__ = ["RESOURCE_IN_USE", "FinalizerKeeper", "Guarded", "Users"]
+__all__ = ["FinalizerKeeper", "Guarded", "Users"]
 
 log = structlog.get_logger(__name__)
 
-RESOURCE_IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
-"""Kueue's finalizer."""
 AT_ONCE: Final = 4
 """Writes in flight."""
 BACKOFF: Final = Backoff(0.2, 60.0)

@@ -15,12 +15,13 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.meta import ListMeta
 from kube.client import METADATA_LIST, ApiClient, ApiError
 from kube.envelopes import Identity, OnlyIdentity
 from kube.reflector import Key, Resource
-from kube.retry import Backoff, Retry
+from kube.retry import Retry
 from runtime.metrics import CATCH_UP_SECONDS
 from runtime.versions import UNKNOWN, Version, number_of
 from runtime.views import View

@@ -16,8 +16,8 @@ from collections.abc import Hashable
 from contextlib import suppress
 from typing import Final, Generic, TypeVar
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK, Clock
-from kube.retry import Backoff
 
 __all__ = ["KeyedQueue"]
 

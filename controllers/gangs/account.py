@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.core import Pod
+from controllers.gangs.group_members import Claim
 from controllers.gangs.keys import GroupKey, lone_pod
-from controllers.gangs.reservations import Claim, Reservations, Room
+from controllers.gangs.reservations import Reservations, Room
 from controllers.gangs.roster import MemberView, Roster
 from nodes.state.snapshot import STAYING, Snapshot, is_leaving
 

@@ -14,16 +14,15 @@ from typing import Final, NamedTuple
 
 import structlog
 
+from api.backoff import Backoff, Patience
 from api.clock import Clock
 from controllers.gangs.life import GroupKey
 from controllers.gangs.metrics import ASKED
 from controllers.gangs.parked import ParkedPods, TurnedDown, Why
-from controllers.gangs.patience import Patience
 from controllers.gangs.pulses import PulseBudget, PulseQueue, Rank, Wish, carry_out
 from controllers.gangs.release import Wake, Waker
 from controllers.gangs.waiting import WaitingPod, WaitingPods
 from controllers.gangs.writer import Writer
-from kube.retry import Backoff
 
 __all__ = ["AskedMember", "Asking", "Parking"]
 

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass
 
-from controllers.gangs.grants import Requests
+from controllers.gangs.group_members import Claim, Requests
 from controllers.gangs.life import GroupKey
 
-__all__ = ["Claim", "ClaimIndex", "VictimIndex"]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What one pod uses or will use, and on which node."""
-
-    node: str
-    requests: Requests
+__all__ = ["ClaimIndex", "VictimIndex"]
 
 
 class ClaimIndex:

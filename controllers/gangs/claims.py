@@ -15,10 +15,12 @@ import msgspec
 from api.core import Pod
 from api.plan_names import PlanKey
 from api.plans import PreemptionPlanSpec
+from controllers.gangs.group_members import Claim
 from controllers.gangs.keys import key_of
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
-from controllers.gangs.stored import Owner, StoredPlans, owner_of
+from controllers.gangs.stored import StoredPlans
+from controllers.gangs.stored_plan import Owner, owner_of
 from controllers.gangs.withheld import with_names
 
 __all__ = ["Claims", "completed", "with_uids"]

@@ -10,9 +10,9 @@ from typing import Final, Protocol
 
 from api.groups import has_run
 from api.plans import Victim, VictimPod
+from controllers.gangs.group_members import MemberView
 from controllers.gangs.keys import spoken_in
 from controllers.gangs.life import ActivePlan, PlannedPod
-from controllers.gangs.members import MemberView
 from controllers.gangs.roster import Roster
 from controllers.gangs.withheld import spoken_pod
 

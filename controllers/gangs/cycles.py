@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from controllers.gangs.stored import StoredPlan
+from controllers.gangs.stored_plan import StoredPlan
 
 __all__ = ["MOST_PLANS", "Cycle", "cycles"]
 

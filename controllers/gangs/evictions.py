@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import structlog
 
+from api.backoff import Backoff
 from api.plan_names import PlanKey
 from api.plans import Victim, VictimPod
 from controllers.gangs.account import Account
@@ -24,7 +25,6 @@ from controllers.gangs.observations import Compared, DeletionRefused, EvictorSto
 from controllers.gangs.plans import PlanStore
 from controllers.gangs.roster import Roster
 from kube.client import ApiError
-from kube.retry import Backoff
 from runtime.plan_objects import PlanNotStoredError
 
 __all__ = ["Evictions"]

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
 from api.clock import Clock
-from api.groups import goes_whole
+from api.groups import goes_whole, has_run
 from controllers.gangs.effects import Effect
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.life import GangPhase, GroupKey, Life
-from controllers.gangs.look import members_seen
 from controllers.gangs.metrics import PHASE_SECONDS
-from controllers.gangs.observations import GroupGone, Observation
+from controllers.gangs.observations import GroupGone, MembersSeen, Observation
 from controllers.gangs.reducer import reduce
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import Rules
@@ -227,7 +226,7 @@ class Gangs:
 
     def _count_members(self, gang: Gang) -> None:
         gang.priority = self._roster.group_priority(gang.key)
-        seen = members_seen(self._roster, gang.key)
+        seen = _members_seen(self._roster, gang.key)
         if gang.life.plan is None and seen is not None:
             self.observe(gang, seen)
         self.stir(gang.key)
@@ -276,3 +275,21 @@ class Gangs:
         life = gang.life
         due = life.wants_plan and not life.looked and life.due <= self._clock.monotonic()
         return due or life.plan is not None or life.phase == "Bound"
+
+
+def _members_seen(roster: Roster, key: GroupKey) -> MembersSeen | None:
+    """How many members a gang has; None if the group is no gang."""
+    count, group, domain = roster.count(key), roster.group(key), roster.domains.of(key)
+    gang = group.spec.scheduling_policy.gang if group is not None else None
+    if count.minimum is None:
+        return None
+    first = gang.min_count if gang is not None else count.minimum
+    return MembersSeen(
+        count.minimum,
+        count.members,
+        count.bound,
+        left=max(0, first - count.succeeded),
+        domain=domain.value if domain is not None else "",
+        astray=domain.astray if domain is not None else "",
+        has_run=group is not None and has_run(group),
+    )

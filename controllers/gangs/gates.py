@@ -14,18 +14,17 @@ from weakref import WeakValueDictionary
 
 import structlog
 
+from api.backoff import Backoff, Patience
 from api.clock import Clock
 from api.groups import SCHEDULING_GATE
 from controllers.gangs.gated_pods import GatedPod, GatedPods
 from controllers.gangs.life import GroupKey, Life
 from controllers.gangs.metrics import GATES_REMOVED
 from controllers.gangs.observations import MembersSeen
-from controllers.gangs.patience import Patience
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import GatesMode
 from controllers.gangs.writer import Reference, Writer
 from kube.client import ApiError
-from kube.retry import Backoff
 from runtime.queue import KeyedQueue
 
 __all__ = ["GRACE_SECONDS", "Gates", "Removal", "removal"]

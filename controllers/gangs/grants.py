@@ -7,20 +7,20 @@ pod out of the same room. A grant ends when the attempt has ended that it was gi
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, ValuesView
+from collections.abc import Callable, Iterable, ValuesView
 from dataclasses import dataclass
 from typing import Final
 
 from api.clock import Clock
 from api.core import Pod
+from controllers.gangs.group_members import Requests
 from runtime.versions import UNKNOWN, number_of
 
-__all__ = ["Grant", "Grants", "Requests"]
+__all__ = ["Grant", "Grants"]
 
 GRANT_SECONDS: Final = 30.0
 """How long a pod that our filter let pass counts as on its way; a bind that takes longer has failed."""
 
-Requests = Mapping[str, int]
 Said = tuple[str, str, str]
 """Status, reason and message of a condition."""
 

@@ -4,16 +4,51 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass
 
+from api.requests import PODS
 from controllers.gangs.keys import GroupKey
-from controllers.gangs.members import MemberView, member_of
 from nodes.search.mismatch import Asking
 from nodes.state.pod_view import PodView
-from nodes.state.snapshot import GATED, TERMINATING
+from nodes.state.snapshot import GATED, NEVER, TERMINATING
 from nodes.state.tables import Tables
 
-__all__ = ["GroupMembers", "Members"]
+__all__ = ["Claim", "GroupMembers", "MemberView", "Members", "Requests", "member_of", "requests_of"]
+
+Requests = Mapping[str, int]
+"""By resource, in the scheduler's integers (cpu in milli), `pods` included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one pod uses or will use, and on which node."""
+
+    node: str
+    requests: Requests
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A member: has neither ended nor begun to terminate, and has no scheduling gate but ours."""
+
+    uid: str
+    name: str
+    node: str | None
+    requests: Requests
+    created: int
+    asking: Asking
+
+
+def member_of(view: PodView) -> MemberView:
+    """The pod as a member."""
+    asking = Asking(view.name, view.priority, bool(view.flags & NEVER), view.scheduler)
+    return MemberView(view.uid, view.name, view.node, requests_of(view), view.created, asking)
+
+
+def requests_of(view: PodView) -> Requests:
+    """By resource, in the scheduler's integers (cpu in milli), `pods` included."""
+    return {**view.pod_class.requests, PODS: 1}
 
 
 class Members:

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 import structlog
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.groups import SCHEDULED, PodGroup
 from api.plans import PreemptionPlanSpec
@@ -27,7 +28,6 @@ from controllers.gangs.saying import GATHERING, Numbers, PlanNumbers, Said, say
 from controllers.gangs.writer import Writer, reference_of
 from controllers.gangs.writes import Work, Writes
 from kube.client import ApiError
-from kube.retry import Backoff
 from nodes.groups.keys import is_foreign
 from runtime.queue import KeyedQueue
 

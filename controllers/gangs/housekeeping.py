@@ -13,7 +13,8 @@ from api.clock import Clock
 from api.plan_names import PlanKey
 from controllers.gangs.life import Ending
 from controllers.gangs.plans import PlanStore
-from controllers.gangs.stored import ACTIVE, StoredPlan, StoredPlans
+from controllers.gangs.stored import StoredPlans
+from controllers.gangs.stored_plan import ACTIVE, StoredPlan
 from controllers.gangs.writes import Writes
 from runtime.plan_objects import PlanNotStoredError
 from runtime.plan_retention import Retention, surplus

@@ -11,7 +11,7 @@ from controllers.gangs.effects import Judge
 from controllers.gangs.life import ActivePlan, Ending, Former, Life
 from controllers.gangs.observations import Decided, Remembered
 from controllers.gangs.rules import VAIN_AT_MOST, Rules
-from controllers.gangs.stored import FORGIVEN
+from controllers.gangs.stored_plan import FORGIVEN
 from controllers.gangs.vain import continues
 
 __all__ = ["after_begun", "after_bound", "after_end", "after_group", "remembered", "setback", "verdict"]

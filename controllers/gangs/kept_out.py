@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from api.core import Pod
 from controllers.gangs.account import pod_asks_with
-from controllers.gangs.grants import Requests
+from controllers.gangs.group_members import Requests
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
 from controllers.gangs.release import Waker

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from concurrent.futures import Executor
 
+from api.backoff import Backoff
 from api.core import Pod
 from controllers.gangs.account import Account
 from controllers.gangs.arrivals import Arrivals
@@ -34,14 +35,13 @@ from controllers.gangs.observations import Asked, Failed, GatesRemoved
 from controllers.gangs.partial_gangs import PartialGangs
 from controllers.gangs.performing import Hands, Performer
 from controllers.gangs.planner import Planner, World
-from controllers.gangs.planning_queue import PlanningQueue
+from controllers.gangs.planning_queue import PlanningQueue, Share
 from controllers.gangs.plans import PlanStore
 from controllers.gangs.reading import Reader
 from controllers.gangs.refusals import Refusals
 from controllers.gangs.release import Waker
 from controllers.gangs.resuming import Resuming
 from controllers.gangs.rules import Rules
-from controllers.gangs.share import Share
 from controllers.gangs.singles import Singles
 from controllers.gangs.sparing import Sparing
 from controllers.gangs.stopped_gangs import StoppedGangs
@@ -52,7 +52,6 @@ from controllers.gangs.verdicts import Verdicts
 from controllers.gangs.writer import Writer
 from controllers.gangs.writes import Writes
 from kube.client import ApiClient
-from kube.retry import Backoff
 from kube.sender import Sender
 from nodes.state.slots import Slots
 from nodes.state.snapshot import Snapshot
@@ -215,7 +214,8 @@ class Leading:
                 known.tables,
                 claims.stored,
                 self.evidence,
-                configuration,
+                configuration.partial_gangs,
+                configuration.partial_gang_seconds,
                 clock,
                 performer.ask,
             ),

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.gangs.account import is_counted
-from controllers.gangs.grants import Grant, Requests
+from controllers.gangs.grants import Grant
+from controllers.gangs.group_members import Requests
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from nodes.state.columns import Column, Columns, Matrix

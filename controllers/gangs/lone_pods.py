@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from api.priority import preemption_policy
 from api.times import rfc3339
-from controllers.gangs.group_members import Members
+from controllers.gangs.group_members import Members, member_of
 from controllers.gangs.keys import GroupKey, LonePod
-from controllers.gangs.members import member_of
 from nodes.groups.forms import asking
 from nodes.search.demand import Count, Demand
 from nodes.search.mismatch import mismatch

@@ -12,12 +12,12 @@ from controllers.gangs.evidence import Evidence
 from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.kept_look import KeptLook
 from controllers.gangs.life import ActivePlan, GroupKey
-from controllers.gangs.observations import MembersSeen, PlanSeen
+from controllers.gangs.observations import PlanSeen
 from controllers.gangs.plan_changes import PlanChanges
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 
-__all__ = ["Looks", "members_seen"]
+__all__ = ["Looks"]
 
 
 class Looks:
@@ -117,24 +117,6 @@ class Looks:
             self._changes.nodes_changed((node,))
         # A claim for a pod says whether its nomination to another node counts.
         self._changes.nodes_changed({self._roster.changes.nomination(uid) for _, uid in changed})
-
-
-def members_seen(roster: Roster, key: GroupKey) -> MembersSeen | None:
-    """How many members a gang has; None if the group is no gang."""
-    count, group, domain = roster.count(key), roster.group(key), roster.domains.of(key)
-    gang = group.spec.scheduling_policy.gang if group is not None else None
-    if count.minimum is None:
-        return None
-    first = gang.min_count if gang is not None else count.minimum
-    return MembersSeen(
-        count.minimum,
-        count.members,
-        count.bound,
-        left=max(0, first - count.succeeded),
-        domain=domain.value if domain is not None else "",
-        astray=domain.astray if domain is not None else "",
-        has_run=group is not None and has_run(group),
-    )
 
 
 def _members_lost(plan: ActivePlan, roster: Roster) -> bool:

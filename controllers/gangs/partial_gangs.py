@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.core import Pod
 from api.groups import INITIALLY_SCHEDULED, SCHEDULED
@@ -19,7 +20,6 @@ from api.meta import Condition
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from api.times import parse_rfc3339
-from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.job_limits import why_job_stays
@@ -28,10 +28,10 @@ from controllers.gangs.observations import ToKeep, ToRelease
 from controllers.gangs.pieces import Keep, Member, Pieces, Release, resolve
 from controllers.gangs.reading import Reader, ReadGroup
 from controllers.gangs.roster import Roster
+from controllers.gangs.rules import PartialGangs as Setting
 from controllers.gangs.stored import StoredPlans
 from kube.client import ApiError
 from kube.conditions import field_manager
-from kube.retry import Backoff
 from nodes.groups.keys import is_foreign
 from nodes.state.pod_facts import controller_of
 from nodes.state.pods import ENDED
@@ -58,13 +58,15 @@ class PartialGangs:
         tables: Tables,
         stored: StoredPlans,
         evidence: Evidence,
-        configuration: PlanningConfiguration,
+        setting: Setting,
+        patience: float,
         clock: Clock,
         ask: Callable[[Gang, Sequence[str]], None],
     ) -> None:
-        """`ask`: have the scheduler try these members (UIDs) of a gang."""
+        """`setting`: what becomes of such gangs. `patience`: how long they may take to complete, in seconds.
+        `ask`: have the scheduler try these members (UIDs) of a gang."""
         self._reader, self._gangs, self._roster, self._tables = reader, gangs, roster, tables
-        self._stored, self._evidence, self._configuration = stored, evidence, configuration
+        self._stored, self._evidence, self._setting, self._patience = stored, evidence, setting, patience
         self._clock, self._ask = clock, ask
         self._began = clock.wall()
         self._looks: dict[GroupKey, tuple[int, float]] = {}
@@ -86,7 +88,7 @@ class PartialGangs:
 
     def _is_due(self, gang: Gang, now: float) -> bool:
         since = gang.life.partial_since
-        waited = since is not None and now >= since + self._configuration.partial_gang_seconds
+        waited = since is not None and now >= since + self._patience
         return waited and now >= self._looks.get(gang.key, (0, 0.0))[1]
 
     async def resolve(self, gang: Gang) -> None:
@@ -139,8 +141,8 @@ class PartialGangs:
             known_since=self._began,
             phase=plan.phase if plan is not None else None,
             seconds=now - since if since is not None else 0.0,
-            patience=self._configuration.partial_gang_seconds,
-            setting=self._configuration.partial_gangs,
+            patience=self._patience,
+            setting=self._setting,
             released=self._clock.wall() - released if released else None,
             budget=self._budget(gang.key[0], bound),
             limit=limit,

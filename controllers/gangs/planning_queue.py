@@ -17,17 +17,20 @@ from typing import Final, NamedTuple
 
 from api.clock import Clock
 from controllers.gangs.life import GroupKey
-from controllers.gangs.share import Share
 from nodes.search.demand import Demand
 from nodes.state.potential import NOBODY
 from nodes.state.slots import Kind, Slots
 
-__all__ = ["Candidate", "PlanningQueue", "Rank", "Turn"]
+__all__ = ["Candidate", "PlanningQueue", "Rank", "Share", "Turn"]
 
 Rank = tuple[int, str, GroupKey]
 """Sorts gangs: see `Roster.rank`. Its last part is the gang."""
 
 NEVER: Final = -1
+ALLOWANCE_SECONDS: Final = 0.1
+"""How far gangs that failed before may get ahead: so long, rank alone decides."""
+MOST_SECONDS: Final = 0.5
+"""A longer lead of either side is not remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,23 @@ class Turn(NamedTuple):
     """It counts among those that failed before."""
     moment: int
     """The search sees what has happened until then."""
+
+
+class Share:
+    """While both wait, gangs that failed before get half of the time at most. Otherwise rank decides."""
+
+    def __init__(self) -> None:
+        self._lead = 0.0
+        """How many more seconds the search has spent on gangs that failed before, while others waited."""
+
+    def is_new_ones_turn(self, comes_first: bool) -> bool:
+        """Both wait: whether the gang that is new is next. `comes_first`: by rank."""
+        return comes_first or self._lead > ALLOWANCE_SECONDS
+
+    def spent(self, seconds: float, *, again: bool) -> None:
+        """A search took so long, and the other side waited meanwhile."""
+        lead = self._lead + (seconds if again else -seconds)
+        self._lead = min(MOST_SECONDS, max(-MOST_SECONDS, lead))
 
 
 @dataclass(slots=True)

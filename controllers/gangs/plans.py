@@ -16,7 +16,8 @@ from api.times import rfc3339
 from controllers.gangs.effects import Judge
 from controllers.gangs.life import ActivePlan, Ending
 from controllers.gangs.metrics import PLANS
-from controllers.gangs.stored import ACTIVE, FINALIZER, IN_VAIN, StoredPlans
+from controllers.gangs.stored import StoredPlans
+from controllers.gangs.stored_plan import ACTIVE, FINALIZER, IN_VAIN
 from controllers.gangs.writer import Writer
 from kube.client import ApiError
 from runtime.plan_objects import PlanNotStoredError, PlanObjects

@@ -11,24 +11,22 @@ import asyncio
 from collections.abc import Callable, Container, Iterable
 from functools import partial
 from http import HTTPStatus
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import structlog
 
 from api.clock import Clock
 from api.core import Pod
-from api.meta import Condition
-from api.times import rfc3339
 from controllers.gangs.life import ActivePlan, GroupKey
 from controllers.gangs.marks import is_kept_out, is_ours
 from controllers.gangs.metrics import WAKES
 from controllers.gangs.roster import Roster
-from controllers.gangs.waiting import HELD, WaitingPod
+from controllers.gangs.waiting import WaitingPod, held_condition
 from controllers.gangs.writer import Writer
 from controllers.gangs.writes import Writes
 from kube.client import ApiError
 
-__all__ = ["HELD", "Wake", "Waker", "held_condition"]
+__all__ = ["Wake", "Waker"]
 
 log = structlog.get_logger(__name__)
 
@@ -38,13 +36,6 @@ RETRIES: Final = "missed wakes"
 """What a namespace's writes of pods that were missed are called. No object has such a name."""
 KEPT_OUT: Final = "kept out"
 """The same of pods that were kept out of reserved room."""
-
-
-def held_condition(status: Literal["True", "False"], reason: str, message: str, now: float) -> Condition:
-    """What a pod's status says of us at `now` (seconds since the epoch)."""
-    return Condition(
-        type=HELD, status=status, reason=reason, message=message[:1024], last_transition_time=rfc3339(now)
-    )
 
 
 class Wake(NamedTuple):

@@ -15,12 +15,13 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from api.clock import Clock
-from controllers.gangs.claim_index import Claim, ClaimIndex, VictimIndex
-from controllers.gangs.grants import Grants, Requests
+from controllers.gangs.claim_index import ClaimIndex, VictimIndex
+from controllers.gangs.grants import Grants
+from controllers.gangs.group_members import Claim
 from controllers.gangs.life import GroupKey
 from nodes.state.change_log import ChangeLog
 
-__all__ = ["Claim", "Requests", "Reservations", "Room"]
+__all__ = ["Reservations", "Room"]
 
 Room = Callable[[str, str], int]
 """How much there is of a resource on a node: (node, resource) to the amount, which may be negative."""

@@ -14,7 +14,7 @@ from controllers.gangs.gangs import Gangs
 from controllers.gangs.life import ActivePlan
 from controllers.gangs.observations import Resumed
 from controllers.gangs.roster import Roster
-from controllers.gangs.stored import StoredPlan
+from controllers.gangs.stored_plan import StoredPlan
 from controllers.gangs.verdicts import Verdicts
 
 __all__ = ["Resuming"]

@@ -16,13 +16,11 @@ from api.groups import PodGroup, goes_whole
 from api.plans import PreemptionPlanSpec
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from controllers.gangs.bound_domains import BoundDomains
-from controllers.gangs.group_members import GroupMembers, Members
+from controllers.gangs.group_members import Claim, GroupMembers, Members, MemberView, Requests, requests_of
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.life import ActivePlan, PlannedPod
 from controllers.gangs.lone_pods import LonePods
-from controllers.gangs.members import MemberView, requests_of
 from controllers.gangs.owners import Owners
-from controllers.gangs.reservations import Claim, Requests
 from controllers.gangs.respecting import exceeded
 from controllers.gangs.table_changes import TableChanges
 from nodes.groups.forms import asking, by_its_pods

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from kube.retry import Backoff
+from api.backoff import Backoff
 
 __all__ = [
     "ASKED_SECONDS",

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from api.backoff import Backoff, Patience
 from api.clock import Clock
 from controllers.gangs.keys import GroupKey, LonePod, lone_pod
-from controllers.gangs.patience import Patience
-from kube.retry import Backoff
 
 __all__ = ["Singles"]
 

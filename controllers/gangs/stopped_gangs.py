@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, Preemptor, Victim, VictimPod
@@ -11,7 +12,6 @@ from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.life import GroupKey
 from controllers.gangs.observations import ToRelease
 from controllers.gangs.roster import Roster
-from kube.retry import Backoff
 from runtime.queued_groups import QueuedGroups, Stop
 
 __all__ = ["StoppedGangs"]

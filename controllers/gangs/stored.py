@@ -3,150 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final, NamedTuple
 
 import structlog
 
 from api.compression import expand
-from api.meta import Condition, ObjectMeta
+from api.meta import Condition
 from api.plan_names import PlanKey
-from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
-from api.times import parse_rfc3339
-from controllers.gangs.effects import Record, record_of
-from controllers.gangs.keys import GroupKey, key_of, lone_pod
-from controllers.gangs.rules import RELEASE_SECONDS
+from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
+from controllers.gangs.effects import record_of
+from controllers.gangs.keys import key_of
+from controllers.gangs.stored_plan import (
+    ACTIVE,
+    FINALIZER,
+    IN_VAIN,
+    InVain,
+    Owner,
+    StoredPlan,
+    is_open,
+    owner_of,
+    seconds_of,
+)
 
-__all__ = [
-    "ACTIVE",
-    "FINALIZER",
-    "FORGIVEN",
-    "IN_VAIN",
-    "InVain",
-    "Owner",
-    "StoredPlan",
-    "StoredPlans",
-    "owner_of",
-]
+__all__ = ["StoredPlans"]
 
 log = structlog.get_logger(__name__)
-
-ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
-"""Phases in which a plan holds room, and is gone on from after a restart."""
-
-FINALIZER: Final = "reprieve.dev/active-plan"
-"""Keeps an active plan from being deleted in the middle of its evictions. We remove it when the plan ends."""
-
-IN_VAIN: Final = "InVain"
-"""The condition of an ended plan that evicted: whether that was in vain. Missing until it is known."""
-FORGIVEN: Final = frozenset({"Overrun", "PodDeleted", "PodGroupDeleted"})
-"""Endings after which it was not: the room was handed over, or nobody wants it any longer."""
-
-Owner = tuple[str, str, str]
-"""The kind of a preemptor, and the two parts of its key. Two pods of one name are two owners."""
-
-
-def owner_of(key: GroupKey) -> Owner:
-    """The preemptor of this key."""
-    return "PodGroup" if lone_pod(key) is None else "Pod", *key
-
-
-class InVain(NamedTuple):
-    """The verdict that a plan's evictions were in vain."""
-
-    at: float
-    """Seconds since the epoch."""
-    generation: int
-    """The PodGroup's at that time."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPlan:
-    """What is kept of a PreemptionPlan. Times are seconds since the epoch."""
-
-    meta: ObjectMeta
-    owner: Owner
-    preemptor: str
-    """The UID of its owner."""
-    status: PreemptionPlanStatus
-    finalized: bool
-    """It carries our finalizer."""
-    committed: float
-    """When it was planned last: the same decision, made again, is the same object."""
-    touched: float
-    """When its phase changed last, or the same decision was made again."""
-    evicting: float
-    """When it began to evict last; 0 if it did not."""
-    bound: float
-    """When it was Bound last; 0 if it was not."""
-    in_vain: InVain | None
-    spec: PreemptionPlanSpec | None
-    """The decision, if the plan is one to act on: it has not ended, or its evictions have to be cleared up, or
-    nobody knows yet whether it evicted in vain."""
-    releases: bool = False
-    """Its victims are the bound members of its own gang."""
-    unwritten: Record | None = None
-    """How the decision is to be stored, if nobody goes by it and it has no phase: its term ended before the second
-    write, or that failed."""
-
-    @property
-    def group(self) -> GroupKey:
-        """The preemptor, as the planner calls it."""
-        return self.owner[1:]
-
-    @property
-    def decided(self) -> float | None:
-        """When this decision was made last. None in objects of versions that did not store that."""
-        return _seconds(self.status.last_decision_time)
-
-    @property
-    def order(self) -> tuple[float, bool, str]:
-        """Sorts a preemptor's plans by when they were decided. The end of a plan may be written after the next one.
-
-        Times are whole seconds. Of two decisions in a second, one that has not ended is the later one.
-        """
-        decided = self.touched if self.decided is None else max(self.decided, self.committed)
-        return decided, self.active is not None, self.meta.name
-
-    @property
-    def evicted(self) -> bool:
-        """Evictions may have been asked for."""
-        return self.evicting > 0.0
-
-    @property
-    def has_ended(self) -> bool:
-        """Nobody is to carry it out."""
-        return self.active is None
-
-    @property
-    def remembered_seconds(self) -> float:
-        """A plan that released members is known as long as it forbids another one."""
-        return RELEASE_SECONDS if self.releases else 0.0
-
-    @property
-    def active(self) -> PreemptionPlanSpec | None:
-        """The decision, if the plan has not ended and is one to act on."""
-        return self.spec if self.phase in ACTIVE else None
-
-    @property
-    def to_finish(self) -> PreemptionPlanSpec | None:
-        """The decision, if the plan has ended in its evictions: begun units may not be finished, marks may be left."""
-        return self.spec if self.phase not in ACTIVE and self.evicted and self.finalized else None
-
-    @property
-    def to_judge(self) -> PreemptionPlanSpec | None:
-        """The decision, if the plan evicted and has ended, and nobody knows yet whether that was in vain."""
-        return self.spec if not self.releases and _is_open(self.status) else None
-
-    @property
-    def key(self) -> PlanKey:
-        """(namespace, name)."""
-        return self.meta.namespace, self.meta.name
-
-    @property
-    def phase(self) -> Phase:
-        """The stored phase. A process may die before it writes the first one."""
-        return self.status.phase or "Planned"
 
 
 def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
@@ -154,9 +34,9 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
     meta, spec, status = plan.metadata, plan.spec, plan.status or PreemptionPlanStatus()
     record = record_of(spec)
     conditions = status.conditions or []
-    created = _seconds(meta.creation_timestamp) or 0.0
-    decided = _seconds(status.last_decision_time)
-    times = {each.type: _seconds(each.last_transition_time) or 0.0 for each in conditions}
+    created = seconds_of(meta.creation_timestamp) or 0.0
+    decided = seconds_of(status.last_decision_time)
+    times = {each.type: seconds_of(each.last_transition_time) or 0.0 for each in conditions}
     return StoredPlan(
         meta=meta,
         owner=owner_of((meta.namespace, key_of(spec.preemptor)[1])),
@@ -177,15 +57,8 @@ def _read(plan: PreemptionPlan, before: StoredPlan | None) -> StoredPlan:
 def _in_vain(conditions: Iterable[Condition]) -> InVain | None:
     for each in conditions:
         if each.type == IN_VAIN and each.status == "True":
-            return InVain(_seconds(each.last_transition_time) or 0.0, each.observed_generation)
+            return InVain(seconds_of(each.last_transition_time) or 0.0, each.observed_generation)
     return None
-
-
-def _is_open(status: PreemptionPlanStatus) -> bool:
-    """Whether the plan evicted and has ended, and has no verdict although it needs one."""
-    reasons = {each.type: each.reason for each in status.conditions or ()}
-    ended = status.phase in ("Aborted", "Expired") and reasons.get(status.phase) not in FORGIVEN
-    return ended and "Evicting" in reasons and IN_VAIN not in reasons
 
 
 def _spec(
@@ -195,7 +68,7 @@ def _spec(
     is_active = (status.phase or "Planned") in ACTIVE
     has_evicted = any(each.type == "Evicting" for each in status.conditions or ())
     to_finish = has_evicted and FINALIZER in (meta.finalizers or ())
-    if not (is_active or to_finish or _is_open(status)):
+    if not (is_active or to_finish or is_open(status)):
         return None
     if spec.preemptor.namespace != meta.namespace:
         log.warning("a plan names a preemptor of another namespace", namespace=meta.namespace, plan=meta.name)
@@ -206,13 +79,6 @@ def _spec(
         return expand(spec)
     except ValueError as error:
         log.warning("a plan cannot be read", namespace=meta.namespace, plan=meta.name, error=str(error))
-        return None
-
-
-def _seconds(text: str | None) -> float | None:
-    try:
-        return parse_rfc3339(text) if text else None
-    except ValueError:
         return None
 
 

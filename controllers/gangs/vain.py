@@ -13,7 +13,7 @@ from typing import Final
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.life import Former, RoomMade
-from controllers.gangs.stored import StoredPlan
+from controllers.gangs.stored_plan import StoredPlan
 
 __all__ = ["MOST_DOUBLINGS", "History", "continues", "history", "room_made", "taken_until"]
 

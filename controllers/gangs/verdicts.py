@@ -21,7 +21,8 @@ from controllers.gangs.observations import Remembered
 from controllers.gangs.plans import PlanStore
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import VAIN_AT_MOST
-from controllers.gangs.stored import StoredPlan, StoredPlans, owner_of
+from controllers.gangs.stored import StoredPlans
+from controllers.gangs.stored_plan import StoredPlan, owner_of
 from controllers.gangs.vain import History, history, room_made
 from runtime.plan_objects import PlanNotStoredError
 

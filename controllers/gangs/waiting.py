@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Container
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
+from api.meta import Condition
+from api.times import rfc3339
 from controllers.gangs.scheduler_messages import refusal
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
-__all__ = ["HELD", "PULSE_NODE", "WaitingPod", "WaitingPods", "waits_for_ports"]
+__all__ = ["HELD", "PULSE_NODE", "WaitingPod", "WaitingPods", "held_condition", "waits_for_ports"]
 
 PULSE_NODE: Final = "pulse.reprieve.invalid"
 """The node that a pulse nominates a pod to. It takes no room, because there is no such node.
@@ -161,4 +163,11 @@ def _waiting(pod: Pod) -> WaitingPod:
         is_turned_down=refused is not None,
         for_ports=refused is not None and waits_for_ports(refused),
         held=sys.intern(held) if held else "",
+    )
+
+
+def held_condition(status: Literal["True", "False"], reason: str, message: str, now: float) -> Condition:
+    """What a pod's status says of us at `now` (seconds since the epoch)."""
+    return Condition(
+        type=HELD, status=status, reason=reason, message=message[:1024], last_transition_time=rfc3339(now)
     )

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from api.core import Pod
 from api.integration import ADMISSION_GATE
+from controllers.gangs.group_members import Claim
 from controllers.gangs.keys import GroupKey
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_messages import refusal
 from nodes.groups.registry import group_of

@@ -15,8 +15,9 @@ from typing import Final
 import structlog
 
 from controllers.gangs.account import subtract
+from controllers.gangs.group_members import Claim
 from controllers.gangs.keys import workload_key
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.workload_claims import WorkloadClaims
 from nodes.search.decision import Decision, DecisionError, Limits, workload_decision
 from nodes.search.supposed import SupposedPods, WorkloadName, leaving_with, priority_of

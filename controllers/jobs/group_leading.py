@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import structlog
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.groups import PodGroup
 from api.workloads import Workload
@@ -27,7 +28,6 @@ from controllers.jobs.owned_workload import JobError, Wish
 from controllers.jobs.writer import JobWriter
 from kube.client import ApiError
 from kube.recorder import EventRecorder, Reference
-from kube.retry import Backoff
 from quota.workloads import is_evicting, key_of
 from runtime.queue import KeyedQueue
 from runtime.queued_groups import QueuedGroups, Stop

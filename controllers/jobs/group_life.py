@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from api.groups import PodGroup, goes_whole
+from api.kueue import RESOURCE_IN_USE
 from api.workloads import ADMITTED, EVICTED, FINISHED, PREEMPTED, QUOTA_RESERVED, Workload
 from controllers.jobs.group_members import Member
 from controllers.jobs.owned_workload import JobError, Wish
 from quota.pod_set_infos import PodSetConflict, PodSetInfo, merged
 from quota.workloads import is_true, true_condition
-from runtime.finalizers import RESOURCE_IN_USE
 from runtime.workload_reports import NOTHING, Reported
 
 __all__ = ["Admit", "Around", "GroupStep", "Remark", "Seen", "next_step"]

@@ -8,8 +8,10 @@ from typing import Final
 
 import structlog
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.jobs import TemplatedJob
+from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta
 from api.times import parse_rfc3339
 from api.workloads import EVICTED, JOB_UID_LABEL, QUOTA_RESERVED, Workload
@@ -35,10 +37,8 @@ from controllers.jobs.writer import JobWriter
 from kube.client import ApiError
 from kube.finalizers import has_finalizer
 from kube.recorder import EventRecorder, Reference
-from kube.retry import Backoff
 from quota.workloads import is_true, key_of, true_condition
 from runtime.changes import joined
-from runtime.finalizers import RESOURCE_IN_USE
 from runtime.queue import KeyedQueue
 from runtime.workers import serve
 from runtime.workload_reports import Reported, Reporter

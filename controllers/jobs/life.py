@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from api.integration import PREBUILT_WORKLOAD_LABEL
 from api.jobs import TemplatedJob
+from api.kueue import RESOURCE_IN_USE
 from api.podsets import DEFAULT_POD_SET
 from api.workloads import ADMITTED, EVICTED, FINISHED, QUOTA_RESERVED, Workload
 from controllers.jobs.job_state import (
@@ -39,7 +40,6 @@ from controllers.jobs.workload_of import (
 )
 from quota.pod_set_infos import PodSetConflict, PodSetInfo
 from quota.workloads import is_evicting, is_true, true_condition
-from runtime.finalizers import RESOURCE_IN_USE
 from runtime.workload_reports import NOTHING, Reported
 
 __all__ = [

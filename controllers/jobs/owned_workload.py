@@ -11,11 +11,10 @@ import msgspec
 
 from api.core import PriorityClass
 from api.integration import MAX_EXEC_TIME_LABEL, PRIORITY_CLASS_LABEL
-from api.kueue import API_VERSION, WorkloadPriorityClass
+from api.kueue import API_VERSION, RESOURCE_IN_USE, WorkloadPriorityClass
 from api.meta import ObjectMeta
 from api.syntax import whole_number
 from api.workloads import PriorityClassRef, Workload
-from runtime.finalizers import RESOURCE_IN_USE
 
 __all__ = [
     "Classes",

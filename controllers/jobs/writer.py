@@ -10,6 +10,7 @@ import msgspec
 
 from api.integration import CONTROLLER_UID_LABEL
 from api.jobs import TemplatedJob
+from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta, Struct
 from api.podsets import DEFAULT_POD_SET
 from api.workloads import Workload
@@ -19,7 +20,6 @@ from kube.finalizers import remove_finalizer
 from kube.listing import list_all
 from kube.sender import Sender
 from runtime.failpoints import failpoint
-from runtime.finalizers import RESOURCE_IN_USE
 
 __all__ = ["JobWriter", "job_path", "workload_path"]
 

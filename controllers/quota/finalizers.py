@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from api.clock import SYSTEM_CLOCK, Clock
+from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta
 from api.workloads import Workload
 from kube.finalizers import has_finalizer
@@ -19,7 +20,7 @@ from quota.activity import flavors_of
 from quota.state import QuotaState
 from quota.statuses import Tally
 from runtime.changes import Changes
-from runtime.finalizers import RESOURCE_IN_USE, FinalizerKeeper, Guarded, Users
+from runtime.finalizers import FinalizerKeeper, Guarded, Users
 from runtime.resources import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 
 __all__ = ["QueueFinalizers", "is_released"]

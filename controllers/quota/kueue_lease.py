@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 import structlog
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.kueue import API_VERSION
 from api.meta import List, ObjectMeta, Struct
@@ -21,7 +22,7 @@ from api.workloads import Workload
 from controllers.quota.metrics import STANDS_ASIDE
 from kube.client import ApiClient, ApiError, get_or_none
 from kube.recorder import EventRecorder, Reference
-from kube.retry import Backoff, Retry
+from kube.retry import Retry
 from quota.workloads import key_of
 from runtime.resources import KUEUE
 

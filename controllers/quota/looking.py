@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from api.backoff import Backoff
 from api.workloads import EVICTED, QUOTA_RESERVED, Workload
 from controllers.quota.draft import Event, Step
 from controllers.quota.facts import Facts
@@ -16,7 +17,6 @@ from controllers.quota.metrics import count
 from controllers.quota.writer import Outcome, WorkloadWriter
 from kube.breath import Breath
 from kube.recorder import EventRecorder, Reference
-from kube.retry import Backoff
 from runtime.queue import KeyedQueue
 from runtime.ranked_slots import Rank
 

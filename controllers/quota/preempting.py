@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from api.backoff import Backoff
 from api.times import rfc3339_micro
 from api.words import counted
 from controllers.quota.planned import Planned
-from kube.retry import Backoff
 
 __all__ = ["WAITS", "Preempting", "Troubles", "announcement"]
 

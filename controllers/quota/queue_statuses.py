@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK, Clock
 from api.kueue import ClusterQueue, ClusterQueueSpec, Cohort, CohortSpec, LocalQueue
 from api.meta import ObjectMeta
@@ -21,7 +22,6 @@ from api.workloads import Workload
 from controllers.quota.desired import Desired, Pending, Statuses, wire
 from controllers.quota.queue_metrics import QueueMetrics
 from kube.client import APPLY_PATCH, MERGE_PATCH, ApiError
-from kube.retry import Backoff
 from kube.sender import Sender
 from quota.activity import Activity, flavors_of, named_checks
 from quota.amounts import QuotaError

@@ -15,6 +15,7 @@ from typing import Final
 
 import structlog
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.kueue import API_VERSION
 from api.times import rfc3339_micro
@@ -27,7 +28,7 @@ from controllers.quota.stored_plans import StoredPlans
 from controllers.quota.writer import path_of
 from kube.client import ApiError
 from kube.conditions import ConditionWriter, Target
-from kube.retry import Backoff, Retry
+from kube.retry import Retry
 from quota.workloads import is_evicting, key_of
 from runtime.plan_writer import decoded
 from runtime.term import Term

@@ -9,12 +9,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import structlog
 
+from api.backoff import Backoff
 from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.draft import Step
 from controllers.quota.evicting import until_written
 from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
-from kube.retry import Backoff, Retry
+from kube.retry import Retry
 from kube.sender import FencedError, Sender
 from quota.workloads import key_of
 from runtime.failpoints import failpoint

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from controllers.checks.controller import CheckController
 from controllers.quota.finalizers import QueueFinalizers
 from controllers.quota.queue_statuses import QueueStatuses, QueueViews
 from hack.controlplane.plane import ControlPlane
 from kube.reflector import Timing
-from kube.retry import Backoff
 from kube.sender import Sender
 from quota.state import QuotaState
 from quota.statuses import Tally

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from api.kueue import RESOURCE_IN_USE
 from hack.controlplane.client import ApiError, Json
-from runtime.finalizers import RESOURCE_IN_USE
 from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 from tests.e2e.support import condition, wait_for
 from tests.kit.clock import PATIENCE_SECONDS

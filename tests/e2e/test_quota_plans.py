@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.controller import QuotaController
@@ -17,7 +18,6 @@ from controllers.quota.resuming import FENCED
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane
 from kube.reflector import Timing
-from kube.retry import Backoff
 from quota.decision import Options
 from runtime.failpoints import configure
 from runtime.term import Term

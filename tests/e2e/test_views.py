@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from api.core import PriorityClass
 from api.meta import Condition, ObjectMeta, Struct
@@ -17,7 +18,6 @@ from controllers.gangs.writer import Deletion, Reference, Writer
 from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient, ApiError
 from kube.reflector import Resource, Timing
-from kube.retry import Backoff
 from runtime.objects import Objects
 from runtime.resources import PRIORITY_CLASSES
 from runtime.views import Views

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from api.kueue import ClusterQueue
+from api.kueue import RESOURCE_IN_USE, ClusterQueue
 from api.plans import PreemptionPlan
 from api.workloads import ADMITTED, EVICTED, QUOTA_RESERVED, REQUEUED, Workload
 from quota.activity import flavors_of, named_checks
@@ -17,7 +17,6 @@ from quota.decision import Options
 from quota.queues import backs_off, heads, is_queued
 from quota.state import QuotaState
 from quota.workloads import effective_priority, holds_quota, key_of, requeue_at
-from runtime.finalizers import RESOURCE_IN_USE
 from tests.kit.quota_history import Event, Object, QuotaHistory, condition_of, is_true
 
 __all__ = ["stuck"]

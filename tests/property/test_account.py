@@ -12,9 +12,10 @@ from hypothesis import assume, given, settings
 
 from api.times import parse_rfc3339
 from controllers.gangs.account import Account, subtract
+from controllers.gangs.group_members import Claim
 from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from nodes.state.snapshot import KEPT, STAYING, TERMINATING, Snapshot
 from nodes.state.tables import Tables

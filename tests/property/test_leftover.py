@@ -25,10 +25,10 @@ from api.requests import PODS, pod_requests
 from api.times import parse_rfc3339
 from controllers.gangs import kept_out, leftover
 from controllers.gangs.account import pod_asks_with
-from controllers.gangs.grants import Requests
+from controllers.gangs.group_members import Claim, Requests
 from controllers.gangs.kept_out import KeptOut
 from controllers.gangs.leftover import Leftover
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock

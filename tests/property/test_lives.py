@@ -16,6 +16,7 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from api.backoff import Backoff
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from controllers.gangs.effects import (
     Advance,
@@ -78,9 +79,8 @@ from controllers.gangs.rules import (
     Confirmation,
     Rules,
 )
-from controllers.gangs.stored import FORGIVEN
+from controllers.gangs.stored_plan import FORGIVEN
 from controllers.gangs.vain import continues
-from kube.retry import Backoff
 from tests.kit.examples import examples
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", examples(300)))

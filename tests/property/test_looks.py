@@ -31,11 +31,11 @@ from api.requests import PODS
 from api.times import parse_rfc3339
 from controllers.gangs.evidence import Evidence
 from controllers.gangs.gated_pods import GatedPods
+from controllers.gangs.group_members import Claim, member_of
 from controllers.gangs.keys import GroupKey, LonePod, key_of_pod
 from controllers.gangs.life import ActivePlan, Offer, PlannedPod
 from controllers.gangs.look import Looks
-from controllers.gangs.members import member_of
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
 from nodes.groups.registry import group_of

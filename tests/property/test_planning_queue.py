@@ -14,9 +14,8 @@ from msgspec import UNSET
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.life import GroupKey
-from controllers.gangs.planning_queue import Candidate, PlanningQueue, Turn
+from controllers.gangs.planning_queue import Candidate, PlanningQueue, Share, Turn
 from controllers.gangs.roster import Roster
-from controllers.gangs.share import Share
 from nodes.search.decision import group_decision
 from nodes.state.potential import NOBODY
 from nodes.state.slots import Slots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controllers.gangs.grants import Requests
+from controllers.gangs.group_members import Requests
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from api.core import Pod
+from controllers.gangs.group_members import Claim
 from controllers.gangs.marks import RESERVED
 from controllers.gangs.parked import TurnedDown, Why
-from controllers.gangs.reservations import Claim
 from extender.verbs import Hold, Offer, Verbs
 from extender.world import LiveWorld
 from runtime.term import Term

@@ -6,8 +6,9 @@ import orjson
 import pytest
 
 from api.clock import SYSTEM_CLOCK
+from controllers.gangs.group_members import Claim
 from controllers.gangs.marks import RESERVED, is_ours
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from extender.verbs import NOT_PLANNED, OUTSIDE, BoundPod, Hold, Offer, Verbs, Within
 from extender.wire import filter_decoder, preemption_decoder
 from tests.kit.verbs import StillWorld, pod

@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.kueue import ClusterQueue
+from api.kueue import RESOURCE_IN_USE, ClusterQueue
 from api.meta import Condition
 from api.usage import ClusterQueueStatus
 from api.workloads import AdmissionCheckState, Workload
-from runtime.finalizers import RESOURCE_IN_USE
 from tests.kit import quota as kit
 from tests.kit.quota_history import Object, QuotaHistory
 from tests.kit.quota_rest import stuck

@@ -13,8 +13,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from api.backoff import Backoff
 from kube.client import ApiClient, ApiError, environment_proxy
-from kube.retry import Backoff, Retry
+from kube.retry import Retry
 from tests.kit.scripted import Script, faulty_server, status
 
 

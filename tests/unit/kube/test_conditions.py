@@ -9,10 +9,10 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from api.backoff import Backoff
 from api.meta import Condition, ObjectMeta
 from kube.client import ApiClient, ApiError
 from kube.conditions import ConditionWriter, Target
-from kube.retry import Backoff
 from kube.sender import Sender
 from tests.kit.clock import ManualClock
 

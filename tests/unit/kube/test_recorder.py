@@ -7,9 +7,9 @@ from typing import Any, cast
 import msgspec
 import structlog
 
+from api.backoff import Backoff
 from kube.client import ApiClient, ApiError
 from kube.recorder import EventRecorder, Reference
-from kube.retry import Backoff
 from kube.sender import Sender
 from tests.kit.waiting import until
 

@@ -15,10 +15,10 @@ import pytest
 from aiohttp import web
 from prometheus_client import REGISTRY
 
+from api.backoff import Backoff
 from api.core import Pod
 from api.meta import ObjectMeta
 from kube.reflector import Key, Reflector, Resource, Timing
-from kube.retry import Backoff
 from runtime.objects import Objects
 from runtime.resources import PODS
 from runtime.views import Views

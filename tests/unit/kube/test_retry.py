@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.retry import Backoff
+from api.backoff import Backoff
 
 SECONDS = st.floats(0.001, 1e4)
 

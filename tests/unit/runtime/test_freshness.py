@@ -9,10 +9,10 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from api.backoff import Backoff
 from api.core import Pod
 from api.meta import ObjectMeta
 from kube.client import METADATA_LIST, ApiClient, ApiError
-from kube.retry import Backoff
 from runtime import freshness
 from runtime.freshness import catch_up
 from runtime.objects import Objects

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kube.retry import Backoff
+from api.backoff import Backoff
 from runtime.queue import KeyedQueue
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 

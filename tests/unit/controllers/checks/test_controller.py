@@ -6,11 +6,10 @@ import asyncio
 from typing import Any, cast
 
 from api.checks import AdmissionCheck
-from api.kueue import AdmissionChecksStrategy, AdmissionCheckStrategyRule, ClusterQueue
+from api.kueue import RESOURCE_IN_USE, AdmissionChecksStrategy, AdmissionCheckStrategyRule, ClusterQueue
 from api.meta import ObjectMeta
 from controllers.checks.controller import CheckController
 from kube.client import ApiClient
-from runtime.finalizers import RESOURCE_IN_USE
 from runtime.resources import ADMISSION_CHECKS, CLUSTER_QUEUES
 from runtime.term import Term
 from runtime.views import Views

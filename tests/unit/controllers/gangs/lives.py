@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from api.backoff import Backoff
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from controllers.gangs.effects import (
     Count,
@@ -20,7 +21,6 @@ from controllers.gangs.observations import (
 from controllers.gangs.proofs import Proof
 from controllers.gangs.reducer import reduce
 from controllers.gangs.rules import Rules
-from kube.retry import Backoff
 
 __all__ = ["CONFIRMED", "MEMBERS", "NOT_NOW", "RULES", "UNKNOWN", "Gang", "decided", "in_phase", "kinds"]
 

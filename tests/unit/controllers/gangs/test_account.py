@@ -9,7 +9,8 @@ import pytest
 from api.plans import PreemptionPlanSpec
 from api.times import parse_rfc3339
 from controllers.gangs.account import Account, subtract
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.group_members import Claim
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.rules import REMIND_SECONDS
 from kube.client import ApiError

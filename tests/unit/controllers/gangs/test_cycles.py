@@ -10,7 +10,7 @@ from api.meta import ObjectMeta
 from api.plans import PreemptionPlanStatus
 from controllers.gangs.cycles import cycles
 from controllers.gangs.metrics import CYCLES
-from controllers.gangs.stored import StoredPlan
+from controllers.gangs.stored_plan import StoredPlan
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import staged
 

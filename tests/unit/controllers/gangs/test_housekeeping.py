@@ -11,7 +11,7 @@ from hypothesis import given
 from api.meta import ObjectMeta
 from api.plans import Phase, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
 from controllers.gangs.housekeeping import chores
-from controllers.gangs.stored import ACTIVE, StoredPlan
+from controllers.gangs.stored_plan import ACTIVE, StoredPlan
 from runtime.plan_retention import Retention
 
 DAY = 86400.0

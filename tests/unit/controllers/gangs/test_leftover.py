@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from controllers.gangs.group_members import Claim
 from controllers.gangs.leftover import Leftover
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock

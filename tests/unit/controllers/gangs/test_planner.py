@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from controllers.gangs import evictions, planner
-from controllers.gangs.reservations import Claim
+from controllers.gangs.group_members import Claim
 from kube.client import ApiError
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.objects import gang, group, node, pod

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from controllers.gangs.life import GroupKey
-from controllers.gangs.planning_queue import Candidate, PlanningQueue, Turn
+from controllers.gangs.planning_queue import Candidate, PlanningQueue, Share, Turn
 from controllers.gangs.roster import Roster
-from controllers.gangs.share import Share
 from nodes.state.potential import NOBODY
 from nodes.state.slots import Slots
 from nodes.state.tables import Tables

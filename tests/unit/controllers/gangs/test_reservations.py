@@ -6,7 +6,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.group_members import Claim
+from controllers.gangs.reservations import Reservations
 from tests.kit.clock import ManualClock
 
 GANG = ("team", "gang")

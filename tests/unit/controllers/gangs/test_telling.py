@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from controllers.gangs.causes import REMEMBERED, Causes
 from controllers.gangs.effects import CannotSchedule
+from controllers.gangs.events import REMEMBERED, Causes
 from controllers.gangs.life import ActivePlan, Ending
 from tests.kit.clock import ManualClock
 from tests.kit.objects import gang, node, pod

@@ -24,7 +24,7 @@ from controllers.gangs.observations import (
 )
 from controllers.gangs.proofs import Proof
 from controllers.gangs.rules import Confirmation
-from controllers.gangs.stored import InVain, StoredPlan
+from controllers.gangs.stored_plan import InVain, StoredPlan
 from controllers.gangs.vain import continues, history, room_made, taken_until
 from tests.unit.controllers.gangs.lives import CONFIRMED, RULES, Gang, decided, in_phase
 

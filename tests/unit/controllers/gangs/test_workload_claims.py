@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from api.core import Pod
+from controllers.gangs.group_members import Claim
 from controllers.gangs.keys import spoken, workload_key
-from controllers.gangs.reservations import Claim, Reservations
+from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.workload_claims import WorkloadClaims
 from nodes.state.tables import Tables

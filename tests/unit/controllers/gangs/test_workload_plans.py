@@ -20,7 +20,8 @@ from api.plans import (
     VictimQuota,
 )
 from api.times import rfc3339
-from controllers.gangs.stored import FINALIZER, StoredPlans
+from controllers.gangs.stored import StoredPlans
+from controllers.gangs.stored_plan import FINALIZER
 from runtime import whole_plans
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import PLANS, Stage, staged

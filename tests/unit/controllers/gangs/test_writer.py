@@ -13,12 +13,12 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from api.meta import Condition, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
 from controllers.gangs.writer import Deletion, Marked, Reference, Writer
 from kube.client import ApiClient, ApiError
-from kube.retry import Backoff
 from kube.sender import Sender
 from tests.kit.scripted import Script, faulty_server, status
 from tests.kit.waiting import until

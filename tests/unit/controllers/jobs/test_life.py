@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from api.integration import PREBUILT_WORKLOAD_LABEL
+from api.kueue import RESOURCE_IN_USE
 from controllers.jobs.life import Around, ChangeWorkload, PatchJob, next_step
 from controllers.jobs.owned_workload import Classes, JobError
 from controllers.jobs.workload_of import wish_of, workload_body
-from runtime.finalizers import RESOURCE_IN_USE
 from tests.kit.jobs import CLEAN, UID, condition, job, merge, read_job, read_workload
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from api.backoff import Backoff
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 from controllers.quota.plans import QuotaPlans
@@ -15,7 +16,6 @@ from controllers.quota.shown import Shown
 from controllers.quota.stored_plans import PlanStore, StoredPlans
 from kube.client import ApiClient
 from kube.conditions import ConditionWriter
-from kube.retry import Backoff
 from kube.sender import Sender
 from quota.cycle import cycle
 from quota.decision import Options

@@ -10,13 +10,13 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from api.workloads import Workload
 from controllers.quota.draft import Draft, Step
 from controllers.quota.evicting import evict
 from controllers.quota.writer import Outcome, WorkloadWriter
 from kube.client import ApiClient, ApiError
-from kube.retry import Backoff
 from kube.sender import Sender
 from quota.workloads import key_of
 from runtime.ranked_slots import RankedSlots
