@@ -21,7 +21,8 @@ from controllers.gangs.group_members import Claim
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.reservations import Reservations, Room
 from controllers.gangs.roster import MemberView, Roster
-from nodes.state.snapshot import STAYING, Snapshot, is_leaving
+from nodes.state.flags import STAYING, is_leaving
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["Account", "asks_with", "is_counted", "pod_asks_with", "subtract"]
 

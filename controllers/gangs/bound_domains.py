@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from controllers.gangs.life import GroupKey
 from nodes.search.gangs import BoundDomain, bound_domain, topology_key_of
-from nodes.state.snapshot import TERMINATING
+from nodes.state.flags import TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["BoundDomains"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from api.requests import PODS
 from controllers.gangs.keys import GroupKey
 from nodes.search.mismatch import Asking
+from nodes.state.flags import GATED, NEVER, TERMINATING
 from nodes.state.pod_view import PodView
-from nodes.state.snapshot import GATED, NEVER, TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["Claim", "GroupMembers", "MemberView", "Members", "Requests", "member_of", "requests_of"]

@@ -11,8 +11,8 @@ from controllers.gangs.keys import GroupKey, LonePod
 from nodes.groups.forms import asking
 from nodes.search.demand import Count, Demand
 from nodes.search.mismatch import mismatch
+from nodes.state.flags import GATED, NEVER, TERMINATING
 from nodes.state.pod_view import PodView
-from nodes.state.snapshot import GATED, NEVER, TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["LonePods"]

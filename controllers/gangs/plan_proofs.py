@@ -17,7 +17,7 @@ from controllers.gangs.plan_parts import planned_on
 from controllers.gangs.proofs import PlannedMember, prove
 from controllers.gangs.roster import Roster
 from controllers.gangs.scheduler_configuration import SchedulerConfiguration
-from nodes.state.snapshot import NEVER
+from nodes.state.flags import NEVER
 
 __all__ = ["PlanProofs", "gone_from", "victims_on"]
 

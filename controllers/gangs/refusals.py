@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nodes.state.snapshot import KEPT, Snapshot
+from nodes.state.flags import KEPT
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["Refusals", "spare_nodes", "spare_pods"]
 

@@ -27,9 +27,9 @@ from nodes.groups.forms import asking, by_its_pods
 from nodes.search.demand import Count, Demand, count_members, demand_of
 from nodes.search.mismatch import mismatch
 from nodes.state.classes import admits, counted_requests
+from nodes.state.flags import KEPT, STAYING, TERMINATING
 from nodes.state.pod_view import PodView
 from nodes.state.repelling import may_repel
-from nodes.state.snapshot import KEPT, STAYING, TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["MemberView", "Nominee", "Roster"]

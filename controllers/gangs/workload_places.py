@@ -23,7 +23,8 @@ from nodes.search.decision import Decision, DecisionError, Limits, workload_deci
 from nodes.search.supposed import SupposedPods, WorkloadName, leaving_with, priority_of
 from nodes.search.unmodelled import why_blocked
 from nodes.state.classes import counted_requests
-from nodes.state.snapshot import GATED, TERMINATING, Snapshot
+from nodes.state.flags import GATED, TERMINATING
+from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from runtime.placements import Answer, Asking, NoPlace, Owner, Place, Placed
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from nodes.filters.node_volume_limits import NodeVolumeLimits
 from nodes.filters.registry import place_of
 from nodes.search.kinds import on_nodes
-from nodes.state.snapshot import Snapshot, is_leaving
+from nodes.state.flags import is_leaving
+from nodes.state.snapshot import Snapshot
 from nodes.state.volume_facts import Handle
 
 __all__ = ["Attachments", "asks_for_limits", "handles_of"]

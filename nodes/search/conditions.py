@@ -13,7 +13,8 @@ from nodes.filters.counting import Condition, Counter, Nodes
 from nodes.filters.filter import Tenant
 from nodes.filters.registry import COUNTING_FILTERS
 from nodes.search.kinds import NOBODY, Kinds, Rows, on_nodes
-from nodes.state.snapshot import Snapshot, is_leaving
+from nodes.state.flags import is_leaving
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["Conditions"]
 

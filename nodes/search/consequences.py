@@ -22,8 +22,9 @@ from nodes.search.plan_words import said_of, unit_text, victims_of
 from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.supposed import Supposed, SupposedPods, WorkloadName, priorities_of, supposed
 from nodes.search.unmodelled import why_blocked
+from nodes.state.flags import GATED, NEVER, TERMINATING
 from nodes.state.paged import Pages
-from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["Consequence", "Tried", "consequences", "submit", "without_pods"]
 

@@ -14,7 +14,8 @@ from nodes.search.decision import DecisionError, decide_group, decide_pod
 from nodes.search.gangs import minimum_of
 from nodes.search.plan_words import said_of, victims_of
 from nodes.search.unmodelled import why_blocked
-from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
+from nodes.state.flags import GATED, NEVER, TERMINATING
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["node_fates"]
 

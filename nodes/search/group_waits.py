@@ -23,7 +23,8 @@ from nodes.search.gangs import minimum_of
 from nodes.search.plan_words import places_of, said_of, victims_of, would_help
 from nodes.search.preemptor import DecisionError
 from nodes.search.unmodelled import why_blocked
-from nodes.state.snapshot import GATED, TERMINATING, Snapshot
+from nodes.state.flags import GATED, TERMINATING
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["GATHERS", "why_group_waits"]
 

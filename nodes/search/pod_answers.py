@@ -19,7 +19,8 @@ from nodes.search.decision import decide_pod
 from nodes.search.plan_words import places_of, said_of, victims_of, would_help
 from nodes.search.preemptor import DecisionError
 from nodes.search.unmodelled import why_blocked
-from nodes.state.snapshot import Snapshot, is_leaving
+from nodes.state.flags import is_leaving
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["answer_for_pod"]
 

@@ -14,7 +14,8 @@ from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from nodes.groups.forms import asking, by_its_pods
 from nodes.search.gangs import minimum_of, topology_key_of
 from nodes.search.mismatch import Asking, Mismatch, mismatch
-from nodes.state.snapshot import GATED, NEVER, TERMINATING, Snapshot
+from nodes.state.flags import GATED, NEVER, TERMINATING
+from nodes.state.snapshot import Snapshot
 
 __all__ = [
     "HOSTNAME",

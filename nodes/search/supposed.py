@@ -25,7 +25,8 @@ from nodes.search.gangs import topology_key_of
 from nodes.search.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.claimants import ClaimUse
 from nodes.state.classes import PodClass, pod_class, with_claims
-from nodes.state.snapshot import STAYING, TERMINATING, UNSAID, UNSELECTED, Snapshot
+from nodes.state.flags import STAYING, TERMINATING, UNSAID, UNSELECTED
+from nodes.state.snapshot import Snapshot
 
 __all__ = [
     "Supposed",

@@ -15,7 +15,8 @@ from nodes.filters.counting import Nodes
 from nodes.filters.filter import Token
 from nodes.filters.registry import POD_FILTERS, RESOURCES_FIT
 from nodes.search.kinds import NOBODY, Kinds, Rows, on_nodes
-from nodes.state.snapshot import Snapshot, is_leaving
+from nodes.state.flags import is_leaving
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["Tokens", "interested"]
 

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from native.nodes._units import list_units, rearranged, sorted_by
 from nodes.search.preemptor import priority_of_group
-from nodes.state.snapshot import KEPT, STAYING, TERMINATING, GroupColumns, Snapshot
+from nodes.state.flags import KEPT, STAYING, TERMINATING
+from nodes.state.group_columns import GroupColumns
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["Units", "candidates", "in_order", "is_needed", "started"]
 

@@ -14,7 +14,8 @@ from nodes.search.cluster import Cluster
 from nodes.search.kinds import Kinds, on_nodes
 from nodes.search.tokens import interested
 from nodes.search.volume_claims import unmodelled_claims
-from nodes.state.snapshot import Snapshot, is_leaving
+from nodes.state.flags import is_leaving
+from nodes.state.snapshot import Snapshot
 
 __all__ = ["not_modelled", "why_blocked"]
 

@@ -17,7 +17,8 @@ from nodes.filters.volume_binding import VolumeBinding, could_get, fitting_volum
 from nodes.search.attachments import asks_for_limits, handles_of
 from nodes.search.kinds import on_nodes
 from nodes.state.classes import PodClass
-from nodes.state.snapshot import Snapshot, is_leaving
+from nodes.state.flags import is_leaving
+from nodes.state.snapshot import Snapshot
 from nodes.state.volume_facts import Handle
 
 __all__ = ["unmodelled_claims"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -20,11 +21,21 @@ from api.core import PodDisruptionBudget
 from api.meta import LabelSelector
 from api.selectors import matches
 from nodes.state.columns import Column, Columns, Register, Rows
-from nodes.state.snapshot import SEVERAL, UNSELECTED, BudgetRow
+from nodes.state.flags import SEVERAL, UNSELECTED
 
-__all__ = ["BudgetTable", "LabelSets"]
+__all__ = ["BudgetRow", "BudgetTable", "LabelSets"]
 
 Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRow:
+    """A PodDisruptionBudget: status.disruptionsAllowed, and the names in status.disruptedPods."""
+
+    namespace: str
+    name: str
+    allowed: int
+    disrupted: frozenset[str]
 
 
 class _Filed(NamedTuple):

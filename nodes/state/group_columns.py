@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,13 +11,30 @@ from api.core import PriorityClass
 from api.groups import PodGroup, goes_whole
 from api.priority import SYSTEM_CLASSES, global_default
 from nodes.state.columns import Column, Columns, Register
+from nodes.state.flags import Flags, Int32s, Int64s
 from nodes.state.name_order import NameOrder
-from nodes.state.snapshot import GroupColumns
 
-__all__ = ["GroupFacts"]
+__all__ = ["GroupColumns", "GroupFacts"]
 
 NO_CLASS = -1
 """In place of the row of a class: the group needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupColumns:
+    """What decides about the eviction of groups [G], beside their pods."""
+
+    exists: Flags
+    known: Flags
+    """Whether the group exists, and so does the PriorityClass that it needs."""
+    whole: Flags
+    """Whether the group goes whole or not at all."""
+    priority: Int64s
+    """The group's own, where it is known."""
+    minimum: Int64s
+    """How many pods of a gang must run, beside those that Succeeded; -1 for what is no gang."""
+    name_rank: Int32s
+    """The place of the group in the order of (namespace, name). That of a dead row means nothing."""
 
 
 class GroupFacts:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from nodes.state.flags import TERMINATING
 from nodes.state.nodes import NodeTable
 from nodes.state.pod_facts import NOWHERE, Change, Facts
-from nodes.state.snapshot import TERMINATING
 
 __all__ = ["Nominations"]
 

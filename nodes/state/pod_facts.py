@@ -11,7 +11,7 @@ from api.disruption import DaemonSetPods, disruption_cost
 from api.groups import SCHEDULING_GATE
 from api.meta import Condition, controller_reference
 from api.times import parse_rfc3339
-from nodes.state.snapshot import DAEMON, GATED, KEPT, NEVER, STAYING, TERMINATING, UNSAID
+from nodes.state.flags import DAEMON, GATED, KEPT, NEVER, STAYING, TERMINATING, UNSAID
 
 __all__ = [
     "NOWHERE",

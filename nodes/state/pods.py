@@ -21,6 +21,7 @@ from nodes.state.claimants import Claimants
 from nodes.state.class_table import ClassTable
 from nodes.state.classes import PodClass
 from nodes.state.columns import Column, Columns, Register, Rows
+from nodes.state.flags import GATED, STAYING, TERMINATING, UNSAID
 from nodes.state.groups import GroupKey, GroupTable, add_count
 from nodes.state.known_classes import KnownClasses
 from nodes.state.name_order import NameOrder
@@ -41,7 +42,6 @@ from nodes.state.pod_facts import (
     whole_seconds,
 )
 from nodes.state.shared import SharedDict
-from nodes.state.snapshot import GATED, STAYING, TERMINATING, UNSAID
 from nodes.state.terminations import Terminations
 from nodes.state.volume_facts import ClaimKey
 from nodes.state.volumes import VolumeTable

@@ -11,9 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nodes.state.costs import CostRules
 from nodes.state.paged import Pages
 
@@ -22,85 +19,13 @@ if TYPE_CHECKING:
     from api.groups import PodGroup
     from nodes.filters.filter import NodeShape
     from nodes.filters.profile import Profiles
+    from nodes.state.budgets import BudgetRow
     from nodes.state.claimants import ClaimUse
     from nodes.state.classes import PodClass
+    from nodes.state.flags import Bools, Flags, Int32s, Int64s
+    from nodes.state.group_columns import GroupColumns
 
-__all__ = [
-    "DAEMON",
-    "GATED",
-    "KEPT",
-    "NEVER",
-    "SEVERAL",
-    "STAYING",
-    "TERMINATING",
-    "UNSAID",
-    "UNSELECTED",
-    "BudgetRow",
-    "Exclusion",
-    "GroupColumns",
-    "Snapshot",
-    "is_leaving",
-]
-
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
-Bools = NDArray[np.bool_]
-Flags = NDArray[np.uint8]
-
-TERMINATING = 1
-"""The pod has a deletion timestamp."""
-KEPT = 2
-"""Nobody may evict the pod: a static pod's mirror, or a pod of a DaemonSet if `CostRules.daemon_set_pods` says so."""
-GATED = 4
-"""The pod has scheduling gates besides `api.groups.SCHEDULING_GATE`, which is removed once its gang may go on."""
-NEVER = 8
-"""The pod's own preemptionPolicy is Never."""
-STAYING = 16
-"""Nobody may plan with the pod's room: it counts as taken, and nobody can evict the pod.
-
-The tables say so of a terminating pod that is overdue (`Tables.tell_time`). In the snapshot of one search it is also
-said of the pods that leave for another plan.
-"""
-DAEMON = 32
-"""A DaemonSet would create the pod again on the same node."""
-UNSAID = -1
-"""The cost of a pod that has no annotation for it."""
-UNSELECTED = -1
-SEVERAL = -2
-"""In place of the row of a budget: none, or more than one, selects the labels."""
-
-
-def is_leaving(flags: Flags) -> Bools:
-    """Which pods with these flags terminate, and leave room that one may plan with."""
-    leaving: Bools = (flags & (TERMINATING | STAYING)) == TERMINATING
-    return leaving
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetRow:
-    """A PodDisruptionBudget: status.disruptionsAllowed, and the names in status.disruptedPods."""
-
-    namespace: str
-    name: str
-    allowed: int
-    disrupted: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupColumns:
-    """What decides about the eviction of groups [G], beside their pods."""
-
-    exists: Flags
-    known: Flags
-    """Whether the group exists, and so does the PriorityClass that it needs."""
-    whole: Flags
-    """Whether the group goes whole or not at all."""
-    priority: Int64s
-    """The group's own, where it is known."""
-    minimum: Int64s
-    """How many pods of a gang must run, beside those that Succeeded; -1 for what is no gang."""
-    name_rank: Int32s
-    """The place of the group in the order of (namespace, name). That of a dead row means nothing."""
+__all__ = ["Exclusion", "Snapshot"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from controllers.gangs.leftover import Leftover
 from controllers.gangs.life import GroupKey
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
-from nodes.state.snapshot import KEPT, STAYING, TERMINATING, Snapshot
+from nodes.state.flags import KEPT, STAYING, TERMINATING
+from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
 from tests.kit.examples import examples

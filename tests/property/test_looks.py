@@ -42,7 +42,7 @@ from nodes.groups.registry import group_of
 from nodes.search.mismatch import mismatch
 from nodes.state import change_log
 from nodes.state.change_log import ChangeLog
-from nodes.state.snapshot import GATED, TERMINATING
+from nodes.state.flags import GATED, TERMINATING
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
 from tests.kit.examples import examples

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from api.groups import POD_GROUP_LABEL
 from api.meta import ObjectMeta
 from api.times import parse_rfc3339
+from nodes.state.flags import is_leaving
 from nodes.state.pods import ENDED
-from nodes.state.snapshot import is_leaving
 from nodes.state.tables import Tables
 from runtime.views import View
 from runtime.watched_tables import WatchedTables

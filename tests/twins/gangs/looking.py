@@ -21,7 +21,7 @@ from controllers.gangs.proofs import PlannedMember, prove
 from controllers.gangs.reservations import Reservations
 from controllers.gangs.roster import Roster
 from controllers.gangs.withheld import spoken_pod
-from nodes.state.snapshot import NEVER, TERMINATING
+from nodes.state.flags import NEVER, TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["seen"]
